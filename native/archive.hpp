@@ -1,0 +1,125 @@
+// Archive: each stateful part names its scalars and arrays once, in `visit`; saving, loading and counting bytes (and in
+// Python pickling, hashing and comparing) all stand on that one list.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace onkel {
+
+enum class Type { f32, f64, i64 };
+
+template <class T>
+constexpr Type type_of() {
+  if constexpr (std::is_same_v<T, float>) return Type::f32;
+  if constexpr (std::is_same_v<T, double>) return Type::f64;
+  if constexpr (std::is_same_v<T, std::int64_t>) return Type::i64;
+}
+
+// A saved array: rows x columns of one type, in C order.
+struct Array {
+  Type type = Type::f64;
+  std::size_t rows = 0, columns = 1;
+  std::vector<std::byte> bytes;
+};
+
+using State = std::map<std::string, Array>;
+
+class Archive {
+ public:
+  virtual ~Archive() = default;
+
+  template <class T>
+  void scalar(const std::string& name, T& value) {
+    std::vector<T> one{value};
+    matrix(name, one, 1);
+    if (one.size() != 1) throw std::invalid_argument("state '" + prefix_ + name + "' must hold one number");
+    value = one[0];
+  }
+  template <class T>
+  void array(const std::string& name, std::vector<T>& values) {
+    matrix(name, values, 1);
+  }
+  // Rows of `columns` values each; on loading the number of rows is the file's.
+  template <class T>
+  void matrix(const std::string& name, std::vector<T>& values, std::size_t columns) {
+    Array seen{type_of<T>(), columns == 0 ? 0 : values.size() / columns, columns, {}};
+    const std::byte* loaded = exchange(prefix_ + name, seen, reinterpret_cast<const std::byte*>(values.data()));
+    if (loaded == nullptr) return;
+    const T* first = reinterpret_cast<const T*>(loaded);
+    values.assign(first, first + seen.rows * seen.columns);
+  }
+  // A part inside a part: its names are prefixed.
+  template <class Part>
+  void part(const std::string& name, Part& inner) {
+    const std::string outer = prefix_;
+    prefix_ += name + ".";
+    inner.visit(*this);
+    prefix_ = outer;
+  }
+
+  virtual bool loading() const { return false; }
+
+ protected:
+  // Saving: takes `array` with the bytes at `values` and returns nullptr. Loading: checks type and columns, sets the
+  // rows and returns the stored bytes.
+  virtual const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) = 0;
+
+ private:
+  std::string prefix_;
+};
+
+inline std::size_t size_of(Type type) { return type == Type::f32 ? 4 : 8; }
+
+class Saver : public Archive {
+ public:
+  State state;
+
+ private:
+  const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) override {
+    array.bytes.assign(values, values + array.rows * array.columns * size_of(array.type));
+    state[name] = array;
+    return nullptr;
+  }
+};
+
+class Loader : public Archive {
+ public:
+  explicit Loader(const State& state) : state_(state) {}
+  bool loading() const override { return true; }
+  // Every array of the file must have been asked for.
+  void finish() const {
+    if (asked_ != state_.size()) throw std::invalid_argument("state holds arrays that this learner does not have");
+  }
+
+ private:
+  const std::byte* exchange(const std::string& name, Array& array, const std::byte*) override {
+    const auto found = state_.find(name);
+    if (found == state_.end()) throw std::invalid_argument("state lacks '" + name + "'");
+    if (found->second.type != array.type || found->second.columns != array.columns)
+      throw std::invalid_argument("state '" + name + "' has the wrong type or width");
+    array.rows = found->second.rows;
+    ++asked_;
+    return found->second.bytes.data();
+  }
+  const State& state_;
+  std::size_t asked_ = 0;
+};
+
+class ByteCounter : public Archive {
+ public:
+  std::size_t bytes = 0;
+
+ private:
+  const std::byte* exchange(const std::string&, Array& array, const std::byte*) override {
+    bytes += array.rows * array.columns * size_of(array.type);
+    return nullptr;
+  }
+};
+
+}  // namespace onkel

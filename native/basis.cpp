@@ -1,0 +1,217 @@
+#include "basis.hpp"
+
+#include <stdexcept>
+
+namespace onkel {
+
+std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
+  std::size_t index = births_.size();
+  if (holes_ > 0) {
+    index = static_cast<std::size_t>(std::find(births_.begin(), births_.end(), -1) - births_.begin());
+    --holes_;
+  } else {
+    if (index % isa::score_lanes == 0) grow();
+    births_.push_back(-1);
+    if (keeps_ghosts_) ghosts_.push_back(0);
+  }
+  births_[index] = position;
+  const std::size_t slot = first_slot() + index;
+  store(slot, block, row);
+  refresh(slot, block, row + 1);
+  return slot;
+}
+
+void Basis::erase(std::size_t slot) {
+  const std::size_t index = slot - first_slot();
+  if (keeps_ghosts_) {
+    ghosts_[index] = 1;
+    ++n_ghosts_;
+    return;
+  }
+  clear(slot);
+  births_[index] = -1;
+  ++holes_;
+}
+
+std::vector<std::size_t> Basis::alive_slots() const {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+    if (alive(slot)) slots.push_back(slot);
+  return slots;
+}
+
+void Basis::visit(Archive& archive) {
+  archive.array("births", births_);
+  holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
+  if (!keeps_ghosts_) return;
+  archive.array("ghosts", ghosts_);
+  n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
+  if (ghosts_.size() != births_.size() || n_ghosts_ + holes_ > births_.size())
+    throw std::invalid_argument("state has ghosts that are no points");
+}
+
+namespace {
+
+// Dense points in tiles of 64 bytes a feature (see isa.hpp).
+template <class T>
+class DenseBasis final : public Basis {
+ public:
+  DenseBasis(const Terms& terms, bool constant, std::size_t width) : Basis(terms, constant), width_(width) {}
+
+  void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
+    block.rows = rows;
+    block.begin = begin;
+    block.count = count;
+    block.is_packed = false;
+    // Room for every row to become a point; an odd number of cache lines keeps the rows off each other's sets.
+    const std::size_t room = columns() + rounded(count);
+    block.stride = room + (room / lanes % 2 == 0 ? lanes : 0);
+    if (block.table.size() < count * block.stride * sizeof(T)) block.table.resize(count * block.stride * sizeof(T));
+    for (std::size_t row = 0; row < count; ++row) write_constant(table(block, row));
+    team.split(tiles_.size() / (width_ * lanes), isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
+      evaluate(row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
+               table(block, 0) + first_slot() + first * lanes, block.stride);
+    });
+  }
+
+  double dot(const Block& block, std::size_t row, const double* weights) const override {
+    return routines().dot(table(block, row), weights, columns());
+  }
+
+  double self(Block& block, std::size_t row) const override {
+    pack(block);
+    T values[lanes];
+    evaluate(row_at(block, row), 1, packed(block) + row / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[row % lanes]) + (has_constant() ? constant_value * constant_value : 0.0);
+  }
+
+  void values(const Block& block, std::size_t row, std::span<double> out) const override {
+    std::copy_n(table(block, row), columns(), out.begin());
+  }
+
+  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
+    std::vector<T> point(width_);
+    read(slot - first_slot(), point.data());
+    const Rows one{point.data(), 1, width_};
+    Team alone(1);
+    tile(one, 0, 1, scratch, alone);
+    values(scratch, 0, out);
+  }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    std::vector<T> points(slots() * width_);
+    for (std::size_t i = 0; i < slots() && !archive.loading(); ++i) read(i, points.data() + i * width_);
+    archive.matrix("points", points, width_);
+    if (!archive.loading()) return;
+    if (points.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
+    tiles_.assign(rounded(slots()) * width_, T{0});
+    for (std::size_t i = 0; i < slots(); ++i) write(i, points.data() + i * width_);
+  }
+
+ private:
+  static constexpr std::size_t lanes = isa::lanes<T>;
+  static const isa::Routines<T>& routines() { return isa::routines<T>(); }
+  const T* row_at(const Block& block, std::size_t row) const {
+    return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
+  }
+  static T* table(Block& block, std::size_t row) {
+    return reinterpret_cast<T*>(block.table.data()) + row * block.stride;
+  }
+  static const T* table(const Block& block, std::size_t row) {
+    return reinterpret_cast<const T*>(block.table.data()) + row * block.stride;
+  }
+  static T* packed(Block& block) { return reinterpret_cast<T*>(block.packed.data()); }
+
+  // Kernel values of rows against tiles: out[row * stride + point].
+  void evaluate(const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
+                std::size_t stride) const {
+    if (terms().size() == 1 && terms()[0].weight == 1.0) {
+      routines().tile(terms()[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
+      return;
+    }
+    for (std::size_t row = 0; row < count; ++row) std::fill_n(out + row * stride, n_tiles * lanes, T{0});
+    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan})
+      add_terms(base, rows, count, tiles, n_tiles, out, stride);
+  }
+
+  // The terms of one base quantity, which is computed once for all of them.
+  void add_terms(Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
+                 std::size_t stride) const {
+    if (std::none_of(terms().begin(), terms().end(), [&](const Term& term) { return term.kernel.base == base; }))
+      return;
+    const std::size_t n = n_tiles * lanes;
+    Buffer<T> quantities(count * n), values(n);
+    routines().tile(Kernel{base, Shape::identity, 1.0, 0.0, 1}, rows, count, width_, tiles, n_tiles, width_,
+                    quantities.data(), n);
+    for (const Term& term : terms()) {
+      if (term.kernel.base != base) continue;
+      for (std::size_t row = 0; row < count; ++row) {
+        std::copy_n(quantities.data() + row * n, n, values.data());
+        routines().shape(term.kernel, values.data(), n);
+        for (std::size_t j = 0; j < n; ++j) out[row * stride + j] += static_cast<T>(term.weight) * values[j];
+      }
+    }
+  }
+
+  std::size_t lane(std::size_t index) const { return index / lanes * width_ * lanes + index % lanes; }
+  void write(std::size_t index, const T* point) {
+    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(index) + f * lanes] = point[f];
+  }
+  void read(std::size_t index, T* point) const {
+    for (std::size_t f = 0; f < width_; ++f) point[f] = tiles_[lane(index) + f * lanes];
+  }
+
+  void grow() override { tiles_.resize(tiles_.size() + isa::score_lanes * width_, T{0}); }
+
+  void store(std::size_t slot, const Block& block, std::size_t row) override {
+    write(slot - first_slot(), row_at(block, row));
+  }
+
+  void clear(std::size_t slot) override {
+    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
+  }
+
+  void refresh(std::size_t slot, Block& block, std::size_t from) const override {
+    if (from >= block.count) return;
+    // The first point of 16 new columns: the others of them have no values yet.
+    if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
+      for (std::size_t row = from; row < block.count; ++row)
+        std::fill_n(table(block, row) + slot, isa::score_lanes, T{0});
+    // Kernel values are symmetric to the bit, so the point plays the row and 16 rows at a time play the points.
+    pack(block);
+    const std::size_t first = from / lanes, tiles = (block.count + lanes - 1) / lanes;
+    block.column.resize((tiles * lanes + width_) * sizeof(T));
+    T* values = reinterpret_cast<T*>(block.column.data());
+    T* point = values + tiles * lanes;
+    read(slot - first_slot(), point);
+    evaluate(point, 1, packed(block) + first * width_ * lanes, tiles - first, values + first * lanes, tiles * lanes);
+    for (std::size_t row = from; row < block.count; ++row) table(block, row)[slot] = values[row];
+  }
+
+  void pack(Block& block) const {
+    if (block.is_packed) return;
+    const std::size_t tiles = (block.count + lanes - 1) / lanes;
+    block.packed.resize(tiles * width_ * lanes * sizeof(T));
+    T* out = packed(block);
+    for (std::size_t t = 0; t < tiles; ++t, out += width_ * lanes)
+      for (std::size_t l = 0; l < lanes; ++l)
+        for (std::size_t f = 0; f < width_; ++f)
+          out[f * lanes + l] = t * lanes + l < block.count ? row_at(block, t * lanes + l)[f] : T{0};
+    block.is_packed = true;
+  }
+
+  std::size_t width_;
+  Buffer<T> tiles_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, std::size_t width) {
+  return std::make_unique<DenseBasis<T>>(terms, constant, width);
+}
+template std::unique_ptr<Basis> make_dense_basis<float>(const Terms&, bool, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<double>(const Terms&, bool, std::size_t);
+
+}  // namespace onkel

@@ -1,0 +1,141 @@
+// Basis: the columns that a function is a weighted sum of, and their values at the rows of a block.
+//
+// Columns are numbered: first the fixed ones (a constant term), then from first_slot() on the slots of the support
+// points. A slot keeps its number for as long as its point stays; a slot whose point left is a hole (zeros, to be
+// filled again). Column counts are multiples of 16, the lanes of a score's sum.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "archive.hpp"
+#include "isa/isa.hpp"
+#include "team.hpp"
+
+namespace onkel {
+
+template <class T>
+struct CacheAligned {
+  using value_type = T;
+  CacheAligned() = default;
+  template <class U>
+  CacheAligned(const CacheAligned<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
+  friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
+};
+template <class T>
+using Buffer = std::vector<T, CacheAligned<T>>;
+
+// Rows as the caller holds them, of the basis's own type: dense in C order, or CSR with ascending indices.
+struct Rows {
+  const void* values = nullptr;
+  std::size_t count = 0;
+  std::size_t width = 0;
+  const std::int64_t* offsets = nullptr;  // CSR only
+  const std::int32_t* indices = nullptr;
+};
+
+// The kernel values of some consecutive rows against every column. Scratch: nothing in it outlives the call.
+struct Block {
+  Rows rows;
+  std::size_t begin = 0, count = 0;  // the block is rows [begin, begin + count)
+  std::size_t stride = 0;            // of the table, in values
+  Buffer<std::byte> table;           // table[row][column]
+  Buffer<std::byte> packed;          // the rows as tiles, made when the first of them becomes a point
+  Buffer<std::byte> column;          // a point and its kernel values, while its column is written
+  bool is_packed = false;
+};
+
+// A kernel is a weighted sum of plain ones, mostly of a single one with weight 1.
+struct Term {
+  double weight = 1.0;
+  Kernel kernel;
+};
+using Terms = std::vector<Term>;
+
+class Basis {
+ public:
+  Basis(Terms terms, bool constant) : terms_(std::move(terms)), constant_(constant) {}
+  virtual ~Basis() = default;
+
+  // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
+  // a noisy row would move every prediction as much as its own.
+  static constexpr double constant_value = 0.3125;
+  bool has_constant() const { return constant_; }
+  std::size_t first_slot() const { return constant_ ? isa::score_lanes : 0; }
+  std::size_t columns() const { return first_slot() + rounded(births_.size()); }
+  // The slots are [first_slot(), end_slot()), holes and ghosts included.
+  std::size_t end_slot() const { return first_slot() + births_.size(); }
+  // The support points of the last function; with the ghosts of its average.
+  std::size_t size() const { return births_.size() - holes_ - n_ghosts_; }
+  std::size_t size_with_ghosts() const { return births_.size() - holes_; }
+  // The stream position (from 0) of the row in this slot, -1 for a hole.
+  std::int64_t born(std::size_t slot) const { return births_[slot - first_slot()]; }
+  bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
+  std::vector<std::size_t> alive_slots() const;
+  // From now on points that leave stay as ghosts: columns for the average alone.
+  void keep_ghosts() { keeps_ghosts_ = true; }
+
+  // How many rows a block may have: 1 where values are not computed for several rows at once.
+  virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
+  // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
+  virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
+  // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
+  virtual double dot(const Block& block, std::size_t row, const double* weights) const = 0;
+  // The squared length of a row's feature vector: kernel(x, x), and the constant column's share.
+  virtual double self(Block& block, std::size_t row) const = 0;
+  // Every column at the point in this slot.
+  virtual void row_of(std::size_t slot, Block& scratch, std::span<double> values) const = 0;
+
+  // Every column at a row of the block (a row's own column comes after the row: its value is self()).
+  virtual void values(const Block& block, std::size_t row, std::span<double> values) const = 0;
+
+  // The row becomes a support point; its column is written for the rows after it. Returns its slot.
+  std::size_t insert(Block& block, std::size_t row, std::int64_t position);
+  // The point leaves; its slot becomes a hole (or a ghost).
+  void erase(std::size_t slot);
+
+  virtual void visit(Archive& archive);
+
+ protected:
+  static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
+  std::size_t slots() const { return births_.size(); }
+  const Terms& terms() const { return terms_; }
+  // The constant column (and the 15 empty ones beside it) of one row of a table.
+  template <class T>
+  void write_constant(T* row) const {
+    if (!constant_) return;
+    std::fill_n(row, first_slot(), T{0});
+    *row = T{constant_value};
+  }
+
+  virtual void grow() = 0;  // room for 16 more slots, zeros
+  virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
+  virtual void clear(std::size_t slot) = 0;  // zeros
+  // Writes a changed column for the rows from `from` on.
+  virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
+
+ private:
+  Terms terms_;
+  bool constant_;
+  std::vector<std::int64_t> births_;
+  std::vector<std::int64_t> ghosts_;  // 1 for a ghost, one a slot; empty where none are kept
+  std::size_t holes_ = 0, n_ghosts_ = 0;
+  bool keeps_ghosts_ = false;
+};
+
+template <class T>
+std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, std::size_t width);
+template <class T>
+std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, std::size_t width);
+
+}  // namespace onkel

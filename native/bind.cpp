@@ -1,0 +1,352 @@
+// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "learner.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace onkel {
+namespace {
+
+using Part = std::pair<std::string, std::map<std::string, double>>;
+using WeightedPart = std::pair<double, Part>;
+template <class T>
+using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using RowIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// values, indices, offsets
+template <class T>
+using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<nb::numpy, double>;
+
+Spec spec(const Part& part) { return {part.first, part.second}; }
+
+template <class T>
+auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+// Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
+class Patience {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(20)) return true;
+    last_ = now;
+    const nb::gil_scoped_acquire lock;
+    interrupted_ = PyErr_CheckSignals() != 0;
+    return !interrupted_;
+  }
+  void raise_if_interrupted() const {
+    if (interrupted_) throw nb::python_error();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  bool interrupted_ = false;
+};
+
+// A learner with what the binding must know to check its arguments.
+class PyLearner {
+ public:
+  explicit PyLearner(const Config& config) : config_(config), core_(config) {}
+
+  std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+                              std::size_t threads, std::size_t block_rows) {
+    if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
+      throw nb::value_error("X, y and the weights must have the same number of rows");
+    check_labels(y.data(), y.shape(0));
+    Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
+    std::vector<double> out;
+    if (scores) {
+      batch.scores_width = width_after(y.data(), batch.weight, y.shape(0));
+      out.resize(rows.count * batch.scores_width);
+      batch.scores = out.data();
+    }
+    Patience patience;
+    {
+      const nb::gil_scoped_release unlocked;
+      core_.learn(batch, {threads, block_rows}, std::ref(patience));
+    }
+    patience.raise_if_interrupted();
+    if (!scores) return std::nullopt;
+    return array(std::move(out), {rows.count, batch.scores_width});
+  }
+
+  void learn_one(const Rows& row, double y) {
+    check_labels(&y, 1);
+    const nb::gil_scoped_release unlocked;
+    core_.learn({row, &y}, {}, [] { return true; });
+  }
+
+  Floats score(const Rows& rows, std::size_t threads, std::size_t block_rows) const {
+    const std::size_t outputs = core_.outputs();
+    std::vector<double> out(rows.count * outputs);
+    Patience patience;
+    {
+      const nb::gil_scoped_release unlocked;
+      core_.score(rows, out.data(), {threads, block_rows}, std::ref(patience));
+    }
+    patience.raise_if_interrupted();
+    return array(std::move(out), {rows.count, outputs});
+  }
+
+  template <class T>
+  Rows dense(const RowsIn<T>& x) const {
+    check<T>(x.shape(1), false);
+    return {x.data(), x.shape(0), x.shape(1)};
+  }
+  template <class T>
+  Rows dense_one(const RowIn<T>& x) const {
+    check<T>(x.shape(0), false);
+    return {x.data(), 1, x.shape(0)};
+  }
+  template <class T>
+  Rows sparse(const CsrIn<T>& x) const {
+    const auto& [values, indices, offsets] = x;
+    check<T>(config_.width, true);
+    const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
+    if (values.shape(0) != indices.shape(0) || count == 0 || offsets.data()[0] != 0 ||
+        offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
+      throw nb::value_error("the arrays of a sparse matrix do not fit together");
+    for (std::size_t row = 0; row < count; ++row) {
+      if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
+      std::int64_t last = -1;
+      for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
+        if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(config_.width))
+          throw nb::value_error("sparse rows must have ascending features within the learner's width");
+        last = indices.data()[i];
+      }
+    }
+    return {values.data(), count, config_.width, offsets.data(), indices.data()};
+  }
+
+  nb::dict save() const {
+    nb::dict arrays;
+    for (auto& [name, saved] : core_.save()) {
+      const auto as = [&]<class T>(T) {
+        std::vector<T> values(saved.rows * saved.columns);
+        std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
+        if (saved.columns == 1) return nb::cast(array(std::move(values), {saved.rows}));
+        return nb::cast(array(std::move(values), {saved.rows, saved.columns}));
+      };
+      const char* key = name.c_str();
+      if (saved.type == Type::f32) arrays[key] = as(float{});
+      if (saved.type == Type::f64) arrays[key] = as(double{});
+      if (saved.type == Type::i64) arrays[key] = as(std::int64_t{});
+    }
+    return arrays;
+  }
+
+  void load(const std::map<std::string, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>& arrays) {
+    State state;
+    for (const auto& [name, given] : arrays) {
+      Array array;
+      if (given.dtype() == nb::dtype<float>())
+        array.type = Type::f32;
+      else if (given.dtype() == nb::dtype<double>())
+        array.type = Type::f64;
+      else if (given.dtype() == nb::dtype<std::int64_t>())
+        array.type = Type::i64;
+      else
+        throw nb::value_error(("state '" + name + "' has a type that no learner saves").c_str());
+      if (given.ndim() < 1 || given.ndim() > 2)
+        throw nb::value_error(("state '" + name + "' must have one or two dimensions").c_str());
+      array.rows = given.shape(0);
+      array.columns = given.ndim() == 2 ? given.shape(1) : 1;
+      const auto* bytes = static_cast<const std::byte*>(given.data());
+      array.bytes.assign(bytes, bytes + given.nbytes());
+      state.emplace(name, std::move(array));
+    }
+    core_.load(state);
+  }
+
+  Floats coefficients() const {
+    const std::size_t outputs = core_.outputs(), size = core_.size();
+    return array(core_.coefficients(), {outputs, size});
+  }
+  Floats constants() const {
+    auto values = core_.constants();
+    const std::size_t n = values.size();
+    return array(std::move(values), {n});
+  }
+
+  Learner& core() { return core_; }
+  const Learner& core() const { return core_; }
+
+ private:
+  template <class T>
+  void check(std::size_t width, bool sparse) const {
+    if (config_.type != type_of<T>()) throw nb::type_error("rows of another dtype than the learner's");
+    if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
+    if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
+  }
+  void check_labels(const double* y, std::size_t n) const {
+    for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
+      if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
+        throw nb::value_error("labels must be class indices");
+  }
+  std::size_t width_after(const double* y, const double* weight, std::size_t n) const {
+    std::size_t width = core_.outputs();
+    for (std::size_t i = 0; i < n && config_.task == Task::multiclass; ++i)
+      if (weight == nullptr || weight[i] != 0) width = std::max(width, static_cast<std::size_t>(y[i]) + 1);
+    return width;
+  }
+
+  Config config_;
+  Learner core_;
+};
+
+Task task_named(const std::string& name) {
+  if (name == "binary") return Task::binary;
+  if (name == "multiclass") return Task::multiclass;
+  if (name == "regression") return Task::regression;
+  throw nb::value_error("task must be 'binary', 'multiclass' or 'regression'");
+}
+
+Kernel kernel_named(const Part& part) {
+  const auto at = [&](const char* key) { return spec(part).at(key); };
+  if (part.first == "rbf") return {Base::squared_distance, Shape::exponential, at("gamma"), 0.0, 1};
+  if (part.first == "laplacian") return {Base::manhattan, Shape::exponential, at("gamma"), 0.0, 1};
+  if (part.first == "linear") return {Base::dot, Shape::identity, 1.0, 0.0, 1};
+  if (part.first == "poly")
+    return {Base::dot, Shape::polynomial, at("gamma"), at("coef0"), static_cast<int>(at("degree"))};
+  if (part.first == "sigmoid") return {Base::dot, Shape::sigmoid, at("gamma"), at("coef0"), 1};
+  throw nb::value_error(("there is no kernel called '" + part.first + "'").c_str());
+}
+
+Terms terms_named(const std::vector<WeightedPart>& parts) {
+  Terms terms;
+  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(part)});
+  if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
+  return terms;
+}
+
+// One loss at one row, for the tests of its derivatives.
+nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<double> f, double y) {
+  std::vector<double> direction(f.size()), g(f.size());
+  Scored row{.basis = nullptr,
+             .block = nullptr,
+             .row = 0,
+             .t = 1,
+             .step = 1,
+             .y = y,
+             .weight = 1,
+             .f = f,
+             .direction = direction,
+             .g = g,
+             .coefficient = {}};
+  Loss(spec(loss), task_named(task)).evaluate(row);
+  return nb::make_tuple(row.loss, g, row.curvature, row.mistake);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Diverged& error) {
+      PyErr_SetString(PyExc_FloatingPointError, error.what());
+    }
+  });
+  m.attr("isa") = isa::level().name;
+  m.def(
+      "uniform",
+      [](std::uint64_t seed, std::uint32_t stream, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
+        return Draws{seed, stream}.uniform(step, Purpose{purpose}, index);
+      },
+      "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
+  m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
+        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float]], task: str, f: list[float], y: float) -> "
+                "tuple[float, list[float], float, bool]"));
+
+  auto learner = nb::class_<PyLearner>(m, "Learner");
+  const auto take_rows = [&]<class T>(T) {
+    learner
+        .def(
+            "learn",
+            [](PyLearner& self, const RowsIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+               std::size_t n_jobs,
+               std::size_t block_rows) { return self.learn(self.dense<T>(x), y, weight, scores, n_jobs, block_rows); },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "learn",
+            [](PyLearner& self, const CsrIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+               std::size_t n_jobs,
+               std::size_t block_rows) { return self.learn(self.sparse<T>(x), y, weight, scores, n_jobs, block_rows); },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "score",
+            [](const PyLearner& self, const RowsIn<T>& x, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.dense<T>(x), n_jobs, block_rows);
+            },
+            "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
+        .def(
+            "score",
+            [](const PyLearner& self, const CsrIn<T>& x, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.sparse<T>(x), n_jobs, block_rows);
+            },
+            "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
+        .def(
+            "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
+            "x"_a.noconvert(), "y"_a);
+  };
+  take_rows(double{});
+  take_rows(float{});
+  learner
+      .def(
+          "__init__",
+          [](PyLearner* self, const Part& loss, const Part& admission, const Part& step, const Part& budget,
+             double radius, std::int64_t batch_size, const std::vector<WeightedPart>& kernel, const std::string& task,
+             const std::string& dtype, bool sparse, std::size_t n_features, std::size_t n_outputs,
+             std::size_t budget_size, bool average, bool constant, std::uint64_t seed) {
+            if (n_features == 0 || n_outputs == 0 || batch_size < 1)
+              throw nb::value_error("n_features, n_outputs and batch_size must be positive");
+            new (self) PyLearner(Config{{spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
+                                        terms_named(kernel),
+                                        task_named(task),
+                                        dtype == "float32" ? Type::f32 : Type::f64,
+                                        sparse,
+                                        n_features,
+                                        n_outputs,
+                                        budget_size,
+                                        average,
+                                        constant,
+                                        seed});
+          },
+          nb::kw_only(), "loss"_a, "admission"_a, "step"_a, "budget"_a, "radius"_a, "batch_size"_a, "kernel"_a,
+          "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a, "average"_a, "constant"_a,
+          "seed"_a)
+      .def(
+          "widen", [](PyLearner& self, std::size_t outputs) { self.core().widen(outputs); }, "n_outputs"_a)
+      .def("flush", [](PyLearner& self) { self.core().flush(); })
+      .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
+      .def("load", &PyLearner::load, "state"_a)
+      .def_prop_ro("t", [](const PyLearner& self) { return self.core().t(); })
+      .def_prop_ro("n_outputs", [](const PyLearner& self) { return self.core().outputs(); })
+      .def_prop_ro("n_support", [](const PyLearner& self) { return self.core().size(); })
+      .def_prop_ro("nbytes", [](const PyLearner& self) { return self.core().bytes(); })
+      .def_prop_ro("norm", [](const PyLearner& self) { return self.core().norm(); })
+      .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
+      .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
+}
+
+}  // namespace onkel

@@ -1,0 +1,120 @@
+#include "function.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace onkel {
+namespace {
+
+constexpr std::int64_t most_outputs = 1 << 20;
+
+}  // namespace
+
+void Function::widen(std::size_t outputs) {
+  b_.resize(outputs, std::vector<double>(columns_, 0.0));
+  if (averaged_) c_.resize(outputs, std::vector<double>(columns_, 0.0));
+}
+
+void Function::reach(std::size_t columns) {
+  if (columns <= columns_) return;
+  columns_ = columns;
+  for (auto& b : b_) b.resize(columns, 0.0);
+  for (auto& c : c_) c.resize(columns, 0.0);
+}
+
+void Function::add(std::size_t column, std::size_t output, double change) {
+  const double delta = change / scale_;
+  b_[output][column] += delta;
+  if (averaged_) c_[output][column] += delta * scale_sum_;
+}
+
+void Function::drop(std::size_t column) {
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    if (averaged_) c_[o][column] -= b_[o][column] * scale_sum_;
+    b_[o][column] = 0.0;
+  }
+}
+
+void Function::scale(double factor) {
+  scale_ *= factor;
+  // Late changes are divided by the scale and multiplied by S, so a small scale costs digits: keep it near 1.
+  if (!(scale_ > 0x1p-10 && scale_ < 0x1p10)) fold();
+}
+
+// The same f and the same average, with scale 1 and S = 0.
+void Function::fold() {
+  for (std::size_t o = 0; o < c_.size(); ++o)
+    for (std::size_t j = 0; j < columns_; ++j) c_[o][j] -= b_[o][j] * scale_sum_;
+  for (auto& b : b_)
+    for (double& value : b) value *= scale_;
+  scale_ = 1.0;
+  scale_sum_ = 0.0;
+}
+
+void Function::tick() {
+  scale_sum_ += scale_;
+  ++ticks_;
+}
+
+double Function::coefficient(std::size_t column, std::size_t output) const {
+  if (!averaged_) return last_coefficient(column, output);
+  return (b_[output][column] * scale_sum_ - c_[output][column]) / static_cast<double>(ticks_ + 1);
+}
+
+void Function::score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
+                     std::span<double> predicted) const {
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    const double sum = basis.dot(block, row, b_[o].data());
+    last[o] = scale_ * sum;
+    if (predicted.empty()) continue;
+    predicted[o] = averaged_
+                       ? (scale_sum_ * sum - basis.dot(block, row, c_[o].data())) / static_cast<double>(ticks_ + 1)
+                       : last[o];
+  }
+}
+
+// Fixed columns are orthonormal to each other and to the points: only the points need their Gram matrix.
+double Function::norm_squared(const Basis& basis) const {
+  std::vector<double> values(basis.columns());
+  Block scratch;
+  double sum = 0.0;
+  for (std::size_t slot = basis.first_slot(); slot < basis.end_slot(); ++slot) {
+    basis.row_of(slot, scratch, values);
+    for (const auto& b : b_)
+      for (std::size_t j = basis.first_slot(); j < basis.end_slot(); ++j) sum += b[slot] * b[j] * values[j];
+  }
+  for (const auto& b : b_)
+    for (std::size_t j = 0; j < basis.first_slot(); ++j) sum += b[j] * b[j];
+  return scale_ * scale_ * sum;
+}
+
+void Function::visit(Archive& archive, std::size_t columns) {
+  archive.scalar("scale", scale_);
+  archive.scalar("scale_sum", scale_sum_);
+  archive.scalar("ticks", ticks_);
+  auto outputs = static_cast<std::int64_t>(this->outputs());
+  archive.scalar("outputs", outputs);
+  if (archive.loading()) {
+    if (outputs < 1 || outputs > most_outputs) throw std::invalid_argument("state has an impossible number of outputs");
+    columns_ = 0;
+    widen(static_cast<std::size_t>(outputs));
+    columns_ = columns;
+  }
+  visit_weights(archive, "b", b_);
+  if (averaged_) visit_weights(archive, "c", c_);
+}
+
+void Function::visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights) {
+  std::vector<double> flat;
+  for (const auto& w : weights) flat.insert(flat.end(), w.begin(), w.end());
+  archive.matrix(name, flat, columns_);
+  if (!archive.loading()) return;
+  if (flat.size() != columns_ * weights.size())
+    throw std::invalid_argument(std::string("state '") + name + "' has not one row for each output");
+  for (std::size_t o = 0; o < weights.size(); ++o) {
+    const auto first = flat.begin() + static_cast<std::ptrdiff_t>(o * columns_);
+    weights[o].assign(first, first + static_cast<std::ptrdiff_t>(columns_));
+  }
+}
+
+}  // namespace onkel

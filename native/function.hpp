@@ -1,0 +1,56 @@
+// Function: f = scale * sum_j b_j column_j for each output, and the running average of all the f so far.
+//
+// The average costs one more number a column (SEMANTICS of the average: after t rows the mean of f_1 = 0 .. f_{t+1}).
+// With S the sum of the scale over the ticks, a change of b_j adds (change * S) to c_j; the sum of all iterates is then
+// sum_j (b_j S - c_j) column_j, whatever was added, shrunk or reset in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "archive.hpp"
+#include "basis.hpp"
+
+namespace onkel {
+
+class Function {
+ public:
+  Function(std::size_t outputs, bool averaged) : averaged_(averaged) { widen(outputs); }
+
+  std::size_t outputs() const { return b_.size(); }
+  void widen(std::size_t outputs);  // more outputs, zero so far
+  void reach(std::size_t columns);  // more columns, zero so far
+
+  void add(std::size_t column, std::size_t output, double change);
+  void drop(std::size_t column);  // to exactly 0 in f; the average keeps what it had
+  void scale(double factor);      // f <- factor f; exactly 0 resets it
+  void tick();                    // a row is over: the average takes in f
+
+  // Of the last f; of what predicts, which is the average or the last f.
+  double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
+  double coefficient(std::size_t column, std::size_t output) const;
+  bool averaged() const { return averaged_; }
+  // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
+  void score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
+             std::span<double> predicted) const;
+  // ||f||^2 of the last f, summed over the outputs.
+  double norm_squared(const Basis& basis) const;
+
+  // `columns`: what the basis, visited before, has.
+  void visit(Archive& archive, std::size_t columns);
+
+ private:
+  void fold();
+  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights);
+
+  bool averaged_;
+  double scale_ = 1.0;      // sigma
+  double scale_sum_ = 0.0;  // S, since the last fold
+  std::int64_t ticks_ = 0;
+  std::size_t columns_ = 0;
+  std::vector<std::vector<double>> b_, c_;  // [output][column]
+};
+
+}  // namespace onkel

@@ -1,0 +1,77 @@
+// The few routines worth compiling once per instruction set: kernel tiles and the score's dot product.
+//
+// Points live in tiles of 64 bytes a feature: tile[feature][lane], 16 lanes of float or 8 of double, the same for
+// every instruction set, so that a model's layout does not depend on the machine. Each pair's value is computed by one
+// chain (features in ascending order, one accumulator) whatever the shape of the call: a row alone, a block of rows,
+// and a column computed with row and point exchanged give the same bits.
+#pragma once
+
+#include <cstddef>
+
+namespace onkel {
+
+// What a pair of rows is reduced to before the kernel's own formula is applied.
+enum class Base { squared_distance, dot, manhattan };
+
+// The kernel's formula, applied to the base quantity q.
+enum class Shape {
+  identity,     // q itself (linear kernel; the shared base table of several kernels)
+  exponential,  // exp(-gamma q), gamma >= 0: gaussian on squared_distance, laplacian on manhattan
+  polynomial,   // (gamma q + coef0)^degree
+  sigmoid       // tanh(gamma q + coef0)
+};
+
+struct Kernel {
+  Base base = Base::squared_distance;
+  Shape shape = Shape::exponential;
+  double gamma = 1.0;
+  double coef0 = 0.0;
+  int degree = 1;
+};
+
+namespace isa {
+
+inline constexpr std::size_t tile_bytes = 64;
+template <class T>
+inline constexpr std::size_t lanes = tile_bytes / sizeof(T);
+// Scores are summed in 16 lanes (column mod 16) whatever the type, so columns come in multiples of 16.
+inline constexpr std::size_t score_lanes = 16;
+
+template <class T>
+struct Routines {
+  // out[r * out_stride + tile * lanes<T> + lane] = kernel(row r, point (tile, lane)).
+  void (*tile)(const Kernel& kernel, const T* rows, std::size_t n_rows, std::size_t row_stride, const T* tiles,
+               std::size_t n_tiles, std::size_t n_features, T* out, std::size_t out_stride);
+  // The kernel's formula alone, in place, over n base quantities (n a multiple of lanes<T>).
+  void (*shape)(const Kernel& kernel, T* values, std::size_t n);
+  // sum_j values[j] * weights[j] in double: lane j mod 16, then a fixed tree. n is a multiple of 16.
+  double (*dot)(const T* values, const double* weights, std::size_t n);
+  // sums[j] += x * column[j], a product and an addition each on every level (n a multiple of lanes<T>).
+  void (*axpy)(T x, const T* column, T* sums, std::size_t n);
+  // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.
+  double (*fma_peak)(std::size_t n);
+};
+
+struct Level {
+  const char* name;  // "baseline", "x86-64-v3", "x86-64-v4", "neon"
+  Routines<float> f32;
+  Routines<double> f64;
+};
+
+// The level in use: chosen once, the best that the processor has but x86-64-v4 only when ONKEL_ISA asks for it.
+// An ONKEL_ISA that is unknown, or that this processor lacks, throws std::runtime_error with a sentence.
+const Level& level();
+
+template <class T>
+const Routines<T>& routines();
+template <>
+inline const Routines<float>& routines<float>() {
+  return level().f32;
+}
+template <>
+inline const Routines<double>& routines<double>() {
+  return level().f64;
+}
+
+}  // namespace isa
+}  // namespace onkel

@@ -1,0 +1,472 @@
+// The routines of isa.hpp, compiled once per instruction set with -DONKEL_ISA_LEVEL=baseline|v3|v4|neon.
+//
+// The object exports one symbol, onkel::isa::level_<ONKEL_ISA_LEVEL>; everything else has internal linkage and nothing
+// of the standard library is instantiated, so no weak symbol can carry new instructions into a program that chose the
+// baseline. Compile with -O3 -ffp-contract=off: where a fused multiply-add is meant it is written.
+
+#include "isa.hpp"
+#include "simd.hpp"
+
+#define ONKEL_JOIN_EXPANDED(a, b) a##b
+#define ONKEL_JOIN(a, b) ONKEL_JOIN_EXPANDED(a, b)
+#define ONKEL_LEVEL_OBJECT ONKEL_JOIN(level_, ONKEL_ISA_LEVEL)
+
+namespace onkel::isa {
+
+extern const Level ONKEL_LEVEL_OBJECT;
+
+namespace {
+
+// ---- 2^r --------------------------------------------------------------------------------------------------------
+
+// (2^r - 1) / r on [-1/2, 1/2], lowest power first: the relative minimax polynomial, each coefficient rounded to the
+// type in turn and the rest fitted again. With c0 = 1 outside the table 2^0 is exactly 1, and 2^r - 1 keeps its
+// relative accuracy near 0, which tanh needs.
+template <class T>
+struct Exp2;
+
+template <>
+struct Exp2<float> {
+  // Relative error 1.3e-8 as fitted, 5.3e-9 (0.09 ulp) in 2^r.
+  static constexpr float coefficients[] = {0x1.62e43p-1f,  0x1.ebfbdep-3f, 0x1.c6afa4p-5f,
+                                           0x1.3b2c36p-7f, 0x1.5ef14p-10f, 0x1.429e6p-13f};
+  static constexpr int mantissa_bits = 23;
+  static constexpr int exponent_bias = 127;
+  // Adding this rounds to an integer, and leaves that integer plus the exponent's bias in the lowest bits.
+  static constexpr float rounder = 0x1.8p23f + 127.0f;
+  static constexpr float largest = 0x1.fffffep127f;
+};
+
+template <>
+struct Exp2<double> {
+  // Relative error 3.3e-17 as fitted, 1.3e-17 (0.12 ulp) in 2^r.
+  static constexpr double coefficients[] = {0x1.62e42fefa39efp-1,  0x1.ebfbdff82c58ep-3,  0x1.c6b08d704a1ecp-5,
+                                            0x1.3b2ab6fba3e71p-7,  0x1.5d87fe7879d16p-10, 0x1.430913027e05fp-13,
+                                            0x1.ffcbfcffdedf1p-17, 0x1.62bfe63903aacp-20, 0x1.b5241a55c53fap-24,
+                                            0x1.e5e7b1f290656p-28, 0x1.eab59605c317fp-32};
+  static constexpr int mantissa_bits = 52;
+  static constexpr int exponent_bias = 1023;
+  static constexpr double rounder = 0x1.8p52 + 1023.0;
+  static constexpr double largest = 0x1.fffffffffffffp1023;
+};
+
+// N independent vectors go through each step together: their chains are long, and a processor looks ahead only so far.
+template <class T, std::size_t N>
+ONKEL_INLINE void exp2_slope(const typename Simd<T>::Vector (&r)[N], typename Simd<T>::Vector (&slope)[N]) {
+  constexpr int degree = sizeof(Exp2<T>::coefficients) / sizeof(T) - 1;
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < N; ++i) slope[i] = Simd<T>::broadcast(Exp2<T>::coefficients[degree]);
+  ONKEL_UNROLL
+  for (int power = degree - 1; power >= 0; --power) {
+    const auto coefficient = Simd<T>::broadcast(Exp2<T>::coefficients[power]);
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < N; ++i) slope[i] = multiply_add(slope[i], r[i], coefficient);
+  }
+}
+
+// A factor in two parts, high + low, so that factor * q loses nothing when the fraction of a large exponent is taken.
+template <class T>
+struct Factor {
+  T high;
+  T low;
+};
+
+// factor * log2(e) to twice the precision of T.
+template <class T>
+Factor<T> times_log2e(double factor) {
+  constexpr double log2e = 0x1.71547652b82fep0;
+  constexpr double log2e_rest = 0x1.777d0ffda0d24p-56;
+  const double high = factor * log2e;
+  const double low = __builtin_fma(factor, log2e, -high) + factor * log2e_rest;
+  const T rounded = static_cast<T>(high);
+  return {rounded, static_cast<T>((high - static_cast<double>(rounded)) + low)};
+}
+
+// factor * q = n + r, n an integer and |r| <= 1/2: scale = 2^n, fraction = r.
+template <class T, std::size_t N>
+ONKEL_INLINE void split_exponent(Factor<T> factor, const typename Simd<T>::Vector (&q)[N],
+                                 typename Simd<T>::Vector (&scale)[N], typename Simd<T>::Vector (&fraction)[N]) {
+  typedef Simd<T> S;
+  const auto high = S::broadcast(factor.high);
+  const auto low = S::broadcast(factor.low);
+  const auto rounder = S::broadcast(Exp2<T>::rounder);
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < N; ++i) scale[i] = multiply_add(high, q[i], rounder);
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < N; ++i) fraction[i] = multiply_add(high, q[i], rounder - scale[i]);
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < N; ++i) fraction[i] = multiply_add(low, q[i], fraction[i]);
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < N; ++i) scale[i] = S::from_bits(S::to_bits(scale[i]) << Exp2<T>::mantissa_bits);
+}
+
+// ---- The kernels' formulas --------------------------------------------------------------------------------------
+
+// Called rather than inlined into every block: these formulas are long, and their call is a small part of them.
+#define ONKEL_CALL __attribute__((noinline))
+
+template <class T, Shape shape>
+class Formula;
+
+template <class T>
+class Formula<T, Shape::identity> {
+ public:
+  typedef typename Simd<T>::Vector Vector;
+  explicit Formula(const Kernel&) {}
+  template <std::size_t N>
+  ONKEL_INLINE void apply(Vector (&)[N]) const {}
+};
+
+// exp(-gamma q) = 2^n 2^r. Results below the smallest normal number (to 1 part in 10^5) are 0; beyond the largest, inf.
+template <class T>
+class Formula<T, Shape::exponential> {
+ public:
+  typedef Simd<T> S;
+  typedef typename S::Vector Vector;
+
+  explicit Formula(const Kernel& kernel)
+      : factor_(times_log2e<T>(-kernel.gamma)),
+        zero_above_(bound(kernel.gamma, (Exp2<T>::exponent_bias - 1) * (1 - 1e-7))),
+        inf_below_(-bound(kernel.gamma, Exp2<T>::exponent_bias + 1)) {}
+
+  template <std::size_t N>
+  ONKEL_INLINE void apply(Vector (&q)[N]) const {
+    Vector bounded[N], scale[N], fraction[N], slope[N];
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < N; ++i) bounded[i] = S::at_least(q[i], S::broadcast(inf_below_));
+    split_exponent<T, N>(factor_, bounded, scale, fraction);
+    exp2_slope<T, N>(fraction, slope);
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < N; ++i) {
+      const Vector power = multiply_add(slope[i], fraction[i], S::broadcast(T{1}));
+      q[i] = S::zero_where_above(power * scale[i], q[i], S::broadcast(zero_above_));
+    }
+  }
+
+ private:
+  // The q whose exponent is `exponent` in base 2; finite, so that an infinite q lies beyond it.
+  static T bound(double gamma, double exponent) {
+    constexpr double ln2 = 0x1.62e42fefa39efp-1;
+    const double q = exponent * ln2 / gamma;
+    return q < static_cast<double>(Exp2<T>::largest) ? static_cast<T>(q) : Exp2<T>::largest;
+  }
+
+  Factor<T> factor_;
+  T zero_above_;
+  T inf_below_;
+};
+
+// (gamma q + coef0)^degree by binary powering.
+template <class T>
+class Formula<T, Shape::polynomial> {
+ public:
+  typedef Simd<T> S;
+  typedef typename S::Vector Vector;
+
+  explicit Formula(const Kernel& kernel)
+      : gamma_(static_cast<T>(kernel.gamma)),
+        coef0_(static_cast<T>(kernel.coef0)),
+        degree_(kernel.degree > 0 ? static_cast<unsigned>(kernel.degree) : 0u) {}
+
+  template <std::size_t N>
+  ONKEL_INLINE void apply(Vector (&q)[N]) const {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < N; ++i) q[i] = power_of(q[i]);
+  }
+
+ private:
+  ONKEL_CALL Vector power_of(Vector q) const {
+    Vector square = multiply_add(S::broadcast(gamma_), q, S::broadcast(coef0_));
+    Vector power = S::broadcast(T{1});
+    for (unsigned rest = degree_; rest != 0; rest >>= 1) {
+      if ((rest & 1) != 0) power *= square;
+      square *= square;
+    }
+    return power;
+  }
+
+  T gamma_;
+  T coef0_;
+  unsigned degree_;
+};
+
+// tanh(y) = sign(y) * -e / (2 + e), e = exp(-2|y|) - 1 = 2^n (2^r - 1) + (2^n - 1), accurate where e is near 0 too.
+template <class T>
+class Formula<T, Shape::sigmoid> {
+ public:
+  typedef Simd<T> S;
+  typedef typename S::Vector Vector;
+
+  explicit Formula(const Kernel& kernel)
+      : gamma_(static_cast<T>(kernel.gamma)), coef0_(static_cast<T>(kernel.coef0)), factor_(times_log2e<T>(-2.0)) {}
+
+  template <std::size_t N>
+  ONKEL_INLINE void apply(Vector (&q)[N]) const {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < N; ++i) q[i] = tanh_of(q[i]);
+  }
+
+ private:
+  ONKEL_CALL Vector tanh_of(Vector q) const {
+    const Vector y = multiply_add(S::broadcast(gamma_), q, S::broadcast(coef0_));
+    // exp(-40) is lost in 1 - exp(-40) for both types, so from 20 on the result is exactly 1.
+    const Vector magnitude[1] = {S::at_most(S::absolute(y), S::broadcast(T{20}))};
+    Vector scale[1], fraction[1], slope[1];
+    split_exponent<T, 1>(factor_, magnitude, scale, fraction);
+    exp2_slope<T, 1>(fraction, slope);
+    const Vector e = multiply_add(scale[0], slope[0] * fraction[0], scale[0] - S::broadcast(T{1}));
+    const Vector tanh = -e / (e + S::broadcast(T{2}));
+    return S::from_bits(S::to_bits(S::absolute(tanh)) | (S::to_bits(y) & S::sign_bit));
+  }
+
+  T gamma_;
+  T coef0_;
+  Factor<T> factor_;
+};
+
+// ---- Tiles ------------------------------------------------------------------------------------------------------
+
+template <class T>
+struct TileCall {
+  const T* rows;
+  std::size_t n_rows;
+  std::size_t row_stride;
+  const T* tiles;
+  std::size_t n_tiles;
+  std::size_t n_features;
+  T* out;
+  std::size_t out_stride;
+};
+
+constexpr std::size_t vectors_per_tile = tile_bytes / vector_bytes;
+
+// One more feature of one pair: the only step of a pair's chain, whatever the shape of the block it is computed in.
+template <class T, Base base>
+ONKEL_INLINE typename Simd<T>::Vector add_feature(typename Simd<T>::Vector sum, typename Simd<T>::Vector x,
+                                                  typename Simd<T>::Vector s) {
+  if constexpr (base == Base::squared_distance) {
+    const auto difference = x - s;
+    return multiply_add(difference, difference, sum);
+  } else if constexpr (base == Base::dot) {
+    return multiply_add(x, s, sum);
+  } else {
+    return sum + Simd<T>::absolute(x - s);
+  }
+}
+
+// How many of n sums go through the formula together: as many as leave it registers.
+constexpr std::size_t formula_group(std::size_t n) { return n % 4 == 0 ? 4 : n; }
+
+// The micro-kernel: R rows against V vectors of points, which begin at `points` and run over as many tiles as needed.
+template <class T, Base base, Shape shape, std::size_t R, std::size_t V>
+ONKEL_INLINE void block(const TileCall<T>& call, const Formula<T, shape>& formula, const T* rows, const T* points,
+                        T* out) {
+  typedef Simd<T> S;
+  const std::size_t tile_size = call.n_features * lanes<T>;
+  typename S::Vector sums[R * V];
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < R * V; ++i) sums[i] = typename S::Vector{};
+  for (std::size_t feature = 0; feature < call.n_features; ++feature) {
+    typename S::Vector s[V];
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < V; ++v) {
+      s[v] = S::load(points + feature * lanes<T> + v / vectors_per_tile * tile_size + v % vectors_per_tile * S::size);
+    }
+    ONKEL_UNROLL
+    for (std::size_t r = 0; r < R; ++r) {
+      const auto x = S::broadcast(rows[r * call.row_stride + feature]);
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < V; ++v) sums[r * V + v] = add_feature<T, base>(sums[r * V + v], x, s[v]);
+    }
+  }
+  constexpr std::size_t group_size = formula_group(R * V);
+  ONKEL_UNROLL
+  for (std::size_t first = 0; first < R * V; first += group_size) {
+    typename S::Vector group[group_size];
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < group_size; ++i) group[i] = sums[first + i];
+    formula.apply(group);
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < group_size; ++i) {
+      S::store(out + (first + i) / V * call.out_stride + (first + i) % V * S::size, group[i]);
+    }
+  }
+}
+
+// Rows [first_row, last_row), R at a time, against the vectors of points from first_vector on, V at a time and at the
+// end fewer. The tiles are the outer loop: those of one step stay in the first-level cache while the rows pass by.
+// call and formula come by value: as far as the compiler knows, the stores could change what a reference refers to.
+template <class T, Base base, Shape shape, std::size_t R, std::size_t V>
+void sweep(const TileCall<T> call, const Formula<T, shape> formula, std::size_t first_row, std::size_t last_row,
+           std::size_t first_vector) {
+  const std::size_t n_vectors = call.n_tiles * vectors_per_tile;
+  std::size_t vector = first_vector;
+  for (; vector + V <= n_vectors; vector += V) {
+    const T* points =
+        call.tiles + vector / vectors_per_tile * call.n_features * lanes<T> + vector % vectors_per_tile * Simd<T>::size;
+    for (std::size_t row = first_row; row < last_row; row += R) {
+      block<T, base, shape, R, V>(call, formula, call.rows + row * call.row_stride, points,
+                                  call.out + row * call.out_stride + vector * Simd<T>::size);
+    }
+  }
+  if constexpr (V > vectors_per_tile) {
+    sweep<T, base, shape, R, V / 2>(call, formula, first_row, last_row, vector);
+  }
+}
+
+// Sums: 6 x 2 fill 16 registers (with 2 points, a row and a difference); 6 x 4, a whole tile, fill the 32 of NEON. With
+// 512 bits 6 x 2 already hide the latency, and more would only make the code longer. Fewer rows take more vectors, so
+// that there are 8 sums under way here too.
+#if defined(__aarch64__)
+inline constexpr std::size_t block_vectors = 4;
+#else
+inline constexpr std::size_t block_vectors = 2;
+#endif
+
+template <class T, Base base, Shape shape>
+void tile_of(const Kernel& kernel, const TileCall<T>& call) {
+  const Formula<T, shape> formula(kernel);
+  const std::size_t in_sixes = call.n_rows / 6 * 6;
+  const std::size_t in_fours = in_sixes + ((call.n_rows - in_sixes) & 4);
+  const std::size_t in_twos = in_fours + ((call.n_rows - in_fours) & 2);
+  if (in_sixes > 0) sweep<T, base, shape, 6, block_vectors>(call, formula, 0, in_sixes, 0);
+  if (in_fours > in_sixes) sweep<T, base, shape, 4, block_vectors>(call, formula, in_sixes, in_fours, 0);
+  if (in_twos > in_fours) sweep<T, base, shape, 2, 4>(call, formula, in_fours, in_twos, 0);
+  if (call.n_rows > in_twos) sweep<T, base, shape, 1, 8>(call, formula, in_twos, call.n_rows, 0);
+}
+
+template <class T, Base base>
+void tile_on(const Kernel& kernel, const TileCall<T>& call) {
+  switch (kernel.shape) {
+    case Shape::identity:
+      return tile_of<T, base, Shape::identity>(kernel, call);
+    case Shape::exponential:
+      return tile_of<T, base, Shape::exponential>(kernel, call);
+    case Shape::polynomial:
+      return tile_of<T, base, Shape::polynomial>(kernel, call);
+    case Shape::sigmoid:
+      return tile_of<T, base, Shape::sigmoid>(kernel, call);
+  }
+}
+
+template <class T>
+void tile(const Kernel& kernel, const T* rows, std::size_t n_rows, std::size_t row_stride, const T* tiles,
+          std::size_t n_tiles, std::size_t n_features, T* out, std::size_t out_stride) {
+  const TileCall<T> call = {rows, n_rows, row_stride, tiles, n_tiles, n_features, out, out_stride};
+  switch (kernel.base) {
+    case Base::squared_distance:
+      return tile_on<T, Base::squared_distance>(kernel, call);
+    case Base::dot:
+      return tile_on<T, Base::dot>(kernel, call);
+    case Base::manhattan:
+      return tile_on<T, Base::manhattan>(kernel, call);
+  }
+}
+
+// ---- The formula alone, the score, the peak ---------------------------------------------------------------------
+
+template <class T, Shape shape>
+void apply(const Kernel& kernel, T* values, std::size_t n) {
+  const Formula<T, shape> formula(kernel);
+  typename Simd<T>::Vector group[vectors_per_tile];
+  for (std::size_t i = 0; i < n; i += lanes<T>) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < vectors_per_tile; ++v) group[v] = Simd<T>::load(values + i + v * Simd<T>::size);
+    formula.apply(group);
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < vectors_per_tile; ++v) Simd<T>::store(values + i + v * Simd<T>::size, group[v]);
+  }
+}
+
+template <class T>
+void shape(const Kernel& kernel, T* values, std::size_t n) {
+  switch (kernel.shape) {
+    case Shape::identity:
+      return;
+    case Shape::exponential:
+      return apply<T, Shape::exponential>(kernel, values, n);
+    case Shape::polynomial:
+      return apply<T, Shape::polynomial>(kernel, values, n);
+    case Shape::sigmoid:
+      return apply<T, Shape::sigmoid>(kernel, values, n);
+  }
+}
+
+// Lane j mod 16 takes its terms in ascending j; then lane i takes lane i + 8, i + 4, i + 2, i + 1 of what is left.
+template <class T>
+double dot(const T* values, const double* weights, std::size_t n) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_vectors = score_lanes / S::size;
+  S::Vector sums[n_vectors];
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) sums[v] = S::Vector{};
+  for (std::size_t j = 0; j < n; j += score_lanes) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+      const std::size_t first = j + v * S::size;
+      sums[v] = multiply_add(load_as_double(values + first), S::load(weights + first), sums[v]);
+    }
+  }
+  ONKEL_UNROLL
+  for (std::size_t width = n_vectors / 2; width > 0; width /= 2) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < width; ++v) sums[v] += sums[v + width];
+  }
+  double lane[S::size];
+  S::store(lane, sums[0]);
+  ONKEL_UNROLL
+  for (std::size_t width = S::size / 2; width > 0; width /= 2) {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < width; ++i) lane[i] += lane[i + width];
+  }
+  return lane[0];
+}
+
+// Not fused: the sparse points add the same products one at a time.
+template <class T>
+void axpy(T x, const T* column, T* sums, std::size_t n) {
+  typedef Simd<T> S;
+  const auto factor = S::broadcast(x);
+  for (std::size_t j = 0; j < n; j += S::size) S::store(sums + j, S::load(sums + j) + factor * S::load(column + j));
+}
+
+// 12 independent chains: enough to hide a latency of 4 to 6 cycles with two units, and no more than the registers hold.
+// They tend to 1 but do not start there: clang finds a chain that stands still, and drops it.
+template <class T>
+double fma_peak(std::size_t n) {
+  typedef Simd<T> S;
+  constexpr std::size_t n_chains = 12;
+  typename S::Vector sums[n_chains];
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < n_chains; ++i) sums[i] = S::broadcast(static_cast<T>(i + 2));
+  const auto factor = S::broadcast(T(0.75));
+  const auto term = S::broadcast(T(0.25));
+  for (std::size_t done = 0; done < n; done += n_chains * S::size) {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < n_chains; ++i) sums[i] = multiply_add(sums[i], factor, term);
+  }
+  auto total = sums[0];
+  ONKEL_UNROLL
+  for (std::size_t i = 1; i < n_chains; ++i) total += sums[i];
+  return static_cast<double>(total[0]);
+}
+
+#if defined(__AVX512F__)
+constexpr const char* level_name = "x86-64-v4";
+#elif defined(__AVX2__) && defined(__FMA__)
+constexpr const char* level_name = "x86-64-v3";
+#elif defined(__aarch64__)
+constexpr const char* level_name = "neon";
+#else
+constexpr const char* level_name = "baseline";
+#endif
+
+}  // namespace
+
+const Level ONKEL_LEVEL_OBJECT = {
+    level_name,
+    {tile<float>, shape<float>, dot<float>, axpy<float>, fma_peak<float>},
+    {tile<double>, shape<double>, dot<double>, axpy<double>, fma_peak<double>},
+};
+
+}  // namespace onkel::isa

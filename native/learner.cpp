@@ -1,0 +1,155 @@
+#include "learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace onkel {
+namespace {
+
+template <class T>
+std::unique_ptr<Basis> make_basis(const Config& config) {
+  return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, config.width)
+                       : make_dense_basis<T>(config.kernel, config.constant, config.width);
+}
+
+std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
+  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                      Draws{config.seed}, basis);
+}
+
+}  // namespace
+
+Learner::Learner(const Config& config)
+    : config_(config),
+      basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
+      update_(make_update(config, *basis_)) {}
+
+std::size_t Learner::learn(const Batch& batch, const Effort& effort, const std::function<bool()>& go_on) {
+  const std::lock_guard lock(mutex_);
+  Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
+  const std::size_t step = std::min(effort.block_rows, basis_->most_rows());
+  for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
+    if (begin > 0 && !go_on()) return begin;
+    basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
+    for (std::size_t row = 0; row < block_.count; ++row) {
+      const std::size_t i = begin + row;
+      const double weight = batch.weight == nullptr ? 1.0 : batch.weight[i];
+      double y = batch.y[i];
+      if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
+        update_->widen(static_cast<std::size_t>(y) + 1);
+      std::span<double> predicted;
+      if (batch.scores != nullptr) predicted = {batch.scores + i * batch.scores_width, update_->outputs()};
+      if (weight == 0) {
+        if (!predicted.empty()) update_->predict(block_, row, predicted);
+        continue;
+      }
+      if (config_.task == Task::binary) y = 2 * y - 1;
+      update_->learn({block_, row, t_ + 1, y, weight}, predicted);
+      ++t_;
+    }
+  }
+  return batch.rows.count;
+}
+
+std::size_t Learner::score(const Rows& rows, double* scores, const Effort& effort,
+                           const std::function<bool()>& go_on) const {
+  const std::lock_guard lock(mutex_);
+  Team team(rows.count < effort.block_rows ? 1 : effort.threads);
+  std::vector<Block> blocks(team.members());
+  const std::size_t outputs = update_->outputs(), step = std::min(effort.block_rows, basis_->most_rows());
+  const std::size_t turn = effort.block_rows * team.members();
+  for (std::size_t begin = 0; begin < rows.count; begin += turn) {
+    if (begin > 0 && !go_on()) return begin;
+    team.run([&](std::size_t member) {
+      Team alone(1);
+      Block& block = blocks[member];
+      const std::size_t end = std::min(rows.count, begin + (member + 1) * effort.block_rows);
+      for (std::size_t first = begin + member * effort.block_rows; first < end; first += step) {
+        basis_->tile(rows, first, std::min(step, end - first), block, alone);
+        for (std::size_t row = 0; row < block.count; ++row)
+          update_->predict(block, row, {scores + (first + row) * outputs, outputs});
+      }
+    });
+  }
+  return rows.count;
+}
+
+void Learner::widen(std::size_t outputs) {
+  const std::lock_guard lock(mutex_);
+  if (outputs > update_->outputs()) update_->widen(outputs);
+}
+
+void Learner::flush() {
+  const std::lock_guard lock(mutex_);
+  update_->flush(t_);
+}
+
+std::int64_t Learner::t() const {
+  const std::lock_guard lock(mutex_);
+  return t_;
+}
+
+std::size_t Learner::outputs() const {
+  const std::lock_guard lock(mutex_);
+  return update_->outputs();
+}
+
+std::size_t Learner::size() const {
+  const std::lock_guard lock(mutex_);
+  return basis_->size_with_ghosts();
+}
+
+std::size_t Learner::bytes() const {
+  const std::lock_guard lock(mutex_);
+  ByteCounter counter;
+  const_cast<Learner*>(this)->visit(counter);
+  return counter.bytes;
+}
+
+double Learner::norm() const {
+  const std::lock_guard lock(mutex_);
+  return std::sqrt(std::max(0.0, update_->norm_squared()));
+}
+
+std::vector<double> Learner::coefficients() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<double> coefficients;
+  for (std::size_t output = 0; output < update_->outputs(); ++output)
+    for (std::size_t slot = basis_->first_slot(); slot < basis_->end_slot(); ++slot)
+      if (basis_->born(slot) >= 0) coefficients.push_back(update_->coefficient(slot, output));
+  return coefficients;
+}
+
+std::vector<double> Learner::constants() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<double> constants;
+  for (std::size_t output = 0; basis_->has_constant() && output < update_->outputs(); ++output)
+    constants.push_back(update_->coefficient(0, output) * Basis::constant_value);
+  return constants;
+}
+
+State Learner::save() const {
+  const std::lock_guard lock(mutex_);
+  Saver saver;
+  const_cast<Learner*>(this)->visit(saver);
+  return std::move(saver.state);
+}
+
+void Learner::load(const State& state) {
+  Learner fresh(config_);
+  Loader loader(state);
+  fresh.visit(loader);
+  loader.finish();
+  const std::lock_guard lock(mutex_);
+  basis_ = std::move(fresh.basis_);
+  update_ = std::move(fresh.update_);
+  t_ = fresh.t_;
+}
+
+void Learner::visit(Archive& archive) {
+  archive.scalar("t", t_);
+  archive.part("basis", *basis_);
+  archive.part("update", *update_);
+}
+
+}  // namespace onkel

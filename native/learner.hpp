@@ -1,0 +1,82 @@
+// Learner: the one loop. It walks over the rows block by block: kernel tile, score, update, tick of the average.
+//
+// Kernel values do not depend on the order of learning, so a whole block of them is computed at once; a row that
+// becomes a support vector writes its own column for the rows after it. Scores are those of one row at a time, to the
+// bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "archive.hpp"
+#include "basis.hpp"
+#include "update.hpp"
+
+namespace onkel {
+
+struct Config {
+  Recipe recipe;
+  Terms kernel;
+  Task task = Task::binary;
+  Type type = Type::f64;    // of rows and kernel values
+  bool sparse = false;      // rows are CSR
+  std::size_t width = 0;    // features
+  std::size_t outputs = 1;  // 1, or the classes known so far
+  std::size_t budget = 0;
+  bool average = false;
+  bool constant = false;
+  std::uint64_t seed = 0;
+};
+
+class Learner {
+ public:
+  explicit Learner(const Config& config);
+
+  struct Batch {
+    Rows rows;
+    const double* y = nullptr;       // class indices or targets
+    const double* weight = nullptr;  // 1 where it is null
+    double* scores = nullptr;        // [row][scores_width], made before learning; may be null
+    std::size_t scores_width = 0;
+  };
+  struct Effort {
+    std::size_t threads = 1;
+    std::size_t block_rows = 48;
+  };
+
+  // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
+  // Throws Diverged at the row that would make the function infinite; everything before it is learned.
+  std::size_t learn(const Batch& batch, const Effort& effort, const std::function<bool()>& go_on);
+  // scores[row][output] of the function that predicts.
+  std::size_t score(const Rows& rows, double* scores, const Effort& effort, const std::function<bool()>& go_on) const;
+  void widen(std::size_t outputs);
+  void flush();
+
+  std::int64_t t() const;
+  std::size_t outputs() const;
+  std::size_t size() const;
+  std::size_t bytes() const;
+  double norm() const;
+  // Of the predicting function: [output][point], in slot order.
+  std::vector<double> coefficients() const;
+  std::vector<double> constants() const;  // one an output; empty without a constant term
+
+  State save() const;
+  void load(const State& state);
+
+ private:
+  void visit(Archive& archive);
+
+  Config config_;
+  mutable std::mutex mutex_;  // one call at a time, whoever calls
+  std::unique_ptr<Basis> basis_;
+  std::unique_ptr<Update> update_;
+  std::int64_t t_ = 0;  // rows of non-zero weight so far
+  Block block_;         // scratch of learning
+};
+
+}  // namespace onkel

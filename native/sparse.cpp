@@ -1,0 +1,283 @@
+// Sparse points behind an inverted index: a row costs the postings of its own features, not points times features.
+//
+// A feature is a list of postings (point, value), or a dense column where more than an eighth of the points have it.
+// Either way a pair's sum runs over ascending features, one product and one addition each, and a missing value adds
+// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "basis.hpp"
+
+namespace onkel {
+namespace {
+
+// A row or a point: its features, ascending, and their values.
+template <class T>
+struct Sparse {
+  std::span<const std::int32_t> features;
+  std::span<const T> values;
+};
+
+// One feature's values over the points.
+template <class T>
+struct Feature {
+  std::vector<std::uint32_t> points;
+  std::vector<T> values;
+  Buffer<T> dense;  // in use when it is not empty: one value a point
+};
+
+// Features by their number, which may go up to 2^31: pages come into being where points have features.
+template <class T>
+class FeatureTable {
+ public:
+  const Feature<T>* find(std::int32_t feature) const {
+    const auto [page, line] = place(feature);
+    return page < pages_.size() && pages_[page] ? &(*pages_[page])[line] : nullptr;
+  }
+  Feature<T>& at(std::int32_t feature) {
+    const auto [page, line] = place(feature);
+    if (page >= pages_.size()) pages_.resize(page + 1);
+    if (!pages_[page]) pages_[page] = std::make_unique<Page>();
+    return (*pages_[page])[line];
+  }
+  void clear() { pages_.clear(); }
+
+ private:
+  static constexpr std::size_t page_size = 64;
+  using Page = std::array<Feature<T>, page_size>;
+  static std::pair<std::size_t, std::size_t> place(std::int32_t feature) {
+    const auto f = static_cast<std::size_t>(feature);
+    return {f / page_size, f % page_size};
+  }
+  std::vector<std::unique_ptr<Page>> pages_;
+};
+
+template <class T>
+class SparseBasis final : public Basis {
+ public:
+  SparseBasis(const Terms& terms, bool constant, std::size_t width) : Basis(terms, constant), width_(width) {}
+
+  std::size_t most_rows() const override { return 1; }
+
+  void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
+    block.rows = rows;
+    block.begin = begin;
+    block.count = count;
+    block.stride = columns();
+    if (block.table.size() < columns() * sizeof(T)) block.table.resize(columns() * sizeof(T));
+    write_constant(table(block));
+    evaluate(row_at(block), table(block) + first_slot(), block.column);
+  }
+
+  double dot(const Block& block, std::size_t, const double* weights) const override {
+    return isa::routines<T>().dot(table(block), weights, columns());
+  }
+
+  double self(Block& block, std::size_t) const override {
+    T square = 0, values[isa::lanes<T>] = {};
+    for (const T x : row_at(block).values) square += x * x;
+    double value = has_constant() ? constant_value * constant_value : 0.0;
+    for (const Term& term : terms()) {
+      values[0] = term.kernel.base == Base::dot ? square : T{0};
+      isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
+      value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
+    }
+    return value;
+  }
+
+  void values(const Block& block, std::size_t, std::span<double> out) const override {
+    std::copy_n(table(block), columns(), out.begin());
+  }
+
+  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
+    scratch.table.resize(columns() * sizeof(T));
+    write_constant(table(scratch));
+    evaluate(points_[slot - first_slot()].view(), table(scratch) + first_slot(), scratch.column);
+    values(scratch, 0, out);
+  }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    std::vector<std::int64_t> offsets{0}, features;
+    std::vector<T> values;
+    for (const Point& point : points_) {
+      features.insert(features.end(), point.features.begin(), point.features.end());
+      values.insert(values.end(), point.values.begin(), point.values.end());
+      offsets.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    archive.array("offsets", offsets);
+    archive.array("features", features);
+    archive.array("values", values);
+    if (archive.loading()) rebuild(offsets, features, values);
+  }
+
+ private:
+  struct Point {
+    std::vector<std::int32_t> features;
+    std::vector<T> values;
+    Sparse<T> view() const { return {features, values}; }
+  };
+
+  static T* table(Block& block) { return reinterpret_cast<T*>(block.table.data()); }
+  static const T* table(const Block& block) { return reinterpret_cast<const T*>(block.table.data()); }
+
+  static Sparse<T> row_at(const Block& block) {
+    const std::int64_t first = block.rows.offsets[block.begin];
+    const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + 1] - first);
+    return {{block.rows.indices + first, n}, {static_cast<const T*>(block.rows.values) + first, n}};
+  }
+
+  // Kernel values of one row against every slot.
+  void evaluate(const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
+    const std::size_t n = rounded(slots());
+    scratch.resize(2 * n * sizeof(T));
+    T* quantities = reinterpret_cast<T*>(scratch.data());
+    T* values = quantities + n;
+    std::fill_n(out, n, T{0});
+    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
+      bool computed = false;
+      for (const Term& term : terms()) {
+        if (term.kernel.base != base) continue;
+        if (!computed) gather(base, row, quantities, n);
+        computed = true;
+        std::copy_n(quantities, n, values);
+        isa::routines<T>().shape(term.kernel, values, n);
+        for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * values[j];
+      }
+    }
+  }
+
+  // |x - s|^2 = |x|^2 + |s|^2 - 2 x.s, and |x - s|_1 = |x|_1 + |s|_1 - sum over shared features of
+  // (|x_f| + |s_f| - |x_f - s_f|): every base quantity is a sum over shared features.
+  void gather(Base base, const Sparse<T>& row, T* quantities, std::size_t n) const {
+    std::fill_n(quantities, n, T{0});
+    T norm = 0;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const T x = row.values[i];
+      norm += base == Base::manhattan ? std::abs(x) : x * x;
+      const Feature<T>* feature = features_.find(row.features[i]);
+      if (feature == nullptr) continue;
+      if (base == Base::manhattan)
+        gather_overlap(x, *feature, quantities);
+      else
+        gather_products(x, *feature, quantities);
+    }
+    if (base == Base::dot) return;
+    const std::vector<T>& norms = base == Base::manhattan ? lengths_ : squares_;
+    const T share = base == Base::manhattan ? T{1} : T{2};
+    for (std::size_t j = 0; j < slots(); ++j) quantities[j] = std::max(T{0}, (norm + norms[j]) - share * quantities[j]);
+  }
+
+  static void gather_products(T x, const Feature<T>& feature, T* sums) {
+    if (!feature.dense.empty()) {
+      isa::routines<T>().axpy(x, feature.dense.data(), sums, feature.dense.size());
+      return;
+    }
+    for (std::size_t i = 0; i < feature.points.size(); ++i) sums[feature.points[i]] += x * feature.values[i];
+  }
+  static T overlap(T x, T s) { return (std::abs(x) + std::abs(s)) - std::abs(x - s); }
+  static void gather_overlap(T x, const Feature<T>& feature, T* sums) {
+    for (std::size_t j = 0; j < feature.dense.size(); ++j) sums[j] += overlap(x, feature.dense[j]);
+    if (!feature.dense.empty()) return;
+    for (std::size_t i = 0; i < feature.points.size(); ++i) sums[feature.points[i]] += overlap(x, feature.values[i]);
+  }
+
+  void grow() override {}  // every list grows with its points
+
+  void store(std::size_t slot, const Block& block, std::size_t) override {
+    const std::size_t index = slot - first_slot();
+    if (index >= points_.size()) {
+      points_.resize(index + 1);
+      squares_.resize(index + 1);
+      lengths_.resize(index + 1);
+    }
+    const Sparse<T> row = row_at(block);
+    points_[index].features.assign(row.features.begin(), row.features.end());
+    points_[index].values.assign(row.values.begin(), row.values.end());
+    enter(index);
+  }
+
+  void clear(std::size_t slot) override {
+    const std::size_t index = slot - first_slot();
+    for (const std::int32_t number : points_[index].features) {
+      Feature<T>& feature = features_.at(number);
+      const auto at = std::find(feature.points.begin(), feature.points.end(), index) - feature.points.begin();
+      feature.points.erase(feature.points.begin() + at);
+      feature.values.erase(feature.values.begin() + at);
+      if (!feature.dense.empty()) feature.dense[index] = T{0};
+    }
+    points_[index] = {};
+    squares_[index] = lengths_[index] = T{0};
+  }
+
+  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+
+  void enter(std::size_t index) {
+    T square = 0, length = 0;
+    const Point& point = points_[index];
+    for (std::size_t i = 0; i < point.values.size(); ++i) {
+      const T x = point.values[i];
+      square += x * x;
+      length += std::abs(x);
+      Feature<T>& feature = features_.at(point.features[i]);
+      feature.points.push_back(static_cast<std::uint32_t>(index));
+      feature.values.push_back(x);
+      hold(feature, index, x);
+    }
+    squares_[index] = square;
+    lengths_[index] = length;
+  }
+
+  // Chooses how a feature is held, after a point was added to its postings.
+  void hold(Feature<T>& feature, std::size_t index, T value) {
+    const std::size_t room = rounded(points_.size());
+    if (feature.dense.empty() && feature.points.size() * 8 <= points_.size()) return;
+    if (feature.dense.empty()) {
+      feature.dense.assign(room, T{0});
+      for (std::size_t i = 0; i < feature.points.size(); ++i) feature.dense[feature.points[i]] = feature.values[i];
+    }
+    if (feature.dense.size() < room) feature.dense.resize(room, T{0});
+    feature.dense[index] = value;
+  }
+
+  void rebuild(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& features,
+               const std::vector<T>& values) {
+    const auto n = static_cast<std::int64_t>(values.size());
+    if (offsets.size() != slots() + 1 || features.size() != values.size() || offsets.front() != 0 ||
+        offsets.back() != n || !std::is_sorted(offsets.begin(), offsets.end()))
+      throw std::invalid_argument("state has sparse points whose parts do not fit together");
+    points_.assign(slots(), {});
+    squares_.assign(slots(), T{0});
+    lengths_.assign(slots(), T{0});
+    features_.clear();
+    for (std::size_t index = 0; index < slots(); ++index) {
+      for (std::int64_t i = offsets[index]; i < offsets[index + 1]; ++i) {
+        const std::int64_t feature = features[static_cast<std::size_t>(i)];
+        const bool ascending = i == offsets[index] || features[static_cast<std::size_t>(i) - 1] < feature;
+        if (feature < 0 || feature >= static_cast<std::int64_t>(width_) || !ascending)
+          throw std::invalid_argument("state has a sparse point with features out of range or order");
+        points_[index].features.push_back(static_cast<std::int32_t>(feature));
+        points_[index].values.push_back(values[static_cast<std::size_t>(i)]);
+      }
+      enter(index);
+    }
+  }
+
+  std::size_t width_;
+  std::vector<Point> points_;
+  std::vector<T> squares_, lengths_;  // |s|^2 and |s|_1
+  FeatureTable<T> features_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, std::size_t width) {
+  return std::make_unique<SparseBasis<T>>(terms, constant, width);
+}
+template std::unique_ptr<Basis> make_sparse_basis<float>(const Terms&, bool, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<double>(const Terms&, bool, std::size_t);
+
+}  // namespace onkel

@@ -1,0 +1,38 @@
+// Team: a few threads that live for one call and sleep between tasks (never spin: on a shared machine a spinning helper
+// is slower than none). With one member everything runs on the caller's thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace onkel {
+
+class Team {
+ public:
+  explicit Team(std::size_t members);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  std::size_t members() const { return helpers_.size() + 1; }
+  // Calls work(member) once for each member, the caller being member 0, and returns when all are done.
+  void run(const std::function<void(std::size_t)>& work);
+  // Cuts [0, n) into one contiguous range a member, whose ends are multiples of `grain`.
+  void split(std::size_t n, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& work);
+
+ private:
+  void help(std::size_t member);
+
+  std::mutex mutex_;
+  std::condition_variable start_, done_;
+  const std::function<void(std::size_t)>* work_ = nullptr;
+  std::size_t round_ = 0, busy_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> helpers_;
+};
+
+}  // namespace onkel

@@ -1,0 +1,189 @@
+#include "update.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace onkel {
+namespace {
+
+bool all_finite(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+void require_finite(std::span<const double> values, const char* what, std::int64_t t) {
+  if (all_finite(values)) return;
+  throw Diverged(std::string(what) + " of row " + std::to_string(t - 1) +
+                 " of the stream is not finite: the learner diverges (smaller steps or scaled features help)");
+}
+
+}  // namespace
+
+FirstOrder::FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget,
+                       Draws draws, Basis& basis)
+    : basis_(basis),
+      function_(outputs, averaged),
+      draws_(draws),
+      loss_(recipe.loss, task),
+      admission_(make_admission(recipe.admission)),
+      step_(make_step(recipe.step)),
+      budget_(make_budget(recipe.budget, Hold{basis_, function_, draws_, budget})),
+      radius_(recipe.radius),
+      period_(recipe.period) {
+  widen(outputs);
+  function_.reach(basis_.columns());
+}
+
+void FirstOrder::widen(std::size_t outputs) {
+  std::vector<double> wider;
+  for (std::size_t i = 0; i < pending_slots_.size(); ++i) {
+    const auto first = pending_.begin() + static_cast<std::ptrdiff_t>(i * function_.outputs());
+    wider.insert(wider.end(), first, first + static_cast<std::ptrdiff_t>(function_.outputs()));
+    wider.resize((i + 1) * outputs, 0.0);
+  }
+  pending_ = std::move(wider);
+  function_.widen(outputs);
+  for (auto* scratch : {&f_, &direction_, &g_, &coefficient_}) scratch->resize(outputs);
+}
+
+void FirstOrder::predict(const Block& block, std::size_t row, std::span<double> predicted) const {
+  function_.score(basis_, block, row, predicted, predicted);
+}
+
+void FirstOrder::learn(const Example& example, std::span<double> predicted) {
+  function_.score(basis_, example.block, example.row, f_, predicted);
+  require_finite(f_, "the score", example.t);
+  Scored row{.basis = &basis_,
+             .block = &example.block,
+             .row = example.row,
+             .t = example.t,
+             .step = (example.t - 1) / period_ + 1,
+             .y = example.y,
+             .weight = example.weight,
+             .f = f_,
+             .direction = direction_,
+             .g = g_,
+             .coefficient = coefficient_};
+  loss_.evaluate(row);
+  row.p = admission_->probability(row);
+  bool admitted = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
+  if (admitted) {
+    step_->coefficient(row);
+    require_finite(row.coefficient, "the coefficient", row.t);
+    admitted = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
+  }
+  // From here on nothing fails.
+  if (period_ == 1) shrink(step_->shrink(row.step));
+  if (admitted) join(row);
+  if (period_ > 1 && row.t % period_ == 0) commit(row);
+  function_.tick();
+}
+
+// The admitted row takes a slot, or the budget rule takes it in without one.
+void FirstOrder::join(Scored& row) {
+  const Newcomer newcomer = budget_->absorb(row);
+  if (newcomer == Newcomer::refused) return;
+  if (period_ == 1) add_constant(row.coefficient);
+  if (newcomer == Newcomer::absorbed) return;
+  const std::size_t slot = basis_.insert(*row.block, row.row, row.t - 1);
+  function_.reach(basis_.columns());
+  if (period_ == 1) {
+    track_norm(row);
+    add(slot, row.coefficient);
+    budget_->settle(row, slot);
+    project_on_ball();
+    return;
+  }
+  pending_slots_.push_back(static_cast<std::int64_t>(slot));
+  const auto share = 1.0 / static_cast<double>(period_);
+  for (const double c : row.coefficient) pending_.push_back(c * share);
+}
+
+void FirstOrder::shrink(double factor) {
+  function_.scale(factor);
+  shrunk_ = factor;
+  norm_squared_ *= factor * factor;
+}
+
+// After a shrink s, adding c k(x, .) makes |f|^2 of s^2 |f|^2: + 2 s c . f(x) + |c|^2 k(x, x).
+void FirstOrder::track_norm(const Scored& row) {
+  if (radius_ == 0) return;
+  double along = 0.0, length = 0.0;
+  for (std::size_t o = 0; o < row.f.size(); ++o) {
+    along += row.coefficient[o] * row.f[o];
+    length += row.coefficient[o] * row.coefficient[o];
+  }
+  norm_squared_ += 2 * shrunk_ * along + length * row.self();
+}
+
+void FirstOrder::project_on_ball() {
+  if (radius_ == 0 || norm_squared_ <= radius_ * radius_) return;
+  function_.scale(radius_ / std::sqrt(norm_squared_));
+  norm_squared_ = radius_ * radius_;
+}
+
+// The end of a mini-batch: f <- shrink f + sum of the waiting rows.
+void FirstOrder::commit(const Scored& row) {
+  shrink(step_->shrink(row.step));
+  if (pending_slots_.empty()) return;
+  for (std::size_t i = 0; i < pending_slots_.size(); ++i) {
+    const auto coefficient = std::span(pending_).subspan(i * outputs(), outputs());
+    add(static_cast<std::size_t>(pending_slots_[i]), coefficient);
+    add_constant(coefficient);
+  }
+  const auto newest = static_cast<std::size_t>(pending_slots_.back());
+  pending_slots_.clear();
+  pending_.clear();
+  budget_->settle(row, newest);
+}
+
+void FirstOrder::flush(std::int64_t t) {
+  if (t % period_ == 0) return;
+  Block none;
+  commit(Scored{.basis = &basis_,
+                .block = &none,
+                .row = 0,
+                .t = t,
+                .step = (t - 1) / period_ + 1,
+                .y = 0,
+                .weight = 0,
+                .f = f_,
+                .direction = direction_,
+                .g = g_,
+                .coefficient = coefficient_});
+}
+
+void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {
+  for (std::size_t o = 0; o < coefficient.size(); ++o)
+    if (coefficient[o] != 0) function_.add(slot, o, coefficient[o]);
+}
+
+// The constant column is a feature like the kernel's own: it moves with every row that is taken in.
+void FirstOrder::add_constant(std::span<const double> coefficient) {
+  for (std::size_t o = 0; o < coefficient.size() && basis_.has_constant(); ++o)
+    function_.add(0, o, coefficient[o] * Basis::constant_value);
+}
+
+void FirstOrder::visit(Archive& archive) {
+  struct {
+    FirstOrder& self;
+    void visit(Archive& inner) { self.function_.visit(inner, self.basis_.columns()); }
+  } function{*this};
+  archive.part("function", function);
+  archive.part("budget", *budget_);
+  if (radius_ != 0) archive.scalar("norm_squared", norm_squared_);
+  if (archive.loading()) {
+    pending_slots_.clear();
+    widen(outputs());
+  }
+  archive.array("pending_slots", pending_slots_);
+  archive.matrix("pending", pending_, outputs());
+  if (!archive.loading()) return;
+  if (pending_.size() != pending_slots_.size() * outputs())
+    throw std::invalid_argument("state has not one coefficient for each pending row");
+  for (const std::int64_t slot : pending_slots_)
+    if (slot < static_cast<std::int64_t>(basis_.first_slot()) || slot >= static_cast<std::int64_t>(basis_.end_slot()))
+      throw std::invalid_argument("state has a pending row without a point");
+}
+
+}  // namespace onkel

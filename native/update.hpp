@@ -1,0 +1,99 @@
+// Update: what a recipe compiles to. It owns the function (or functions) and is shown the rows one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "admission.hpp"
+#include "budget/budget.hpp"
+#include "function.hpp"
+#include "loss.hpp"
+#include "random.hpp"
+#include "step.hpp"
+
+namespace onkel {
+
+// A score or a coefficient left the finite numbers; the row that did it has changed nothing.
+struct Diverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct Recipe {
+  Spec loss, admission, step, budget;
+  double radius = 0.0;      // of the ball that holds f (R); 0 for none
+  std::int64_t period = 1;  // rows a mini-batch
+};
+
+// One row as the loop hands it over.
+struct Example {
+  Block& block;
+  std::size_t row;
+  std::int64_t t;  // from 1
+  double y, weight;
+};
+
+class Update {
+ public:
+  virtual ~Update() = default;
+  virtual std::size_t outputs() const = 0;
+  virtual void widen(std::size_t outputs) = 0;
+  // Scores of the function that predicts.
+  virtual void predict(const Block& block, std::size_t row, std::span<double> predicted) const = 0;
+  // Predicts (where `predicted` is not empty), then learns.
+  virtual void learn(const Example& example, std::span<double> predicted) = 0;
+  // Ends a mini-batch under way.
+  virtual void flush(std::int64_t t) = 0;
+  virtual double coefficient(std::size_t column, std::size_t output) const = 0;
+  virtual double norm_squared() const = 0;
+  virtual void visit(Archive& archive) = 0;
+};
+
+// The papers' learners: loss, admission, step with its shrink, budget, ball.
+class FirstOrder final : public Update {
+ public:
+  FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
+             Basis& basis);
+
+  std::size_t outputs() const override { return function_.outputs(); }
+  void widen(std::size_t outputs) override;
+  void predict(const Block& block, std::size_t row, std::span<double> predicted) const override;
+  void learn(const Example& example, std::span<double> predicted) override;
+  void flush(std::int64_t t) override;
+  double coefficient(std::size_t column, std::size_t output) const override {
+    return function_.coefficient(column, output);
+  }
+  double norm_squared() const override { return function_.norm_squared(basis_); }
+  void visit(Archive& archive) override;
+
+ private:
+  void join(Scored& row);
+  void commit(const Scored& row);
+  void shrink(double factor);
+  void track_norm(const Scored& row);
+  void project_on_ball();
+  void add(std::size_t slot, std::span<const double> coefficient);
+  void add_constant(std::span<const double> coefficient);
+
+  Basis& basis_;
+  Function function_;
+  Draws draws_;
+  Loss loss_;
+  std::unique_ptr<Admission> admission_;
+  std::unique_ptr<Step> step_;
+  std::unique_ptr<Budget> budget_;
+  double radius_;
+  double norm_squared_ = 0.0;  // of f, tracked step by step where there is a ball
+  double shrunk_ = 1.0;        // this step's shrink
+  std::int64_t period_;
+  // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
+  std::vector<std::int64_t> pending_slots_;
+  std::vector<double> pending_;                          // [row][output]
+  std::vector<double> f_, direction_, g_, coefficient_;  // scratch
+};
+
+}  // namespace onkel

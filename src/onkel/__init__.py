@@ -1,0 +1,51 @@
+"""onkel: online kernel learning, bounded, exact, fast.
+
+>>> import onkel
+>>> onkel.SPAClassifier(budget=500)
+SPAClassifier(budget=500)
+"""
+
+from onkel import parts, recipes
+from onkel._core import isa
+from onkel.estimators import (
+    FSGDClassifier,
+    FSGDRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    KLRClassifier,
+    OGDClassifier,
+    OGDRegressor,
+    OSKLClassifier,
+    OSKLRegressor,
+    PAClassifier,
+    PARegressor,
+    PegasosClassifier,
+    PerceptronClassifier,
+    SPAClassifier,
+    SPARegressor,
+)
+from onkel.learner import Learner
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FSGDClassifier",
+    "FSGDRegressor",
+    "KLRClassifier",
+    "KernelClassifier",
+    "KernelRegressor",
+    "Learner",
+    "OGDClassifier",
+    "OGDRegressor",
+    "OSKLClassifier",
+    "OSKLRegressor",
+    "PAClassifier",
+    "PARegressor",
+    "PegasosClassifier",
+    "PerceptronClassifier",
+    "SPAClassifier",
+    "SPARegressor",
+    "isa",
+    "parts",
+    "recipes",
+]

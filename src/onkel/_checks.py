@@ -1,0 +1,84 @@
+"""Refusals in one sentence: what is wrong, where, and what was expected."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    at_least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+    integer: bool = False,
+) -> None:
+    """Refuse a parameter that is not a number in its range."""
+    kind = numbers.Integral if integer else numbers.Real
+    ok = isinstance(value, kind) and not isinstance(value, bool)
+    ok = ok and bool(np.isfinite(value))
+    ok = ok and (above is None or value > above)
+    ok = ok and (at_least is None or value >= at_least)
+    ok = ok and (below is None or value < below)
+    ok = ok and (at_most is None or value <= at_most)
+    if ok:
+        return
+    limits = [
+        f"greater than {above:g}" if above is not None else "",
+        f"at least {at_least:g}" if at_least is not None else "",
+        f"less than {below:g}" if below is not None else "",
+        f"at most {at_most:g}" if at_most is not None else "",
+    ]
+    wanted = " and ".join(limit for limit in limits if limit)
+    noun = "an integer" if integer else "a number"
+    raise ValueError(f"{name} must be {noun}{' ' + wanted if wanted else ''}, got {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Refuse a parameter that is none of its choices."""
+    if not (isinstance(value, str) and value in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse a parameter that is not True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def check_finite(name: str, values: NDArray[Any], columns: NDArray[Any] | None = None) -> None:
+    """Refuse NaN and infinity, naming the first place."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad) == 0:
+        return
+    what = "NaN" if np.isnan(values[tuple(bad[0])]) else "infinity"
+    where = f"row {bad[0][0]}"
+    if values.ndim == 2:
+        where += f", column {bad[0][1]}"
+        if columns is not None:
+            where += f" ({columns[bad[0][1]]!r})"
+    raise ValueError(f"Input {name} contains {what} at {where}; expected finite numbers")
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the weights as float64, or None where all rows count alike."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one entry for each of the {n_rows} rows, got shape {weights.shape}")
+    check_finite("sample_weight", weights)
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min():g} at row {int(weights.argmin())}")
+    return np.ascontiguousarray(weights)

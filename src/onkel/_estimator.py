@@ -1,0 +1,583 @@
+"""What all estimators share: scikit-learn's contract on top of the thin learner.
+
+An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields and
+its docstring (see :mod:`onkel.estimators`). All checks come before any change: a refused call leaves the estimator as it
+was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onkel._callbacks import CallbackSupportMixin, tasks, with_callbacks
+from onkel._checks import check_choice, check_finite, check_flag, check_number, check_weights
+from onkel.learner import Learner
+from onkel.parts import Recipe
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+_COMMON_PARAMETERS = """\
+kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable, default="rbf"
+        How alike two rows are. A Kernel is a part or a weighted sum of them (`onkel.parts`); a callable is called as
+        ``kernel(x[None], S)`` for each row with the support vectors S.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call.
+    degree : int, default=3
+        Of kernel "poly".
+    coef0 : float, default=0.0
+        Of kernels "poly" and "sigmoid".
+    budget : int, default=%(budget)s
+        The most support vectors to keep (None: no bound).
+    average : bool, default=None
+        Predict with the average of all functions so far (True) or the last one (False); None is the learner's own
+        choice: %(output)s.
+    fit_intercept : bool, default=%(fit_intercept)s
+        Whether to learn a constant term: the kernel becomes k + (5/16)^2.
+    n_epochs : int, default=1
+        Passes over the rows in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a new random order in each epoch. `partial_fit` never shuffles.
+    random_state : int, RandomState or None, default=None
+        Seeds the shuffling and the learner's own draws.
+    n_jobs : int, default=None
+        Threads; results do not depend on it. None is 1, -1 all cores."""
+
+_CLASS_WEIGHT = """
+    class_weight : dict or "balanced", default=None
+        Multiplies the weights of a class's rows; "balanced" in `fit` only."""
+
+_COMMON_ATTRIBUTES = """\
+support_vectors_ : ndarray of shape (n_support, n_features)
+    support_ : ndarray of shape (n_support,)
+        The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Coefficients of the predicting function.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    n_support_ : int
+    t_ : int
+        Rows learned from.
+    sparsity_ : float
+        The share of rows that are no support vectors.
+    norm_ : float
+        RKHS norm of the last function.
+    nbytes_ : int
+        Bytes of the model.
+    gamma_ : float
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where X has names"""
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[T]) -> type[T]:
+    """Make an estimator of a class of fields, and write the common parameters into its docstring."""
+    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    if made.__doc__ and "%(parameters)s" in made.__doc__:
+        facts = {
+            "budget": getattr(made, "budget", None),
+            "output": "the average" if getattr(made, "_averages", False) else "the last",
+            "fit_intercept": getattr(made, "fit_intercept", False),
+        }
+        made.__doc__ = made.__doc__ % {
+            "parameters": _COMMON_PARAMETERS % facts + (_CLASS_WEIGHT if hasattr(made, "class_weight") else ""),
+            "attributes": _COMMON_ATTRIBUTES,
+        }
+    return made
+
+
+@estimator
+class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit, partial_fit and predict_then_learn over any recipe."""
+
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    budget: int | None = None
+    average: bool | None = None
+    fit_intercept: bool = False
+    n_epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    # -- what a learner's class says of itself
+    _make_recipe: ClassVar[Callable[..., Recipe]]  # its row in onkel.recipes
+    _averages: ClassVar[bool] = False  # its own output, for the docstring
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn anew from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies a row's loss and gradient; rows of weight 0 are skipped.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_if_refused():
+            self._forget()
+            rows, weight = self._checked_rows(X, sample_weight, reset=True)
+            if weight is not None and not weight.any():
+                raise ValueError("sample_weight is zero for every row: there is nothing to fit")
+            check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
+            check_flag("shuffle", self.shuffle)
+            targets, weight = self._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
+            n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
+            self._start(rows, horizon=n_rows * self.n_epochs)
+        try:
+            for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
+                picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
+                self._learner.learn_rows(
+                    rows[picked], targets[picked], None if weight is None else weight[picked]
+                )
+            self._learner.flush()
+        finally:
+            self._learned()
+        return self
+
+    def _order(self, epoch: int, n_rows: int) -> NDArray[np.intp]:
+        """The epoch's order of rows, a function of the seed and the epoch alone."""
+        return np.random.Generator(np.random.Philox(key=[self._learner.seed, epoch])).permutation(n_rows)
+
+    def _fitted_attributes(self) -> dict[str, Any]:
+        """What a copy of this estimator needs to predict as if `fit` had stopped here."""
+        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") or name == "_open"}
+        return {**fitted, "_learner": copy.deepcopy(self._learner)}
+
+    def _go_on(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
+    ) -> Floats | None:
+        """Learn from more rows, in order; with ``scores`` return what was predicted before each."""
+        with self._unchanged_if_refused():
+            first = not hasattr(self, "_learner")
+            rows, weight = self._checked_rows(X, sample_weight, reset=first)
+            targets, weight = self._checked_targets(
+                y, rows, weight, first=first, everything=False, classes=classes
+            )
+            if first and (weight is None or weight.any()):
+                self._start(rows, horizon=getattr(self, "horizon", None))
+        if not hasattr(self, "_learner"):  # a first call of rows that do not count
+            self._forget()
+            return np.zeros((rows.shape[0], 1)) if scores else None
+        try:
+            return self._learner.learn_rows(rows, targets, weight, scores=scores)
+        finally:
+            self._learned()
+
+    def _start(self, rows: NDArray[Any], horizon: int | None) -> None:
+        """Make the learner: parameters are checked here, as scikit-learn wants it."""
+        self.gamma_ = self._gamma_of(rows)
+        self._learner = Learner(
+            self._recipe(horizon),
+            task=self._task(),
+            kernel=self.kernel,
+            gamma=self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+            budget=self.budget,
+            average=self.average,
+            fit_intercept=self.fit_intercept,
+            n_classes=self._n_classes_at_start(),
+            dtype=rows.dtype.name,
+            seed=self._seed(),
+            n_jobs=self._threads(),
+        )
+
+    def _recipe(self, horizon: int | None) -> Recipe:
+        """The learner's row of the table, with this estimator's parameters."""
+        make = type(self)._make_recipe
+        given = {name: getattr(self, name, None) for name in inspect.signature(make).parameters}
+        if "horizon" in given:
+            given["horizon"] = horizon
+        return make(**given)
+
+    def _gamma_of(self, rows: NDArray[Any]) -> float:
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("scale", "auto"))
+            if self.gamma == "auto":
+                return 1.0 / rows.shape[1]
+            variance = _variance(rows)
+            return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+        check_number("gamma", self.gamma, above=0)
+        return float(self.gamma)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            check_number("random_state", self.random_state, at_least=0, at_most=2**64 - 1, integer=True)
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        check_number("n_jobs", self.n_jobs, integer=True)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _checked_rows(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[NDArray[Any], Floats | None]:
+        dtype = [np.float64, np.float32] if reset else self._learner.dtype
+        rows = self._validated(X, reset=reset, dtype=dtype)
+        return rows, check_weights(sample_weight, rows.shape[0])
+
+    def _validated(self, X: ArrayLike, *, reset: bool, dtype: Any) -> Any:
+        rows = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=dtype,
+            order="C",
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            ensure_all_finite=False,
+        )
+        if not issparse(rows):
+            check_finite("X", rows, getattr(self, "feature_names_in_", None))
+        elif not np.isfinite(rows.data).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows.data))[0])
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            what = "NaN" if np.isnan(rows.data[bad]) else "infinity"
+            raise ValueError(
+                f"Input X contains {what} at row {row}, column {rows.indices[bad]}; expected finite numbers"
+            )
+        return rows
+
+    @contextlib.contextmanager
+    def _unchanged_if_refused(self) -> Iterator[None]:
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
+            delattr(self, name)
+
+    # -- differs between classes and targets
+    def _task(self) -> str:
+        raise NotImplementedError
+
+    def _n_classes_at_start(self) -> int:
+        return 1
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        raise NotImplementedError
+
+    def _learned(self) -> None:
+        """After rows were learned from, all of them or up to an interruption."""
+
+    # -- scoring ------------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False, dtype=self._learner.dtype)
+        self._learner.n_jobs = self._threads()
+        return self._learner.score_rows(rows)
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def _fitted(self) -> Learner:
+        check_is_fitted(self)
+        return self._learner
+
+    @property
+    def support_vectors_(self) -> NDArray[Any]:
+        """The support vectors, in slot order."""
+        return self._fitted().support()[0]
+
+    @property
+    def support_(self) -> NDArray[np.int64]:
+        """The support vectors' positions in the stream."""
+        return self._fitted().support()[1]
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the predicting function."""
+        return self._fitted().coefficients
+
+    @property
+    def intercept_(self) -> Floats:
+        """Constant terms of the predicting function."""
+        return self._fitted().constants
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return self._fitted().n_support
+
+    @property
+    def t_(self) -> int:
+        """Rows learned from."""
+        return self._fitted().t
+
+    @property
+    def sparsity_(self) -> float:
+        """The share of rows that are no support vectors."""
+        learner = self._fitted()
+        return 1.0 - learner.n_support / learner.t
+
+    @property
+    def norm_(self) -> float:
+        """RKHS norm of the last function."""
+        return self._fitted().norm
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of the model."""
+        return self._fitted().nbytes
+
+
+def _variance(rows: Any) -> float:
+    if not issparse(rows):
+        return float(rows.var(dtype=np.float64))
+    values = rows.data.astype(np.float64)
+    n = rows.shape[0] * rows.shape[1]
+    return float((values**2).sum() / n - (values.sum() / n) ** 2)
+
+
+def _has_probabilities(classifier: Any) -> bool:
+    try:
+        return bool(classifier._recipe(horizon=None).loss.logistic)
+    except ValueError:  # refused parameters: `fit` will say so
+        return False
+
+
+@estimator
+class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+    """Labels and class scores."""
+
+    class_weight: dict[Any, float] | str | None = None
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes there will be, needed in the first call only. Without it the set of labels is open: classes
+            are added as they appear, and each has its own score even when there are two.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._go_on(X, y, sample_weight, scores=False, classes=classes)
+        return self
+
+    def predict_then_learn(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
+        """Return each row's decision value made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function`; 0 for a class that was not known yet.
+        """
+        scores = self._go_on(X, y, sample_weight, scores=True, classes=classes)
+        assert scores is not None
+        return scores[:, 0] if self._is_binary() else scores
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
+        scores = self._scores(X)
+        return scores[:, 0] if self._is_binary() else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probability of each class, for the log loss; other losses have none (calibrate them)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(softmax(scores, axis=1))
+
+    def _is_binary(self) -> bool:
+        return not self._open and len(self.classes_) == 2
+
+    def _task(self) -> str:
+        return "binary" if self._is_binary() else "multiclass"
+
+    def _n_classes_at_start(self) -> int:
+        return 1 if self._open else len(self.classes_)
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        labels = column_or_1d(y, warn=True)
+        check_classification_targets(labels)
+        if len(labels) != rows.shape[0]:
+            raise ValueError(f"y must have one label for each of the {rows.shape[0]} rows, got {len(labels)}")
+        if first:
+            self._open = classes is None and not everything
+            known = labels if everything and weight is None else labels[weight != 0] if everything else classes
+            self.classes_ = labels[:0] if self._open else np.unique(known)
+            if not self._open and len(self.classes_) < 2:
+                raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
+        elif classes is not None and not np.array_equal(np.unique(classes), np.sort(self.classes_)):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()!r}, got {np.unique(classes).tolist()!r}"
+            )
+        codes = self._encode(labels, weight)
+        return codes, self._with_class_weight(labels, weight, everything)
+
+    def _with_class_weight(
+        self, labels: NDArray[Any], weight: Floats | None, everything: bool
+    ) -> Floats | None:
+        """Multiply the rows' weights by their classes'."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+            if not everything:
+                raise ValueError("class_weight='balanced' needs all rows at once: use fit, or give a dict of weights")
+            factor = compute_sample_weight("balanced", labels)
+        elif isinstance(self.class_weight, dict):
+            for label, value in self.class_weight.items():
+                check_number(f"class_weight of class {label!r}", value, at_least=0)
+            found, inverse = np.unique(labels, return_inverse=True)
+            factor = np.array([float(self.class_weight.get(label, 1.0)) for label in found.tolist()])[inverse]
+        else:
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}")
+        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
+
+    def _encode(self, labels: NDArray[Any], weight: Floats | None) -> Floats:
+        """Class indices; where the set of labels is open, new labels join in the order of their appearance."""
+        found, first_seen, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        index = {label: i for i, label in enumerate(self.classes_.tolist())}
+        counts = np.ones(len(labels), bool) if weight is None else weight != 0
+        if self._open:
+            found_where = [np.flatnonzero(counts & (inverse == k)) for k in range(len(found))]
+            new = sorted(
+                (where[0], k)
+                for k, where in enumerate(found_where)
+                if len(where) and found[k].item() not in index
+            )
+            added = [k for _, k in new]
+            if added:
+                self.classes_ = np.concatenate([self.classes_, found[added]]) if index else found[added]
+                index = {label: i for i, label in enumerate(self.classes_.tolist())}
+        unknown = [k for k, label in enumerate(found.tolist()) if label not in index]
+        for k in unknown:
+            rows_of_k = np.flatnonzero((inverse == k) & counts)
+            if len(rows_of_k):
+                raise ValueError(
+                    f"y contains the label {found[k].item()!r} at row {rows_of_k[0]}, "
+                    f"which is none of the classes {self.classes_.tolist()!r}"
+                )
+        codes = np.array([index.get(label, 0) for label in found.tolist()], dtype=np.float64)
+        return codes[inverse]
+
+    def _learned(self) -> None:
+        # An interrupted call may have met fewer new classes than its rows hold.
+        if self._open:
+            self.classes_ = self.classes_[: self._learner.n_outputs]
+
+
+@estimator
+class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+    """Targets and predictions."""
+
+    fit_intercept: bool = True
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._go_on(X, y, sample_weight, scores=False)
+        return self
+
+    def predict_then_learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
+        """Return each row's prediction made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+        """
+        scores = self._go_on(X, y, sample_weight, scores=True)
+        assert scores is not None
+        return scores[:, 0]
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the prediction for each row."""
+        return self._scores(X)[:, 0]
+
+    def _task(self) -> str:
+        return "regression"
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        targets = column_or_1d(y, warn=True)
+        if targets.dtype.kind in "OUS":
+            try:
+                targets = targets.astype(np.float64)
+            except ValueError as error:
+                raise ValueError(f"y must be numbers for a regression: {error}") from None
+        if targets.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be real numbers")
+        if len(targets) != rows.shape[0]:
+            raise ValueError(f"y must have one target for each of the {rows.shape[0]} rows, got {len(targets)}")
+        targets = np.ascontiguousarray(targets, dtype=np.float64)
+        check_finite("y", targets)
+        return targets, weight

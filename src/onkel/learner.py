@@ -1,0 +1,254 @@
+"""The thin learner: rows in, scores out, without scikit-learn's validation. The estimators stand on it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from onkel import _core
+from onkel._checks import check_choice, check_flag, check_number
+from onkel.parts import Kernel, Recipe, kernel_named
+
+Array = NDArray[Any]
+UNBOUNDED = 2**62
+
+
+class Learner:
+    """A recipe at work on a stream: one row at a time, or many.
+
+    Labels are class indices (0 or 1 for ``task="binary"``) or targets. Rows of another type than the learner's are
+    converted; nothing else is checked, so that a call costs microseconds.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        What to learn with, for example ``onkel.recipes.SPA()``.
+    task : {"binary", "multiclass", "regression"}
+        With "multiclass" the number of classes grows with the labels that appear.
+    kernel : str or Kernel, default="rbf"
+    gamma : float, default=1.0
+    degree : int, default=3
+    coef0 : float, default=0.0
+    budget : int, default=None
+        The most support vectors to keep; None for no bound.
+    average : bool, default=None
+        Predict with the average of all functions so far rather than with the last; None is the recipe's own choice.
+    fit_intercept : bool, default=False
+        Learn a constant term: the kernel becomes ``k + (5/16)^2``.
+    n_classes : int, default=1
+        With "multiclass": the classes known from the start.
+    dtype : {"float64", "float32"}
+        Of rows and kernel values; coefficients and scores are float64.
+    seed : int, default=0
+    n_jobs : int, default=1
+
+    Examples
+    --------
+    >>> import onkel
+    >>> learner = onkel.Learner(onkel.recipes.Perceptron())
+    >>> learner.learn([0.0, 1.0], 1)
+    >>> learner.score([0.0, 1.0])
+    1.0
+    >>> learner.n_support
+    1
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        task: str = "binary",
+        kernel: str | Kernel = "rbf",
+        gamma: float = 1.0,
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = None,
+        average: bool | None = None,
+        fit_intercept: bool = False,
+        n_classes: int = 1,
+        dtype: str = "float64",
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        check_choice("task", task, ("binary", "multiclass", "regression"))
+        check_choice("dtype", dtype, ("float64", "float32"))
+        check_flag("fit_intercept", fit_intercept)
+        check_number("n_classes", n_classes, at_least=1, integer=True)
+        check_number("n_jobs", n_jobs, at_least=1, integer=True)
+        check_number("seed", seed, at_least=0, at_most=2**64 - 1, integer=True)
+        if budget is not None:
+            check_number("budget", budget, at_least=1, integer=True)
+        if average is not None:
+            check_flag("average", average)
+        if recipe.loss.regression != (task == "regression"):
+            raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
+        self.recipe = recipe
+        self.task = task
+        self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        self.budget = budget
+        self.average = recipe.average if average is None else bool(average)
+        self.fit_intercept = bool(fit_intercept)
+        self.n_classes = n_classes
+        self.dtype = dtype
+        self.seed = int(seed)
+        self.n_jobs = n_jobs
+        self.n_features: int | None = None
+        self.sparse = False
+        self._core: _core.Learner | None = None
+
+    # -- learning -----------------------------------------------------------------------------------------------------
+
+    def learn(self, x: ArrayLike, y: float) -> None:
+        """Learn from one row."""
+        if self._core is not None:
+            try:
+                return self._core.learn_one(x, y)  # type: ignore[call-overload,no-any-return]
+            except TypeError:  # not an array of this learner's type: convert and try again
+                pass
+        row = np.ascontiguousarray(x, dtype=self.dtype)
+        if self.sparse:
+            self.learn_rows(row[None], np.array([y], dtype=np.float64))
+        else:
+            self._started(row.shape[-1]).learn_one(row, y)
+
+    def score(self, x: ArrayLike) -> float | NDArray[np.float64]:
+        """Return the decision value of one row; with several classes one value a class."""
+        row = np.ascontiguousarray(x, dtype=self.dtype)
+        scores = self.score_rows(row[None])[0]
+        return scores if self.task == "multiclass" else float(scores[0])
+
+    def learn_rows(
+        self,
+        X: Array,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None = None,
+        *,
+        scores: bool = False,
+        block_rows: int = 48,
+    ) -> NDArray[np.float64] | None:
+        """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
+        core = self._started(X.shape[1], sparse=issparse(X))
+        return core.learn(self._rows(X), y, weight, scores, self.n_jobs, block_rows)
+
+    def score_rows(self, X: Array, *, block_rows: int = 48) -> NDArray[np.float64]:
+        """Return the scores of rows, one column an output."""
+        core = self._started(X.shape[1], sparse=issparse(X))
+        return core.score(self._rows(X), self.n_jobs, block_rows)
+
+    def flush(self) -> None:
+        """End a mini-batch under way."""
+        if self._core is not None:
+            self._core.flush()
+
+    def _rows(self, X: Any) -> Any:
+        """Rows as the core takes them, in the container and type that the first call fixed."""
+        if not self.sparse:
+            return np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=self.dtype)
+        rows = csr_array(X, dtype=self.dtype)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+
+    def _started(self, n_features: int, sparse: bool = False) -> _core.Learner:
+        if self._core is None:
+            self.n_features = n_features
+            self.sparse = sparse
+            self._core = _core.Learner(
+                loss=self.recipe.loss.spec,
+                admission=self.recipe.admission.spec,
+                step=self.recipe.step.spec,
+                budget=self.recipe.budget.spec,
+                radius=self.recipe.ball or 0.0,
+                batch_size=self.recipe.batch_size,
+                kernel=[(weight, kernel.spec) for weight, kernel in self.kernel.terms],
+                task=self.task,
+                dtype=self.dtype,
+                sparse=self.sparse,
+                n_features=n_features,
+                n_outputs=self.n_classes if self.task == "multiclass" else 1,
+                budget_size=UNBOUNDED if self.budget is None else self.budget,
+                average=self.average,
+                constant=self.fit_intercept,
+                seed=self.seed,
+            )
+        return self._core
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def t(self) -> int:
+        """Rows learned from so far."""
+        return 0 if self._core is None else self._core.t
+
+    @property
+    def n_outputs(self) -> int:
+        """Columns of a score: 1, or the number of classes known so far."""
+        return 0 if self._core is None else self._core.n_outputs
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return 0 if self._core is None else self._core.n_support
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the model."""
+        return 0 if self._core is None else self._core.nbytes
+
+    @property
+    def norm(self) -> float:
+        """RKHS norm of the last function."""
+        return 0.0 if self._core is None else self._core.norm
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """Coefficients of the predicting function, ``(n_outputs, n_support)``."""
+        return np.empty((1, 0)) if self._core is None else self._core.coefficients
+
+    @property
+    def constants(self) -> NDArray[np.float64]:
+        """The constant terms of the predicting function, one an output (0 without ``fit_intercept``)."""
+        if self._core is None or not self.fit_intercept:
+            return np.zeros(max(1, self.n_outputs))
+        return self._core.constants
+
+    def support(self) -> tuple[Any, NDArray[np.int64]]:
+        """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
+        state = self.state()
+        births = state.get("basis.births", np.empty(0)).astype(np.int64)
+        shape = len(births), self.n_features or 0
+        if self.sparse:
+            parts = (state["basis.values"], state["basis.features"], state["basis.offsets"])
+            points = csr_array(parts, shape=shape)
+        else:
+            points = state.get("basis.points", np.empty(0, self.dtype)).reshape(shape)
+        return points[births >= 0], births[births >= 0]
+
+    # -- persistence --------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Array]:
+        """Return everything learned so far as named arrays (empty before the first row)."""
+        return {} if self._core is None else self._core.save()
+
+    def fingerprint(self) -> str:
+        """Return a hash of the state: equal exactly when every bit of it is."""
+        digest = hashlib.sha256()
+        for name, values in sorted(self.state().items()):
+            digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
+            digest.update(values.tobytes())
+        return digest.hexdigest()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_core": None, "state": self.state()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        state = saved.pop("state")
+        vars(self).update(saved)
+        if state:
+            assert self.n_features is not None
+            self._started(self.n_features, self.sparse).load(state)

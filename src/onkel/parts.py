@@ -1,0 +1,489 @@
+"""The parts that learners are made of, as a user names them.
+
+A learner answers a few questions, one after the other, for every row; each answer is a part, and any parts that fit
+together make a learner (a :class:`Recipe`). The named learners of the literature are the rows of
+:mod:`onkel.recipes`. What a part does is written once, in the C++ core; here are its name, its numbers with their
+ranges, and what it needs of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar
+
+from onkel._checks import check_choice, check_flag, check_number
+
+Spec = tuple[str, dict[str, float]]
+
+
+def number(default: Any = MISSING, **limits: Any) -> Any:
+    """Declare a dataclass field that holds a number in a range (see ``check_number``)."""
+    return field(default=default, metadata=limits)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named choice with its numbers, checked when it is made."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            check_number(f.name, getattr(self, f.name), **f.metadata)
+
+    @property
+    def spec(self) -> Spec:
+        """The part as the core takes it: its name and its numbers."""
+        return type(self).__name__, {f.name: float(getattr(self, f.name)) for f in fields(self)}
+
+
+# -- loss: how wrong is the score, and in which direction? ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loss(Part):
+    """How wrong a score is, as a curve in the margin ``z = y f(x)`` or the residual ``z = f(x) - y``."""
+
+    name: ClassVar[str]
+    regression: ClassVar[bool] = False
+    piecewise_linear: ClassVar[bool] = False
+    logistic: ClassVar[bool] = False  # its scores are log odds
+
+    @property
+    def spec(self) -> Spec:
+        """The loss as the core takes it."""
+        return self.name, super().spec[1]
+
+
+@dataclass(frozen=True)
+class PerceptronLoss(Loss):
+    """``max(0, -z)``: only mistakes count (a score of exactly 0 is one)."""
+
+    name = "perceptron"
+    piecewise_linear = True
+
+
+@dataclass(frozen=True)
+class HingeLoss(Loss):
+    """``max(0, 1 - z)``; with several classes ``z`` is the true class's score less the strongest other's."""
+
+    name = "hinge"
+    piecewise_linear = True
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """``max(0, 1 - z)^2``."""
+
+    name = "squared_hinge"
+
+
+@dataclass(frozen=True)
+class LogLoss(Loss):
+    """``ln(1 + e^-z)``; with several classes the softmax's ``log sum_c e^f_c - f_y``."""
+
+    name = "log_loss"
+    logistic = True
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    """``e^-z``."""
+
+    name = "exponential"
+
+
+@dataclass(frozen=True)
+class SquaredError(Loss):
+    """``z^2 / 2``."""
+
+    name = "squared_error"
+    regression = True
+
+
+@dataclass(frozen=True)
+class EpsilonInsensitive(Loss):
+    """``max(0, |z| - epsilon)``, as in support vector regression."""
+
+    name = "epsilon_insensitive"
+    regression = True
+    piecewise_linear = True
+    epsilon: float = number(0.1, at_least=0)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """``z^2 / 2`` up to ``|z| = epsilon`` and straight beyond it."""
+
+    name = "huber"
+    regression = True
+    epsilon: float = number(0.1, above=0)
+
+
+LOSSES: dict[str, type[Loss]] = {
+    loss.name: loss
+    for loss in (
+        PerceptronLoss,
+        HingeLoss,
+        SquaredHinge,
+        LogLoss,
+        Exponential,
+        SquaredError,
+        EpsilonInsensitive,
+        Huber,
+    )
+}
+
+
+def loss_named(name: str | Loss, **numbers: float) -> Loss:
+    """Make a loss from its scikit-learn name, taking of ``numbers`` the ones it has.
+
+    Examples
+    --------
+    >>> from onkel.parts import loss_named
+    >>> loss_named("epsilon_insensitive", epsilon=0.5)
+    EpsilonInsensitive(epsilon=0.5)
+    """
+    if isinstance(name, Loss):
+        return name
+    check_choice("loss", name, LOSSES)
+    made = LOSSES[name]
+    return made(**{f.name: numbers[f.name] for f in fields(made) if f.name in numbers})
+
+
+# -- admission: with what probability p_t does a row become a support vector? -----------------------------------------
+
+
+@dataclass(frozen=True)
+class Admission(Part):
+    """With what probability a row becomes a support vector."""
+
+    needs_classes: ClassVar[bool] = False
+    needs_log_loss: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class OnMistake(Admission):
+    """Every mistake (``z <= 0``) and nothing else."""
+
+    needs_classes = True
+
+
+@dataclass(frozen=True)
+class OnGradient(Admission):
+    """Every row whose loss has a slope."""
+
+
+@dataclass(frozen=True)
+class Always(Admission):
+    """Every row (KLR, Algorithm 1)."""
+
+
+@dataclass(frozen=True)
+class MarginSampling(Admission):
+    """KLR, Equation (5): ``p_t = (2 - eta) / (2 - eta + eta P(y_t))``, with the step's ``eta < 2``."""
+
+    needs_log_loss = True
+    eta: float = number(above=0, below=2)
+
+
+@dataclass(frozen=True)
+class AuxiliarySampling(Admission):
+    """KLR, Equation (6): ``p_t = l(z) / h(z)``, and the step goes along ``h``, a curve above the loss."""
+
+    needs_log_loss = True
+
+
+@dataclass(frozen=True)
+class AuxiliaryShift(AuxiliarySampling):
+    """``h(z) = ln(shape + e^-z)``; ``shape`` is the paper's γ."""
+
+    shape: float = number(2.0, at_least=1)
+
+
+@dataclass(frozen=True)
+class AuxiliaryScale(AuxiliarySampling):
+    """``h(z) = ln(1 + shape e^-z)``; ``shape`` is the paper's γ."""
+
+    shape: float = number(2.0, at_least=1)
+
+
+@dataclass(frozen=True)
+class AuxiliaryCutoff(AuxiliarySampling):
+    """``h(z) = max(l(z), l(cutoff))``; ``cutoff`` is the paper's δ."""
+
+    cutoff: float = number(1.0)
+
+
+@dataclass(frozen=True)
+class GradientSampling(Admission):
+    """OSKL, Algorithm 1: ``p_t = |l'| / G``, at most 1; with several classes the largest entry of the gradient."""
+
+    G: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class LossSampling(Admission):
+    """SPA, Algorithm 1: ``rho_t = min(alpha, l_t) / beta``, at most 1."""
+
+    alpha: float = number(1.0, above=0)
+    beta: float = number(1.0, above=0)
+
+
+# -- step: with what coefficient, and how do the old ones shrink first? -----------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step(Part):
+    """With what coefficient an admitted row joins."""
+
+    needs_piecewise_linear_loss: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class GradientStep(Step):
+    """``f <- (1 - eta lam) f - eta g k(x, .)``."""
+
+    eta: float = number(above=0)
+    lam: float = number(0.0, at_least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta * self.lam >= 1:
+            raise ValueError(f"eta * lam must be less than 1, got {self.eta:g} * {self.lam:g}")
+
+
+@dataclass(frozen=True)
+class DecayingStep(Step):
+    """``GradientStep`` with ``eta_t = eta / (1 + eta lam t)``, which is ``1 / (lam t)`` in the long run."""
+
+    eta: float = number(above=0)
+    lam: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class PegasosStep(Step):
+    """``GradientStep`` with ``eta_t = 1 / (lam t)`` from the start: the first shrink is exactly 0."""
+
+    lam: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class ImportanceStep(Step):
+    """OSKL, Equation (1): ``-eta g / p_t``, unbiased over the draw."""
+
+    eta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class HardPassiveAggressiveStep(Step):
+    """PA: as far as it takes to have no loss, ``l_t / k(x, x)``."""
+
+    needs_piecewise_linear_loss = True
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveStep(Step):
+    """PA-I: ``min(C, l_t / k(x, x))``."""
+
+    needs_piecewise_linear_loss = True
+    C: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class SquaredPassiveAggressiveStep(Step):
+    """PA-II: ``l_t / (k(x, x) + 1 / (2 C))``."""
+
+    needs_piecewise_linear_loss = True
+    C: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class SparsePassiveAggressiveStep(Step):
+    """SPA, Proposition 1: ``tau_t = min(eta / rho_t, l_t / k(x, x))`` along the gradient."""
+
+    needs_piecewise_linear_loss = True
+    eta: float = number(above=0)
+
+
+# -- budget: too many support vectors: who leaves? --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Budget(Part):
+    """What happens when the budget is full."""
+
+
+@dataclass(frozen=True)
+class Stop(Budget):
+    """Nobody leaves; a full set admits nobody."""
+
+
+# -- kernels: how alike are two rows? ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kernel(Part):
+    """How alike two rows are. Kernels add up and take positive weights: ``RBF(0.1) + 0.5 * RBF(1.0)``."""
+
+    name: ClassVar[str]
+
+    @property
+    def spec(self) -> Spec:
+        """The kernel as the core takes it."""
+        return self.name, super().spec[1]
+
+    @property
+    def terms(self) -> tuple[tuple[float, Kernel], ...]:
+        """The kernels that this one is a weighted sum of."""
+        return ((1.0, self),)
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return KernelSum(self.terms + other.terms)
+
+    def __rmul__(self, weight: float) -> Kernel:
+        return KernelSum(tuple((weight * w, kernel) for w, kernel in self.terms))
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """``exp(-gamma |x - x'|^2)``, the gaussian kernel."""
+
+    name = "rbf"
+    gamma: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    """``exp(-gamma |x - x'|_1)``."""
+
+    name = "laplacian"
+    gamma: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """``x . x'``."""
+
+    name = "linear"
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """``(gamma x . x' + coef0)^degree``."""
+
+    name = "poly"
+    gamma: float = number(1.0, above=0)
+    coef0: float = number(0.0)
+    degree: int = number(3, at_least=1, at_most=100, integer=True)
+
+
+@dataclass(frozen=True)
+class Sigmoid(Kernel):
+    """``tanh(gamma x . x' + coef0)``."""
+
+    name = "sigmoid"
+    gamma: float = number(1.0, above=0)
+    coef0: float = number(0.0)
+
+
+@dataclass(frozen=True)
+class KernelSum(Kernel):
+    """A weighted sum of kernels: one distance and one dot product a pair, however many terms.
+
+    Examples
+    --------
+    >>> from onkel.parts import RBF, Polynomial
+    >>> (RBF(0.5) + 0.1 * Polynomial(degree=2)).terms
+    ((1.0, RBF(gamma=0.5)), (0.1, Polynomial(gamma=1.0, coef0=0.0, degree=2)))
+    """
+
+    name = "sum"
+    summands: tuple[tuple[float, Kernel], ...]
+
+    def __post_init__(self) -> None:
+        for weight, kernel in self.summands:
+            check_number("the weight of a kernel", weight, above=0)
+            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum):
+                raise ValueError(f"a sum of kernels must be made of plain kernels, got {kernel!r}")
+        if not self.summands:
+            raise ValueError("a sum of kernels must have at least one term")
+
+    @property
+    def terms(self) -> tuple[tuple[float, Kernel], ...]:
+        """The weighted kernels."""
+        return self.summands
+
+
+KERNELS: dict[str, type[Kernel]] = {
+    kernel.name: kernel for kernel in (RBF, Laplacian, Linear, Polynomial, Sigmoid)
+}
+
+
+def kernel_named(name: str | Kernel, **numbers: float) -> Kernel:
+    """Make a kernel from its scikit-learn name, taking of ``numbers`` the ones it has.
+
+    Examples
+    --------
+    >>> from onkel.parts import kernel_named
+    >>> kernel_named("rbf", gamma=0.5)
+    RBF(gamma=0.5)
+    """
+    if isinstance(name, Kernel):
+        return name
+    check_choice("kernel", name, KERNELS)
+    made = KERNELS[name]
+    return made(**{f.name: numbers[f.name] for f in fields(made) if f.name in numbers})
+
+
+# -- the whole --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A learner as a choice of parts. Parts that do not fit together are refused when the recipe is made.
+
+    Parameters
+    ----------
+    loss : Loss
+    admission : Admission
+    step : Step
+    budget : Budget
+    ball : float, default=None
+        The most that the RKHS norm of the function may be (R); None for no bound.
+    batch_size : int
+        Rows a mini-batch: the function changes once in so many rows, by the mean of their steps.
+    average : bool
+        Whether the learner's own output is the average of all its functions rather than the last.
+
+    Examples
+    --------
+    >>> from onkel.parts import *
+    >>> Recipe(HingeLoss(), OnGradient(), GradientStep(eta=0.5)).admission
+    OnGradient()
+    >>> Recipe(SquaredError(), OnGradient(), SparsePassiveAggressiveStep(eta=0.5))
+    Traceback (most recent call last):
+    ValueError: SparsePassiveAggressiveStep needs a piecewise linear loss, and squared_error is none
+    """
+
+    loss: Loss
+    admission: Admission
+    step: Step
+    budget: Budget = field(default_factory=Stop)
+    ball: float | None = None
+    batch_size: int = 1
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        check_number("batch_size", self.batch_size, at_least=1, integer=True)
+        check_flag("average", self.average)
+        if self.ball is not None:
+            check_number("R", self.ball, above=0)
+            if self.batch_size > 1:
+                raise ValueError("a ball needs the function's norm after every row: batch_size must be 1 with it")
+        if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
+            raise ValueError(
+                f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none"
+            )
+        if self.admission.needs_log_loss and not self.loss.logistic:
+            raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
+        if self.admission.needs_classes and self.loss.regression:
+            raise ValueError(f"{type(self.admission).__name__} needs classes, and {self.loss.name} is for regression")
