@@ -33,6 +33,11 @@ void Basis::erase(std::size_t slot) {
   ++holes_;
 }
 
+void Basis::blend(std::size_t into, std::size_t other, double h, Block& block, std::size_t row) {
+  mix(into, other, h);
+  refresh(into, block, row + 1);
+}
+
 std::vector<std::size_t> Basis::alive_slots() const {
   std::vector<std::size_t> slots;
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
@@ -170,6 +175,13 @@ class DenseBasis final : public Basis {
 
   void clear(std::size_t slot) override {
     for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
+  }
+
+  void mix(std::size_t into, std::size_t other, double h) override {
+    const std::size_t a = lane(into - first_slot()), b = lane(other - first_slot());
+    for (std::size_t f = 0; f < width_ * lanes; f += lanes)
+      tiles_[a + f] =
+          static_cast<T>(h * static_cast<double>(tiles_[a + f]) + (1 - h) * static_cast<double>(tiles_[b + f]));
   }
 
   void refresh(std::size_t slot, Block& block, std::size_t from) const override {

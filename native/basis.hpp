@@ -103,6 +103,9 @@ class Basis {
   std::size_t insert(Block& block, std::size_t row, std::int64_t position);
   // The point leaves; its slot becomes a hole (or a ghost).
   void erase(std::size_t slot);
+  // The point in slot `into` becomes h * itself + (1 - h) * the point in `other`; its column is written anew for the
+  // rows after `row`.
+  void blend(std::size_t into, std::size_t other, double h, Block& block, std::size_t row);
 
   virtual void visit(Archive& archive);
 
@@ -121,6 +124,7 @@ class Basis {
   virtual void grow() = 0;  // room for 16 more slots, zeros
   virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
   virtual void clear(std::size_t slot) = 0;  // zeros
+  virtual void mix(std::size_t into, std::size_t other, double h) = 0;
   // Writes a changed column for the rows from `from` on.
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 

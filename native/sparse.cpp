@@ -212,6 +212,22 @@ class SparseBasis final : public Basis {
     squares_[index] = lengths_[index] = T{0};
   }
 
+  void mix(std::size_t into, std::size_t other, double h) override {
+    const Point a = points_[into - first_slot()], b = points_[other - first_slot()];
+    Point sum;
+    for (std::size_t i = 0, j = 0; i < a.features.size() || j < b.features.size();) {
+      const bool take_a = j == b.features.size() || (i < a.features.size() && a.features[i] <= b.features[j]);
+      const bool take_b = i == a.features.size() || (j < b.features.size() && b.features[j] <= a.features[i]);
+      sum.features.push_back(take_a ? a.features[i] : b.features[j]);
+      const double x = take_a ? static_cast<double>(a.values[i++]) : 0.0;
+      const double y = take_b ? static_cast<double>(b.values[j++]) : 0.0;
+      sum.values.push_back(static_cast<T>(h * x + (1 - h) * y));
+    }
+    clear(into);
+    points_[into - first_slot()] = std::move(sum);
+    enter(into - first_slot());
+  }
+
   void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
 
   void enter(std::size_t index) {

@@ -27,9 +27,11 @@ FirstOrder::FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, boo
       loss_(recipe.loss, task),
       admission_(make_admission(recipe.admission)),
       step_(make_step(recipe.step)),
-      budget_(make_budget(recipe.budget, Hold{basis_, function_, draws_, budget})),
+      budget_(make_budget(recipe.budget,
+                          Hold{basis_, function_, draws_, budget, recipe.radius > 0 ? &norm_squared_ : nullptr})),
       radius_(recipe.radius),
       period_(recipe.period) {
+  if (averaged && budget_->evicts()) basis_.keep_ghosts();
   widen(outputs);
   function_.reach(basis_.columns());
 }

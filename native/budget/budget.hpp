@@ -25,7 +25,8 @@ struct Hold {
   Basis& basis;
   Function& function;
   const Draws& draws;
-  std::size_t size;  // the budget B
+  std::size_t size;      // the budget B
+  double* norm_squared;  // |f|^2, kept up to date by whoever changes f; null where nobody asks for it
 };
 
 class Budget {
@@ -36,9 +37,17 @@ class Budget {
   virtual Newcomer absorb(Scored&) { return Newcomer::inserted; }
   // After an insertion into slot `newest`, or once a mini-batch: bring the size back to the budget.
   virtual void settle(const Scored&, std::size_t /*newest*/) {}
+  // Whether points leave: then the average, if asked for, keeps them as ghosts.
+  virtual bool evicts() const { return true; }
   virtual void visit(Archive&) {}
 
  protected:
+  // The point leaves f.
+  void evict(std::size_t slot);
+  // The coefficients of f at a slot, and their Euclidean length.
+  std::vector<double> coefficients(std::size_t slot) const;
+  double weight(std::size_t slot) const;
+
   Hold hold_;
 };
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from onkel import _core
 from onkel._checks import check_choice, check_flag, check_number
-from onkel.parts import Kernel, Recipe, kernel_named
+from onkel.parts import RBF, Kernel, Recipe, kernel_named
 
 Array = NDArray[Any]
 UNBOUNDED = 2**62
@@ -86,9 +86,12 @@ class Learner:
             check_flag("average", average)
         if recipe.loss.regression != (task == "regression"):
             raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
+        made = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        if recipe.budget.needs_gaussian and not isinstance(made, RBF):
+            raise ValueError(f"{type(recipe.budget).__name__} needs the gaussian kernel, and the kernel is {made.name}")
         self.recipe = recipe
         self.task = task
-        self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        self.kernel = made
         self.budget = budget
         self.average = recipe.average if average is None else bool(average)
         self.fit_intercept = bool(fit_intercept)

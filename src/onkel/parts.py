@@ -311,6 +311,10 @@ class SparsePassiveAggressiveStep(Step):
 class Budget(Part):
     """What happens when the budget is full."""
 
+    reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
+    absorbs: ClassVar[bool] = False  # takes rows in without a slot
+    needs_gaussian: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class Stop(Budget):
@@ -479,6 +483,10 @@ class Recipe:
             check_number("R", self.ball, above=0)
             if self.batch_size > 1:
                 raise ValueError("a ball needs the function's norm after every row: batch_size must be 1 with it")
+            if self.budget.reweights:
+                raise ValueError(f"a ball needs the function's norm, which {type(self.budget).__name__} does not keep")
+        if self.budget.absorbs and self.batch_size > 1:
+            raise ValueError(f"{type(self.budget).__name__} works row by row: batch_size must be 1 with it")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
             raise ValueError(
                 f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none"
