@@ -6,11 +6,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <variant>
 
 #include "learner.hpp"
 
@@ -22,6 +25,7 @@ namespace {
 
 using Part = std::pair<std::string, std::map<std::string, double>>;
 using WeightedPart = std::pair<double, Part>;
+using KernelIn = std::variant<std::vector<WeightedPart>, nb::callable>;
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -239,6 +243,31 @@ Terms terms_named(const std::vector<WeightedPart>& parts) {
   return terms;
 }
 
+// A Python kernel, called as kernel(x[None], S) with read-only arrays.
+template <class T>
+KernelFunction call_kernel(nb::callable function, std::size_t width) {
+  // The learner may be dropped by a thread without the interpreter's lock.
+  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
+    const nb::gil_scoped_acquire lock;
+    delete f;
+  });
+  return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
+    const nb::gil_scoped_acquire lock;
+    using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
+    const auto view = [&](const void* data, std::size_t count) {
+      return nb::cast(View(data, {count, width}, nb::handle()), nb::rv_policy::copy);
+    };
+    const nb::object numpy = nb::module_::import_("numpy");
+    const nb::object values = numpy.attr("asarray")((*kept)(view(row, 1), view(points, n)), "dtype"_a = "float64");
+    const auto flat = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(
+        numpy.attr("ascontiguousarray")(values.attr("ravel")()));
+    if (flat.shape(0) != n)
+      throw nb::value_error(
+          "a callable kernel must return one value for each support vector, an array of shape (1, n)");
+    std::copy_n(flat.data(), n, out);
+  };
+}
+
 // One loss at one row, for the tests of its derivatives.
 nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<double> f, double y) {
   std::vector<double> direction(f.size()), g(f.size());
@@ -260,6 +289,8 @@ nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<d
 }  // namespace
 
 NB_MODULE(_core, m) {
+  // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -315,22 +346,31 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](PyLearner* self, const Part& loss, const Part& admission, const Part& step, const Part& budget,
-             double radius, std::int64_t batch_size, const std::vector<WeightedPart>& kernel, const std::string& task,
+             double radius, std::int64_t batch_size, const KernelIn& kernel, const std::string& task,
              const std::string& dtype, bool sparse, std::size_t n_features, std::size_t n_outputs,
              std::size_t budget_size, bool average, bool constant, std::uint64_t seed) {
             if (n_features == 0 || n_outputs == 0 || batch_size < 1)
               throw nb::value_error("n_features, n_outputs and batch_size must be positive");
-            new (self) PyLearner(Config{{spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
-                                        terms_named(kernel),
-                                        task_named(task),
-                                        dtype == "float32" ? Type::f32 : Type::f64,
-                                        sparse,
-                                        n_features,
-                                        n_outputs,
-                                        budget_size,
-                                        average,
-                                        constant,
-                                        seed});
+            Config config{.recipe = {spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
+                          .kernel = {},
+                          .kernel_function = {},
+                          .task = task_named(task),
+                          .type = dtype == "float32" ? Type::f32 : Type::f64,
+                          .sparse = sparse,
+                          .width = n_features,
+                          .outputs = n_outputs,
+                          .budget = budget_size,
+                          .average = average,
+                          .constant = constant,
+                          .seed = seed};
+            if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
+              config.kernel = terms_named(*parts);
+            } else {
+              const auto& function = std::get<nb::callable>(kernel);
+              config.kernel_function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
+                                                                : call_kernel<double>(function, n_features);
+            }
+            new (self) PyLearner(config);
           },
           nb::kw_only(), "loss"_a, "admission"_a, "step"_a, "budget"_a, "radius"_a, "batch_size"_a, "kernel"_a,
           "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a, "average"_a, "constant"_a,

@@ -8,6 +8,7 @@ namespace {
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
+  if (config.kernel_function) return make_callable_basis<T>(config.kernel_function, config.constant, config.width);
   return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, config.width)
                        : make_dense_basis<T>(config.kernel, config.constant, config.width);
 }

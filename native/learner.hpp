@@ -21,6 +21,7 @@ namespace onkel {
 struct Config {
   Recipe recipe;
   Terms kernel;
+  KernelFunction kernel_function;  // in place of `kernel`, where it is set
   Task task = Task::binary;
   Type type = Type::f64;    // of rows and kernel values
   bool sparse = false;      // rows are CSR

@@ -24,6 +24,7 @@ from onkel.estimators import (
     SPAClassifier,
     SPARegressor,
 )
+from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 
 __version__ = "0.1.0"
@@ -45,6 +46,7 @@ __all__ = [
     "PerceptronClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "gamma_from_percentile",
     "isa",
     "parts",
     "recipes",
