@@ -71,7 +71,8 @@ def spa() -> None:
 def budgeted() -> None:
     print("\nBudget learners, float32: kernel values a second over OGD's with as many points, seconds over KOL's")
     print(
-        f"{'data':9}{'budget':>7} {'learner':10}{'accuracy':>9}{'seconds':>9}{'M values/s':>12}{'of OGD':>8}{'of KOL':>9}"
+        f"{'data':9}{'budget':>7} {'learner':10}{'accuracy':>9}{'seconds':>9}{'M values/s':>12}"
+        f"{'of OGD':>9}{'of KOL':>9}"
     )
     for name, budget in [("a9a", 1350), ("cod-rna", 822), ("ijcnn1", 500), ("ijcnn1", 1000)]:
         X, y = load(name)
