@@ -23,9 +23,16 @@ const std::vector<double>& Budget::squares() {
 }
 
 std::size_t Budget::smallest(std::size_t except) {
+  constexpr double equal = 1 + 1e-9;
   const auto& square = squares();
-  return cheapest(
-      [&](std::size_t slot) { return square[slot - hold_.basis.first_slot()] * hold_.basis.diagonal(slot); }, except);
+  const auto norm = [&](std::size_t slot) {
+    return square[slot - hold_.basis.first_slot()] * hold_.basis.diagonal(slot);
+  };
+  const double most = equal * norm(cheapest(norm, except));
+  const auto age = [&](std::size_t slot) {
+    return norm(slot) <= most ? static_cast<double>(hold_.basis.born(slot)) : std::numeric_limits<double>::infinity();
+  };
+  return cheapest(age, except);
 }
 
 void Budget::evict(std::size_t slot) {

@@ -72,7 +72,9 @@ class Budget {
     }
     return best;
   }
-  // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal.
+  // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
+  // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
+  // newcomer's for ever.
   std::size_t smallest(std::size_t except = nobody);
 
   Hold hold_;
