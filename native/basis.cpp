@@ -64,6 +64,17 @@ std::vector<std::size_t> Basis::alive_slots() const {
   return slots;
 }
 
+std::size_t Basis::oldest() const {
+  std::size_t found = 0;
+  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < births_.size(); ++i) {
+    if (births_[i] >= earliest || !alive(first_slot() + i)) continue;
+    earliest = births_[i];
+    found = i;
+  }
+  return first_slot() + found;
+}
+
 void Basis::visit(Archive& archive) {
   archive.array("births", births_);
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));

@@ -88,11 +88,13 @@ class Basis {
   std::int64_t born(std::size_t slot) const { return births_[slot - first_slot()]; }
   bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
   std::vector<std::size_t> alive_slots() const;
+  std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
   // From now on each point's kernel(s, s) is at hand.
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
+  std::span<const double> diagonal() const { return diagonal_; }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }

@@ -50,7 +50,8 @@ void Function::multiply(std::size_t first, std::span<const double> factors) {
 void Function::squares(std::size_t first, std::span<double> squares) const {
   std::fill(squares.begin(), squares.end(), 0.0);
   for (const auto& b : b_)
-    for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += scale_ * b[first + j] * (scale_ * b[first + j]);
+    for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += b[first + j] * b[first + j];
+  for (double& square : squares) square *= scale_ * scale_;
 }
 
 bool Function::silent(std::size_t column) const {

@@ -1,5 +1,8 @@
 #include "budget.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "rules.hpp"
 
 namespace onkel {
@@ -16,23 +19,40 @@ double Budget::score(std::span<const double> values, std::size_t output) const {
   return sum;
 }
 
-const std::vector<double>& Budget::squares() {
-  squares_.resize(hold_.basis.end_slot() - hold_.basis.first_slot());
-  hold_.function.squares(hold_.basis.first_slot(), squares_);
-  return squares_;
+void Budget::squares(std::vector<double>& squares) const {
+  squares.resize(hold_.basis.end_slot() - hold_.basis.first_slot());
+  hold_.function.squares(hold_.basis.first_slot(), squares);
+}
+
+std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const std::size_t first = hold_.basis.first_slot();
+  if (hold_.basis.size() < costs.size())  // holes or ghosts among them
+    for (std::size_t j = 0; j < costs.size(); ++j)
+      if (!hold_.basis.alive(first + j)) costs[j] = infinite;
+  if (except != nobody) costs[except - first] = infinite;
+  // Eight minima side by side: one alone would wait for itself at every step.
+  std::array<double, 8> least;
+  least.fill(infinite);
+  std::size_t j = 0;
+  for (; j + least.size() <= costs.size(); j += least.size())
+    for (std::size_t lane = 0; lane < least.size(); ++lane) least[lane] = std::min(least[lane], costs[j + lane]);
+  for (; j < costs.size(); ++j) least[0] = std::min(least[0], costs[j]);
+  const auto found = std::find(costs.begin(), costs.end(), *std::min_element(least.begin(), least.end()));
+  return first + static_cast<std::size_t>(found - costs.begin());
 }
 
 std::size_t Budget::smallest(std::size_t except) {
   constexpr double equal = 1 + 1e-9;
-  const auto& square = squares();
-  const auto norm = [&](std::size_t slot) {
-    return square[slot - hold_.basis.first_slot()] * hold_.basis.diagonal(slot);
-  };
-  const double most = equal * norm(cheapest(norm, except));
-  const auto age = [&](std::size_t slot) {
-    return norm(slot) <= most ? static_cast<double>(hold_.basis.born(slot)) : std::numeric_limits<double>::infinity();
-  };
-  return cheapest(age, except);
+  const std::size_t first = hold_.basis.first_slot();
+  squares(norms_);
+  const auto diagonal = hold_.basis.diagonal();
+  for (std::size_t j = 0; j < norms_.size(); ++j) norms_[j] *= diagonal[j];
+  std::size_t found = cheapest(norms_, except);
+  const double most = equal * norms_[found - first];
+  for (std::size_t j = 0; j < norms_.size(); ++j)
+    if (norms_[j] <= most && hold_.basis.born(first + j) < hold_.basis.born(found)) found = first + j;
+  return found;
 }
 
 void Budget::evict(std::size_t slot) {

@@ -57,21 +57,10 @@ class Budget {
   // f at a point whose columns have these values.
   double score(std::span<const double> values, std::size_t output) const;
   // |a|^2 of the coefficients a at each slot, from the first slot on.
-  const std::vector<double>& squares();
-  // The point that costs least, the lowest slot of equals; `except` never is.
-  template <class Cost>
-  std::size_t cheapest(Cost cost, std::size_t except = nobody) const {
-    std::size_t best = nobody;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t slot = hold_.basis.first_slot(); slot < hold_.basis.end_slot(); ++slot) {
-      if (slot == except || !hold_.basis.alive(slot)) continue;
-      const double price = cost(slot);
-      if (best != nobody && !(price < least)) continue;
-      least = price;
-      best = slot;
-    }
-    return best;
-  }
+  void squares(std::vector<double>& squares) const;
+  // The support point that costs least, the lowest slot of equals; `except` never is. The costs, one a slot from the
+  // first on, of those who are no candidates become infinite.
+  std::size_t cheapest(std::span<double> costs, std::size_t except = nobody) const;
   // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
   // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
   // newcomer's for ever.
@@ -80,7 +69,7 @@ class Budget {
   Hold hold_;
 
  private:
-  std::vector<double> squares_;  // scratch
+  std::vector<double> norms_;  // scratch
 };
 
 std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold);

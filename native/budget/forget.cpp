@@ -16,8 +16,7 @@ struct Forget final : Budget {
   void settle(const Scored&, std::size_t) override {
     ++mistakes_;
     while (too_many()) {
-      const std::size_t oldest =
-          cheapest([&](std::size_t slot) { return static_cast<double>(hold_.basis.born(slot)); });
+      const std::size_t oldest = hold_.basis.oldest();
       shrink_before(oldest);
       evict(oldest);
     }

@@ -25,32 +25,32 @@ class Merge final : public Budget {
     const std::size_t first = hold_.basis.first_slot();
     values_.resize(hold_.basis.columns());
     hold_.basis.row_of(m, scratch_, values_);
-    products(m);
-    const auto& square = squares();
+    find_products(m);
+    squares(squares_);
     partner_ = nobody;
-    // The nearest point is a good partner; it sets the mark that the bound holds most others against.
-    const std::size_t nearest =
-        cheapest([&](std::size_t n) { return products_[n - first] > 0 ? -values_[n] : 1.0; }, m);
-    if (nearest == nobody || !(products_[nearest - first] > 0)) return;
-    consider(nearest, m, square);
-    for (std::size_t n = first; n < hold_.basis.end_slot(); ++n)
-      if (n != m && n != nearest && products_[n - first] > 0 && hold_.basis.alive(n)) consider(n, m, square);
+    threshold_ = 0.0;
+    // The nearest point is a good partner; it sets the mark that most others are held against.
+    costs_.resize(products_.size());
+    for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = products_[j] > 0 ? -values_[first + j] : 1.0;
+    const std::size_t nearest = cheapest(costs_, m);
+    if (!(costs_[nearest - first] < 0)) return;
+    consider(nearest, m);
+    for (std::size_t j = 0; j < costs_.size(); ++j)
+      if (-costs_[j] >= threshold_ && costs_[j] < 0 && first + j != nearest) consider(first + j, m);
   }
 
-  void consider(std::size_t n, std::size_t m, const std::vector<double>& square) {
+  void consider(std::size_t n, std::size_t m) {
     const std::size_t first = hold_.basis.first_slot();
-    const double A = square[m - first], B = square[n - first];
-    const double L = -std::log(std::min(1.0, values_[n]));
-    if (!(L < std::numeric_limits<double>::infinity())) return;
-    if (partner_ != nobody && A * least_merge_loss(L) > merged_.loss) return;
-    const Merged merged = best_merge(L, A, B, products_[n - first]);
+    const double A = squares_[m - first], L = -std::log(std::min(1.0, values_[n]));
+    const Merged merged = best_merge(L, A, squares_[n - first], products_[n - first]);
     if (partner_ != nobody && (merged.loss > merged_.loss || (merged.loss == merged_.loss && n > partner_))) return;
     partner_ = n;
     merged_ = merged;
+    threshold_ = merge_threshold(merged.loss, A);
   }
 
   // a_m . a_n for every n
-  void products(std::size_t m) {
+  void find_products(std::size_t m) {
     const std::size_t first = hold_.basis.first_slot();
     products_.assign(hold_.basis.end_slot() - first, 0.0);
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
@@ -74,7 +74,8 @@ class Merge final : public Budget {
 
   std::size_t partner_ = nobody;  // the best so far
   Merged merged_{};
-  std::vector<double> values_, products_;
+  double threshold_ = 0.0;  // farther points cannot be better
+  std::vector<double> values_, products_, squares_, costs_;
   Block scratch_;
 };
 

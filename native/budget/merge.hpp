@@ -41,11 +41,11 @@ inline Merged best_merge(double L, double A, double B, double C) {
   return merge_at(y * (y + c) / (y * (y + 2 * c) + 1), L, A, B, C);
 }
 
-// No pair with this L loses less than A times this: equal coefficients of one direction are the cheapest to merge, at
-// h = 1/2 for L <= 2, where the loss is 2 A (1 - e^(-L/2))^2; for larger L it is no less than at 2.
-inline double least_merge_loss(double L) {
-  const double part = -std::expm1(-0.5 * std::min(L, 2.0));
-  return 2 * part * part;
+// Pairs with a kernel value below this lose more than `loss`. Equal coefficients of one direction are the cheapest to
+// merge: at h = 1/2 they lose 2 A (1 - sqrt(k))^2 for k >= e^-2, and no less than at e^-2 for a smaller k.
+inline double merge_threshold(double loss, double A) {
+  const double root = 1 - std::sqrt(loss / (2 * A));
+  return root > 0x1.78b56362cef38p-2 ? root * root : 0.0;  // e^-1
 }
 
 }  // namespace onkel

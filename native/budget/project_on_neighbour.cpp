@@ -21,10 +21,11 @@ class ProjectOnNeighbour final : public Budget {
   void settle(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
     know_neighbours(newest);
-    const auto& square = squares();
-    const std::size_t leaves = cheapest(
-        [&](std::size_t r) { return square[r - hold_.basis.first_slot()] * project(r, newest).distance_squared; },
-        newest);
+    squares(costs_);
+    for (std::size_t j = 0; j < costs_.size(); ++j)
+      if (const std::size_t r = hold_.basis.first_slot() + j; r != newest && hold_.basis.alive(r))
+        costs_[j] *= project(r, newest).distance_squared;
+    const std::size_t leaves = cheapest(costs_, newest);
     const Projection onto = project(leaves, newest);
     const std::size_t neighbour = nearest_[leaves].slot;
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
@@ -107,7 +108,7 @@ class ProjectOnNeighbour final : public Budget {
 
   std::vector<Neighbour> nearest_;  // of each slot
   std::vector<double> newcomer_;    // the newcomer's kernel row
-  std::vector<double> values_;
+  std::vector<double> costs_, values_;
   Block scratch_;
 };
 

@@ -11,7 +11,7 @@ struct ProjectOnNewcomer final : Budget {
 
   Newcomer absorb(Scored& row) override {
     if (hold_.basis.size() >= hold_.size) {
-      values_.resize(hold_.basis.columns());
+      values_.resize(hold_.basis.columns() + 1);  // and the newcomer's own slot, which nobody reads
       hold_.basis.values(*row.block, row.row, values_);
     }
     return Newcomer::inserted;
@@ -19,18 +19,19 @@ struct ProjectOnNewcomer final : Budget {
 
   void settle(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
-    const std::size_t first = hold_.basis.first_slot();
-    const auto& square = squares();
     const double self = hold_.basis.diagonal(newest);
-    const std::size_t leaves = cheapest(
-        [&](std::size_t r) { return square[r - first] * (hold_.basis.diagonal(r) - values_[r] * values_[r] / self); },
-        newest);
+    const double* value = values_.data() + hold_.basis.first_slot();
+    const auto diagonal = hold_.basis.diagonal();
+    squares(costs_);
+    for (std::size_t r = 0; r < costs_.size(); ++r) costs_[r] *= diagonal[r] - value[r] * value[r] * (1 / self);
+    const std::size_t leaves = cheapest(costs_, newest);
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o)
       hold_.function.add(newest, o, hold_.function.last_coefficient(leaves, o) * (values_[leaves] / self));
     evict(leaves);
   }
 
   std::vector<double> values_;  // the newcomer's kernel row
+  std::vector<double> costs_;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ struct RemoveOldest final : Budget {
   using Budget::Budget;
 
   void settle(const Scored&, std::size_t) override {
-    while (too_many()) evict(cheapest([&](std::size_t slot) { return static_cast<double>(hold_.basis.born(slot)); }));
+    while (too_many()) evict(hold_.basis.oldest());
   }
 };
 
