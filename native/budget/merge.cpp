@@ -31,12 +31,18 @@ class Merge final : public Budget {
     threshold_ = 0.0;
     // The nearest point is a good partner; it sets the mark that most others are held against.
     costs_.resize(products_.size());
-    for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = products_[j] > 0 ? -values_[first + j] : 1.0;
+    for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = alike(j, m - first) ? -values_[first + j] : 1.0;
     const std::size_t nearest = cheapest(costs_, m);
     if (!(costs_[nearest - first] < 0)) return;
     consider(nearest, m);
     for (std::size_t j = 0; j < costs_.size(); ++j)
       if (-costs_[j] >= threshold_ && costs_[j] < 0 && first + j != nearest) consider(first + j, m);
+  }
+
+  // a_m . a_n > 0, and not by rounding alone.
+  bool alike(std::size_t n, std::size_t m) const {
+    constexpr double least_cosine = 1e-9;
+    return products_[n] > 0 && products_[n] * products_[n] > least_cosine * least_cosine * squares_[n] * squares_[m];
   }
 
   void consider(std::size_t n, std::size_t m) {

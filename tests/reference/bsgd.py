@@ -28,7 +28,7 @@ def best_h(L, A, B, C):
     zeros = [brentq(slope, grid[i], grid[i + 1], xtol=1e-15) for i in np.flatnonzero(signs[:-1] != signs[1:])]
     zeros = sorted([*zeros, 0.0, 1.0])
     best = max(height(h) for h in zeros)
-    return next(h for h in zeros if height(h) >= best * (1 - EQUAL))
+    return next(h for h in zeros if height(h) >= best * (1 - 1e-13))
 
 
 @dataclass
@@ -44,10 +44,12 @@ class BSGD(Pegasos, Budgeted):
             self.leave(m)
 
     def merge(self, m):
-        for other in self.alive():
-            if other is not m and other.a @ m.a != 0:
-                self.close_call(abs(other.a @ m.a) / (m.a @ m.a))
-        partners = [n for n in self.alive() if n is not m and n.a @ m.a > 0]
+        partners = []
+        for n in self.alive():
+            cosine = n.a @ m.a / np.sqrt((n.a @ n.a) * (m.a @ m.a))
+            if n is not m and abs(cosine) > 1e-11:
+                self.close_call(abs(cosine))
+                partners += [n] if cosine > EQUAL else []
         if not partners:
             return
         losses, plans = [], []
@@ -58,8 +60,7 @@ class BSGD(Pegasos, Budgeted):
             losses.append(A + B + 2 * k * C - a @ a)
             # of equals at L = 2 the maximum parts into two: there h turns a corner
             plans.append((h * m.x + (1 - h) * n.x, a, (L - 2) ** 2 + (1 - A / B) ** 2))
-        sizes = [n.a @ n.a for n in partners]
-        n = self.cheapest(partners, losses, sizes)
+        n = self.cheapest(partners, losses, [m.a @ m.a] * len(partners))
         x, a, gap = plans[partners.index(n)]
         self.close_call(gap)
         if not self.average:
