@@ -5,6 +5,13 @@
 namespace onkel {
 
 std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
+  const std::size_t slot = occupy(position);
+  store(slot, block, row);
+  changed(slot, block, row);
+  return slot;
+}
+
+std::size_t Basis::occupy(std::int64_t position) {
   std::size_t index = births_.size();
   if (holes_ > 0) {
     index = static_cast<std::size_t>(std::find(births_.begin(), births_.end(), -1) - births_.begin());
@@ -13,17 +20,20 @@ std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) 
     if (index % isa::score_lanes == 0) grow();
     births_.push_back(-1);
     if (keeps_ghosts_) ghosts_.push_back(0);
+    if (keeps_diagonal_) diagonal_.push_back(0.0);
   }
   births_[index] = position;
-  const std::size_t slot = first_slot() + index;
-  store(slot, block, row);
-  refresh(slot, block, row + 1);
-  return slot;
+  return first_slot() + index;
 }
 
-void Basis::erase(std::size_t slot) {
+void Basis::changed(std::size_t slot, Block& block, std::size_t row) {
+  if (keeps_diagonal_) diagonal_[slot - first_slot()] = self_of(slot);
+  refresh(slot, block, row + 1);
+}
+
+void Basis::erase(std::size_t slot, bool remembered) {
   const std::size_t index = slot - first_slot();
-  if (keeps_ghosts_) {
+  if (keeps_ghosts_ && remembered) {
     ghosts_[index] = 1;
     ++n_ghosts_;
     return;
@@ -33,9 +43,18 @@ void Basis::erase(std::size_t slot) {
   ++holes_;
 }
 
-void Basis::blend(std::size_t into, std::size_t other, double h, Block& block, std::size_t row) {
-  mix(into, other, h);
-  refresh(into, block, row + 1);
+std::size_t Basis::blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row) {
+  const std::size_t slot = keeps_ghosts_ ? occupy(born(a)) : a;
+  mix(slot, a, b, h);
+  changed(slot, block, row);
+  return slot;
+}
+
+void Basis::restore_diagonal() {
+  if (!keeps_diagonal_) return;
+  diagonal_.assign(slots(), 0.0);
+  for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+    if (born(slot) >= 0) diagonal_[slot - first_slot()] = self_of(slot);
 }
 
 std::vector<std::size_t> Basis::alive_slots() const {
@@ -43,6 +62,17 @@ std::vector<std::size_t> Basis::alive_slots() const {
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (alive(slot)) slots.push_back(slot);
   return slots;
+}
+
+std::size_t Basis::oldest() const {
+  std::size_t found = 0;
+  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = 0; i < births_.size(); ++i) {
+    if (births_[i] >= earliest || !alive(first_slot() + i)) continue;
+    earliest = births_[i];
+    found = i;
+  }
+  return first_slot() + found;
 }
 
 void Basis::visit(Archive& archive) {
@@ -61,18 +91,22 @@ namespace {
 template <class T>
 class DenseBasis final : public Basis {
  public:
-  DenseBasis(const Terms& terms, bool constant, std::size_t width) : Basis(terms, constant), width_(width) {}
+  DenseBasis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(terms, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+    for (std::size_t i = 0; i < fourier.count(); ++i)
+      for (std::size_t f = 0; f < width; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier.frequency(i, f));
+  }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
     block.rows = rows;
     block.begin = begin;
     block.count = count;
     block.is_packed = false;
-    // Room for every row to become a point; an odd number of cache lines keeps the rows off each other's sets.
-    const std::size_t room = columns() + rounded(count);
-    block.stride = room + (room / lanes % 2 == 0 ? lanes : 0);
+    // An odd number of cache lines keeps the rows off each other's sets.
+    block.stride = room(count) + (room(count) / lanes % 2 == 0 ? lanes : 0);
     if (block.table.size() < count * block.stride * sizeof(T)) block.table.resize(count * block.stride * sizeof(T));
     for (std::size_t row = 0; row < count; ++row) write_constant(table(block, row));
+    write_features(block);
     team.split(tiles_.size() / (width_ * lanes), isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
       evaluate(row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
                table(block, 0) + first_slot() + first * lanes, block.stride);
@@ -119,6 +153,7 @@ class DenseBasis final : public Basis {
     if (points.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
     tiles_.assign(rounded(slots()) * width_, T{0});
     for (std::size_t i = 0; i < slots(); ++i) write(i, points.data() + i * width_);
+    restore_diagonal();
   }
 
  private:
@@ -134,6 +169,15 @@ class DenseBasis final : public Basis {
     return reinterpret_cast<const T*>(block.table.data()) + row * block.stride;
   }
   static T* packed(Block& block) { return reinterpret_cast<T*>(block.packed.data()); }
+
+  void write_features(Block& block) const {
+    if (n_features() == 0) return;
+    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
+                    waves_.data(), rounded(n_features()) / lanes, width_, table(block, 0) + first_feature(),
+                    block.stride);
+    for (std::size_t row = 0; row < block.count; ++row)
+      fourier().finish(table(block, row) + first_feature(), rounded(n_features()));
+  }
 
   // Kernel values of rows against tiles: out[row * stride + point].
   void evaluate(const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
@@ -184,11 +228,20 @@ class DenseBasis final : public Basis {
     for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
   }
 
-  void mix(std::size_t into, std::size_t other, double h) override {
-    const std::size_t a = lane(into - first_slot()), b = lane(other - first_slot());
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h) override {
+    const std::size_t out = lane(into - first_slot()), first = lane(a - first_slot()), second = lane(b - first_slot());
     for (std::size_t f = 0; f < width_ * lanes; f += lanes)
-      tiles_[a + f] =
-          static_cast<T>(h * static_cast<double>(tiles_[a + f]) + (1 - h) * static_cast<double>(tiles_[b + f]));
+      tiles_[out + f] = static_cast<T>(h * static_cast<double>(tiles_[first + f]) +
+                                       (1 - h) * static_cast<double>(tiles_[second + f]));
+  }
+
+  double self_of(std::size_t slot) const override {
+    const std::size_t index = slot - first_slot();
+    std::vector<T> point(width_);
+    read(index, point.data());
+    T values[lanes];
+    evaluate(point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[index % lanes]);
   }
 
   void refresh(std::size_t slot, Block& block, std::size_t from) const override {
@@ -222,15 +275,16 @@ class DenseBasis final : public Basis {
 
   std::size_t width_;
   Buffer<T> tiles_;
+  Buffer<T> waves_;  // the features' frequencies, as tiles
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, std::size_t width) {
-  return std::make_unique<DenseBasis<T>>(terms, constant, width);
+std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width) {
+  return std::make_unique<DenseBasis<T>>(terms, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_dense_basis<float>(const Terms&, bool, std::size_t);
-template std::unique_ptr<Basis> make_dense_basis<double>(const Terms&, bool, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<float>(const Terms&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<double>(const Terms&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

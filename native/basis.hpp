@@ -1,8 +1,8 @@
 // Basis: the columns that a function is a weighted sum of, and their values at the rows of a block.
 //
-// Columns are numbered: first the fixed ones (a constant term), then from first_slot() on the slots of the support
-// points. A slot keeps its number for as long as its point stays; a slot whose point left is a hole (zeros, to be
-// filled again). Column counts are multiples of 16, the lanes of a score's sum.
+// Columns are numbered: first the fixed ones (a constant term, random features), then from first_slot() on the slots of
+// the support points. A slot keeps its number for as long as its point stays; a slot whose point left is a hole (zeros,
+// to be filled again). Column counts are multiples of 16, the lanes of a score's sum.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "archive.hpp"
+#include "fourier.hpp"
 #include "isa/isa.hpp"
 #include "team.hpp"
 
@@ -66,14 +67,18 @@ using Terms = std::vector<Term>;
 
 class Basis {
  public:
-  Basis(Terms terms, bool constant) : terms_(std::move(terms)), constant_(constant) {}
+  Basis(Terms terms, bool constant, const Fourier& fourier = {})
+      : terms_(std::move(terms)), constant_(constant), fourier_(fourier) {}
   virtual ~Basis() = default;
 
   // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
   // a noisy row would move every prediction as much as its own.
   static constexpr double constant_value = 0.3125;
   bool has_constant() const { return constant_; }
-  std::size_t first_slot() const { return constant_ ? isa::score_lanes : 0; }
+  // The random features are the columns [first_feature(), first_feature() + n_features()).
+  std::size_t first_feature() const { return constant_ ? isa::score_lanes : 0; }
+  std::size_t n_features() const { return fourier_.count(); }
+  std::size_t first_slot() const { return first_feature() + rounded(fourier_.count()); }
   std::size_t columns() const { return first_slot() + rounded(births_.size()); }
   // The slots are [first_slot(), end_slot()), holes and ghosts included.
   std::size_t end_slot() const { return first_slot() + births_.size(); }
@@ -84,8 +89,13 @@ class Basis {
   std::int64_t born(std::size_t slot) const { return births_[slot - first_slot()]; }
   bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
   std::vector<std::size_t> alive_slots() const;
+  std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
+  // From now on each point's kernel(s, s) is at hand.
+  void keep_diagonal() { keeps_diagonal_ = true; }
+  double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
+  std::span<const double> diagonal() const { return diagonal_; }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
@@ -108,11 +118,11 @@ class Basis {
 
   // The row becomes a support point; its column is written for the rows after it. Returns its slot.
   std::size_t insert(Block& block, std::size_t row, std::int64_t position);
-  // The point leaves; its slot becomes a hole (or a ghost).
-  void erase(std::size_t slot);
-  // The point in slot `into` becomes h * itself + (1 - h) * the point in `other`; its column is written anew for the
-  // rows after `row`.
-  void blend(std::size_t into, std::size_t other, double h, Block& block, std::size_t row);
+  // The point leaves; its slot becomes a hole, or a ghost where the average remembers it.
+  void erase(std::size_t slot, bool remembered);
+  // A new point, h * the point in slot a + (1 - h) * the point in slot b, whose column is written for the rows after
+  // `row`. It takes the place of a, or where ghosts are kept a slot of its own. Returns its slot.
+  std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row);
 
   virtual void visit(Archive& archive);
 
@@ -120,34 +130,45 @@ class Basis {
   static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
   std::size_t slots() const { return births_.size(); }
   const Terms& terms() const { return terms_; }
+  const Fourier& fourier() const { return fourier_; }
+  // Columns that a table of so many rows may come to have: a row may become a point, which may then be blended.
+  std::size_t room(std::size_t rows) const { return columns() + rounded(rows) * (keeps_ghosts_ ? 2 : 1); }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
   void write_constant(T* row) const {
     if (!constant_) return;
-    std::fill_n(row, first_slot(), T{0});
+    std::fill_n(row, first_feature(), T{0});
     *row = T{constant_value};
   }
+  void restore_diagonal();  // after loading
 
   virtual void grow() = 0;  // room for 16 more slots, zeros
   virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
   virtual void clear(std::size_t slot) = 0;  // zeros
-  virtual void mix(std::size_t into, std::size_t other, double h) = 0;
+  // The point in `into` (which may be a) <- h a + (1 - h) b.
+  virtual void mix(std::size_t into, std::size_t a, std::size_t b, double h) = 0;
+  virtual double self_of(std::size_t slot) const = 0;  // kernel(s, s)
   // Writes a changed column for the rows from `from` on.
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
  private:
+  std::size_t occupy(std::int64_t position);  // a slot for a new point
+  void changed(std::size_t slot, Block& block, std::size_t row);
+
   Terms terms_;
   bool constant_;
+  Fourier fourier_;
   std::vector<std::int64_t> births_;
   std::vector<std::int64_t> ghosts_;  // 1 for a ghost, one a slot; empty where none are kept
   std::size_t holes_ = 0, n_ghosts_ = 0;
-  bool keeps_ghosts_ = false;
+  bool keeps_ghosts_ = false, keeps_diagonal_ = false;
+  std::vector<double> diagonal_;
 };
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, std::size_t width);
+std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width);
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, std::size_t width);
+std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width);
 
 // A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.
 using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;

@@ -15,6 +15,9 @@
 #include <optional>
 #include <variant>
 
+#include "budget/forget.hpp"
+#include "budget/merge.hpp"
+#include "budget/resample.hpp"
 #include "learner.hpp"
 
 namespace nb = nanobind;
@@ -303,6 +306,23 @@ NB_MODULE(_core, m) {
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float]], task: str, f: list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
+  // What the budget rules compute inside, for their tests.
+  m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
+  m.def(
+      "stay_probabilities",
+      [](const std::vector<double>& weights) {
+        std::vector<double> stay(weights.size());
+        stay_probabilities(weights, stay);
+        return stay;
+      },
+      "weights"_a);
+  m.def(
+      "best_merge",
+      [](double L, double A, double B, double C) {
+        const Merged merged = best_merge(L, A, B, C);
+        return std::pair(merged.h, merged.loss);
+      },
+      "L"_a, "A"_a, "B"_a, "C"_a);
 
   auto learner = nb::class_<PyLearner>(m, "Learner");
   const auto take_rows = [&]<class T>(T) {

@@ -45,6 +45,7 @@ class CallableBasis final : public Basis {
     Basis::visit(archive);
     archive.matrix("points", points_, width_);
     if (points_.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
+    if (archive.loading()) restore_diagonal();
   }
 
  private:
@@ -70,10 +71,16 @@ class CallableBasis final : public Basis {
     std::copy_n(row_at(block), width_, point(slot));
   }
   void clear(std::size_t slot) override { std::fill_n(point(slot), width_, T{0}); }
-  void mix(std::size_t into, std::size_t other, double h) override {
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h) override {
+    points_.resize(slots() * width_);
     for (std::size_t f = 0; f < width_; ++f)
       point(into)[f] =
-          static_cast<T>(h * static_cast<double>(point(into)[f]) + (1 - h) * static_cast<double>(point(other)[f]));
+          static_cast<T>(h * static_cast<double>(point(a)[f]) + (1 - h) * static_cast<double>(point(b)[f]));
+  }
+  double self_of(std::size_t slot) const override {
+    double value = 0.0;
+    function_(point(slot), point(slot), 1, &value);
+    return value;
   }
   void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
 

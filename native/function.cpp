@@ -1,5 +1,6 @@
 #include "function.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -33,6 +34,29 @@ void Function::drop(std::size_t column) {
     if (averaged_) c_[o][column] -= b_[o][column] * scale_sum_;
     b_[o][column] = 0.0;
   }
+}
+
+void Function::multiply(std::size_t first, std::span<const double> factors) {
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    double* b = b_[o].data() + first;
+    if (averaged_) {
+      double* c = c_[o].data() + first;
+      for (std::size_t j = 0; j < factors.size(); ++j) c[j] += b[j] * (factors[j] - 1) * scale_sum_;
+    }
+    for (std::size_t j = 0; j < factors.size(); ++j) b[j] *= factors[j];
+  }
+}
+
+void Function::squares(std::size_t first, std::span<double> squares) const {
+  std::fill(squares.begin(), squares.end(), 0.0);
+  for (const auto& b : b_)
+    for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += b[first + j] * b[first + j];
+  for (double& square : squares) square *= scale_ * scale_;
+}
+
+bool Function::silent(std::size_t column) const {
+  const auto zero = [column](const std::vector<double>& weights) { return weights[column] == 0; };
+  return std::all_of(b_.begin(), b_.end(), zero) && std::all_of(c_.begin(), c_.end(), zero);
 }
 
 void Function::scale(double factor) {

@@ -25,12 +25,17 @@ class Function {
 
   void add(std::size_t column, std::size_t output, double change);
   void drop(std::size_t column);  // to exactly 0 in f; the average keeps what it had
-  void scale(double factor);      // f <- factor f; exactly 0 resets it
-  void tick();                    // a row is over: the average takes in f
+  // The columns from `first` on each by its own factor.
+  void multiply(std::size_t first, std::span<const double> factors);
+  void scale(double factor);  // f <- factor f; exactly 0 resets it
+  void tick();                // a row is over: the average takes in f
 
   // Of the last f; of what predicts, which is the average or the last f.
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
   double coefficient(std::size_t column, std::size_t output) const;
+  // squares[j]: |a|^2 over the outputs, of the coefficients a of the last f at column first + j.
+  void squares(std::size_t first, std::span<double> squares) const;
+  bool silent(std::size_t column) const;  // 0 in the last f and in the average, to the bit
   bool averaged() const { return averaged_; }
   // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
   void score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,

@@ -9,8 +9,11 @@ namespace {
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
   if (config.kernel_function) return make_callable_basis<T>(config.kernel_function, config.constant, config.width);
-  return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, config.width)
-                       : make_dense_basis<T>(config.kernel, config.constant, config.width);
+  Fourier fourier;
+  if (const std::size_t count = features_asked(config.recipe.budget); count > 0)
+    fourier = Fourier(count, config.kernel.at(0).kernel.gamma, Draws{config.seed});
+  return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, fourier, config.width)
+                       : make_dense_basis<T>(config.kernel, config.constant, fourier, config.width);
 }
 
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {

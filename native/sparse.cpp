@@ -57,7 +57,12 @@ class FeatureTable {
 template <class T>
 class SparseBasis final : public Basis {
  public:
-  SparseBasis(const Terms& terms, bool constant, std::size_t width) : Basis(terms, constant), width_(width) {}
+  SparseBasis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(terms, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+    for (std::size_t f = 0; f < width; ++f)
+      for (std::size_t i = 0; i < fourier.count(); ++i)
+        waves_[f * rounded(fourier.count()) + i] = static_cast<T>(fourier.frequency(i, f));
+  }
 
   std::size_t most_rows() const override { return 1; }
 
@@ -67,7 +72,7 @@ class SparseBasis final : public Basis {
     block.count = count;
     block.stride = columns();
     if (block.table.size() < columns() * sizeof(T)) block.table.resize(columns() * sizeof(T));
-    write_constant(table(block));
+    write_fixed(row_at(block), table(block));
     evaluate(row_at(block), table(block) + first_slot(), block.column);
   }
 
@@ -83,15 +88,9 @@ class SparseBasis final : public Basis {
   }
 
   double self(Block& block, std::size_t) const override {
-    T square = 0, values[isa::lanes<T>] = {};
+    T square = 0;
     for (const T x : row_at(block).values) square += x * x;
-    double value = has_constant() ? constant_value * constant_value : 0.0;
-    for (const Term& term : terms()) {
-      values[0] = term.kernel.base == Base::dot ? square : T{0};
-      isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
-      value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
-    }
-    return value;
+    return (has_constant() ? constant_value * constant_value : 0.0) + self_kernel(square);
   }
 
   void values(const Block& block, std::size_t, std::span<double> out) const override {
@@ -100,8 +99,9 @@ class SparseBasis final : public Basis {
 
   void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
     scratch.table.resize(columns() * sizeof(T));
-    write_constant(table(scratch));
-    evaluate(points_[slot - first_slot()].view(), table(scratch) + first_slot(), scratch.column);
+    const Sparse<T> point = points_[slot - first_slot()].view();
+    write_fixed(point, table(scratch));
+    evaluate(point, table(scratch) + first_slot(), scratch.column);
     values(scratch, 0, out);
   }
 
@@ -117,7 +117,9 @@ class SparseBasis final : public Basis {
     archive.array("offsets", offsets);
     archive.array("features", features);
     archive.array("values", values);
-    if (archive.loading()) rebuild(offsets, features, values);
+    if (!archive.loading()) return;
+    rebuild(offsets, features, values);
+    restore_diagonal();
   }
 
  private:
@@ -134,6 +136,31 @@ class SparseBasis final : public Basis {
     const std::int64_t first = block.rows.offsets[block.begin];
     const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + 1] - first);
     return {{block.rows.indices + first, n}, {static_cast<const T*>(block.rows.values) + first, n}};
+  }
+
+  // kernel(x, x) of a row with |x|^2 = square.
+  double self_kernel(T square) const {
+    double value = 0.0;
+    T values[isa::lanes<T>] = {};
+    for (const Term& term : terms()) {
+      values[0] = term.kernel.base == Base::dot ? square : T{0};
+      isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
+      value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
+    }
+    return value;
+  }
+  double self_of(std::size_t slot) const override { return self_kernel(squares_[slot - first_slot()]); }
+
+  // The constant and the random features at one row.
+  void write_fixed(const Sparse<T>& row, T* out) const {
+    write_constant(out);
+    if (n_features() == 0) return;
+    const std::size_t n = rounded(n_features());
+    out += first_feature();
+    std::fill_n(out, n, T{0});
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+      isa::routines<T>().axpy(row.values[i], waves_.data() + static_cast<std::size_t>(row.features[i]) * n, out, n);
+    fourier().finish(out, n);
   }
 
   // Kernel values of one row against every slot.
@@ -195,11 +222,7 @@ class SparseBasis final : public Basis {
 
   void store(std::size_t slot, const Block& block, std::size_t) override {
     const std::size_t index = slot - first_slot();
-    if (index >= points_.size()) {
-      points_.resize(index + 1);
-      squares_.resize(index + 1);
-      lengths_.resize(index + 1);
-    }
+    make_room();
     const Sparse<T> row = row_at(block);
     points_[index].features.assign(row.features.begin(), row.features.end());
     points_[index].values.assign(row.values.begin(), row.values.end());
@@ -219,8 +242,9 @@ class SparseBasis final : public Basis {
     squares_[index] = lengths_[index] = T{0};
   }
 
-  void mix(std::size_t into, std::size_t other, double h) override {
-    const Point a = points_[into - first_slot()], b = points_[other - first_slot()];
+  void mix(std::size_t into, std::size_t first, std::size_t second, double h) override {
+    make_room();
+    const Point &a = points_[first - first_slot()], &b = points_[second - first_slot()];
     Point sum;
     for (std::size_t i = 0, j = 0; i < a.features.size() || j < b.features.size();) {
       const bool take_a = j == b.features.size() || (i < a.features.size() && a.features[i] <= b.features[j]);
@@ -236,6 +260,12 @@ class SparseBasis final : public Basis {
   }
 
   void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+
+  void make_room() {
+    points_.resize(slots());
+    squares_.resize(slots());
+    lengths_.resize(slots());
+  }
 
   void enter(std::size_t index) {
     T square = 0, length = 0;
@@ -292,15 +322,16 @@ class SparseBasis final : public Basis {
   std::vector<Point> points_;
   std::vector<T> squares_, lengths_;  // |s|^2 and |s|_1
   FeatureTable<T> features_;
+  Buffer<T> waves_;  // the random features' frequencies, [feature][wave]
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, std::size_t width) {
-  return std::make_unique<SparseBasis<T>>(terms, constant, width);
+std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width) {
+  return std::make_unique<SparseBasis<T>>(terms, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_sparse_basis<float>(const Terms&, bool, std::size_t);
-template std::unique_ptr<Basis> make_sparse_basis<double>(const Terms&, bool, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<float>(const Terms&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<double>(const Terms&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

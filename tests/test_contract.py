@@ -94,7 +94,7 @@ def test_weights_are_routed(case):
     assert search.best_estimator_._learner.fingerprint() == expected._learner.fingerprint()
 
 
-@cases()
+@cases(where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
 def test_fitted_attributes(case):
     X, y = case.data(80)
     model = case.estimator(fit_intercept=True, shuffle=False, budget=40).fit(X, y)
@@ -103,7 +103,8 @@ def test_fitted_attributes(case):
     assert model.dual_coef_.shape == (outputs, model.n_support_)
     assert model.intercept_.shape == (outputs,)
     assert model.support_vectors_.dtype == X.dtype
-    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])  # rows were not shuffled
+    if case.named.rows_as_given:
+        np.testing.assert_array_equal(model.support_vectors_, X[model.support_])  # rows were not shuffled
     assert (model.t_, model.n_features_in_, model.gamma_) == (80, 4, 0.5)
     kernel = np.exp(-0.5 * ((X[:, None].astype(float) - model.support_vectors_) ** 2).sum(axis=2))
     expected = kernel @ model.dual_coef_.T + model.intercept_

@@ -1,6 +1,7 @@
 #include "budget.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 
 #include "rules.hpp"
 
@@ -12,10 +13,46 @@ std::vector<double> Budget::coefficients(std::size_t slot) const {
   return coefficients;
 }
 
-double Budget::weight(std::size_t slot) const {
-  double square = 0.0;
-  for (const double a : coefficients(slot)) square += a * a;
-  return std::sqrt(square);
+double Budget::score(std::span<const double> values, std::size_t output) const {
+  double sum = 0.0;
+  for (std::size_t j = 0; j < values.size(); ++j) sum += hold_.function.last_coefficient(j, output) * values[j];
+  return sum;
+}
+
+void Budget::squares(std::vector<double>& squares) const {
+  squares.resize(hold_.basis.end_slot() - hold_.basis.first_slot());
+  hold_.function.squares(hold_.basis.first_slot(), squares);
+}
+
+std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  const std::size_t first = hold_.basis.first_slot();
+  if (hold_.basis.size() < costs.size())  // holes or ghosts among them
+    for (std::size_t j = 0; j < costs.size(); ++j)
+      if (!hold_.basis.alive(first + j)) costs[j] = infinite;
+  if (except != nobody) costs[except - first] = infinite;
+  // Eight minima side by side: one alone would wait for itself at every step.
+  std::array<double, 8> least;
+  least.fill(infinite);
+  std::size_t j = 0;
+  for (; j + least.size() <= costs.size(); j += least.size())
+    for (std::size_t lane = 0; lane < least.size(); ++lane) least[lane] = std::min(least[lane], costs[j + lane]);
+  for (; j < costs.size(); ++j) least[0] = std::min(least[0], costs[j]);
+  const auto found = std::find(costs.begin(), costs.end(), *std::min_element(least.begin(), least.end()));
+  return first + static_cast<std::size_t>(found - costs.begin());
+}
+
+std::size_t Budget::smallest(std::size_t except) {
+  constexpr double equal = 1 + 1e-9;
+  const std::size_t first = hold_.basis.first_slot();
+  squares(norms_);
+  const auto diagonal = hold_.basis.diagonal();
+  for (std::size_t j = 0; j < norms_.size(); ++j) norms_[j] *= diagonal[j];
+  std::size_t found = cheapest(norms_, except);
+  const double most = equal * norms_[found - first];
+  for (std::size_t j = 0; j < norms_.size(); ++j)
+    if (norms_[j] <= most && hold_.basis.born(first + j) < hold_.basis.born(found)) found = first + j;
+  return found;
 }
 
 void Budget::evict(std::size_t slot) {
@@ -26,18 +63,36 @@ void Budget::evict(std::size_t slot) {
     hold_.basis.row_of(slot, scratch, values);
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
       const double a = hold_.function.last_coefficient(slot, o);
-      double f = 0.0;
-      for (std::size_t j = 0; j < values.size(); ++j) f += hold_.function.last_coefficient(j, o) * values[j];
-      *hold_.norm_squared += a * (a * values[slot] - 2 * f);
+      *hold_.norm_squared += a * (a * values[slot] - 2 * score(values, o));
     }
   }
   hold_.function.drop(slot);
-  hold_.basis.erase(slot);
+  hold_.basis.erase(slot, !hold_.function.silent(slot));
+}
+
+void Budget::scale(double factor) {
+  hold_.function.scale(factor);
+  if (hold_.norm_squared != nullptr) *hold_.norm_squared *= factor * factor;
 }
 
 std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold) {
   if (spec.name == "Stop") return make_stop(spec, hold);
+  if (spec.name == "RemoveRandom") return make_remove_random(spec, hold);
+  if (spec.name == "RemoveOldest") return make_remove_oldest(spec, hold);
+  if (spec.name == "RemoveSmallest") return make_remove_smallest(spec, hold);
+  if (spec.name == "Forget") return make_forget(spec, hold);
+  if (spec.name == "ProjectOnNewcomer") return make_project_on_newcomer(spec, hold);
+  if (spec.name == "ProjectOnNeighbour") return make_project_on_neighbour(spec, hold);
+  if (spec.name == "ResampleUniformly") return make_resample(spec, hold, false);
+  if (spec.name == "ResampleByWeight") return make_resample(spec, hold, true);
+  if (spec.name == "Merge") return make_merge(spec, hold);
+  if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, hold);
+  if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, hold);
   unknown_part("budget rule", spec);
+}
+
+std::size_t features_asked(const Spec& budget) {
+  return budget.name == "MoveIntoFeatures" ? static_cast<std::size_t>(budget.at("n_components")) : 0;
 }
 
 }  // namespace onkel

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "../archive.hpp"
 #include "../basis.hpp"
@@ -42,15 +45,35 @@ class Budget {
   virtual void visit(Archive&) {}
 
  protected:
+  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+
+  bool too_many() const { return hold_.basis.size() > hold_.size; }
   // The point leaves f.
   void evict(std::size_t slot);
-  // The coefficients of f at a slot, and their Euclidean length.
+  // f <- factor f
+  void scale(double factor);
+  // The coefficients of f at a slot.
   std::vector<double> coefficients(std::size_t slot) const;
-  double weight(std::size_t slot) const;
+  // f at a point whose columns have these values.
+  double score(std::span<const double> values, std::size_t output) const;
+  // |a|^2 of the coefficients a at each slot, from the first slot on.
+  void squares(std::vector<double>& squares) const;
+  // The support point that costs least, the lowest slot of equals; `except` never is. The costs, one a slot from the
+  // first on, of those who are no candidates become infinite.
+  std::size_t cheapest(std::span<double> costs, std::size_t except = nobody) const;
+  // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
+  // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
+  // newcomer's for ever.
+  std::size_t smallest(std::size_t except = nobody);
 
   Hold hold_;
+
+ private:
+  std::vector<double> norms_;  // scratch
 };
 
 std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold);
+// How many random features the rule moves points into: fixed columns of the basis.
+std::size_t features_asked(const Spec& budget);
 
 }  // namespace onkel

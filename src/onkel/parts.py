@@ -313,13 +313,95 @@ class Budget(Part):
     """What happens when the budget is full."""
 
     reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
-    absorbs: ClassVar[bool] = False  # takes rows in without a slot
+    absorbs: ClassVar[bool] = False  # takes rows in without a slot, or needs the newcomer's own kernel values
     needs_gaussian: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
 class Stop(Budget):
     """Nobody leaves; a full set admits nobody."""
+
+
+@dataclass(frozen=True)
+class RemoveRandom(Budget):
+    """A uniformly random old point leaves (RBP)."""
+
+
+@dataclass(frozen=True)
+class RemoveOldest(Budget):
+    """The oldest point leaves (NORMA)."""
+
+
+@dataclass(frozen=True)
+class RemoveSmallest(Budget):
+    """The point of least ``|a|^2 k(s, s)`` leaves, be it the newcomer (BSGD)."""
+
+
+@dataclass(frozen=True)
+class Forget(Budget):
+    """All coefficients shrink by the self-tuned factor of the Forgetron, then the oldest point leaves."""
+
+
+@dataclass(frozen=True)
+class ProjectOnNewcomer(Budget):
+    """An old point is replaced by its projection on the newcomer: the one that loses least (BPA-S)."""
+
+    reweights = True
+    absorbs = True
+
+
+@dataclass(frozen=True)
+class ProjectOnNeighbour(Budget):
+    """An old point is replaced by its projection on the newcomer and its own nearest neighbour (BPA-NN)."""
+
+    reweights = True
+    absorbs = True
+
+
+@dataclass(frozen=True)
+class Resample(Budget):
+    """An old point is drawn and leaves; the others grow so that the function is the same in the mean.
+
+    No weight exceeds ``cap``, which is the paper's γη.
+    """
+
+    reweights = True
+    cap: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class ResampleUniformly(Resample):
+    """Every old point is as likely to leave (BOGD)."""
+
+
+@dataclass(frozen=True)
+class ResampleByWeight(Resample):
+    """A point is the less likely to leave the larger its weight (BOGD++, Equation (16))."""
+
+
+@dataclass(frozen=True)
+class Merge(Budget):
+    """The smallest point and the partner that loses least become one point between them (BSGD)."""
+
+    reweights = True
+    needs_gaussian = True
+
+
+@dataclass(frozen=True)
+class GrowAtRandom(Budget):
+    """The smallest point leaves with probability ``min(1, beta/t)``, else the budget grows by one (NPBSGD)."""
+
+    beta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class MoveIntoFeatures(Budget):
+    """The ``k`` smallest old points move into ``n_components`` random Fourier features (DualSGD)."""
+
+    reweights = True
+    needs_gaussian = True
+    n_components: int = number(200, at_least=1, at_most=10**6, integer=True)
+    k: int = number(20, at_least=1, integer=True)
 
 
 # -- kernels: how alike are two rows? ---------------------------------------------------------------------------------

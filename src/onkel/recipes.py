@@ -12,6 +12,40 @@ KLR          log                  all, margin, auxiliary   eta                  
 OSKL         log, exp, squared    |g|/G                    eta g/p                         average
 SPA          hinge, eps-insens.   min(alpha,l)/beta        min(eta/p, l/k(x,x))            average
 ===========  ===================  =======================  ==============================  =======
+
+With a budget, and what happens when it is full (all predict with the last function):
+
+===========  ===================  ==============  ============================  =====================================
+learner      loss                 admission       step                          at a full budget
+===========  ===================  ==============  ============================  =====================================
+RBP          perceptron           every mistake   1                             a random old point leaves
+Forgetron    perceptron           every mistake   1                             all shrink, the oldest leaves
+NORMA        any                  any gradient    eta, shrink 1 - eta lam       the oldest leaves
+BPA          hinge                any loss        min(C, l/k(x,x))              the cheapest is projected
+BOGD         any                  any gradient    eta, shrink 1 - eta lam       one is drawn, the others make up
+BSGD         any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest is removed or merged
+NPBSGD       any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest leaves or the budget grows
+DualSGD      any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest become random features
+===========  ===================  ==============  ============================  =====================================
+
+Parts combine freely: OSKL's sampling with RBP's budget rule is
+
+>>> from dataclasses import replace
+>>> import onkel
+>>> from onkel.parts import RemoveRandom, ResampleUniformly
+>>> from sklearn.datasets import make_moons
+>>> X, y = make_moons(2000, noise=0.1, random_state=0)
+>>> recipe = replace(onkel.recipes.OSKL(G=2), budget=RemoveRandom(), average=False)
+>>> model = onkel.KernelClassifier(recipe, budget=50, gamma=2.0, random_state=0).fit(X, y)
+>>> model.n_support_, model.score(X, y) > 0.9
+(50, True)
+
+and SPA with BOGD's is
+
+>>> recipe = replace(onkel.recipes.SPA(eta=0.5, beta=2.0), budget=ResampleUniformly(cap=0.5), average=False)
+>>> model = onkel.KernelClassifier(recipe, budget=50, gamma=2.0, random_state=0).fit(X, y)
+>>> model.n_support_, model.score(X, y) > 0.9
+(50, True)
 """
 
 from __future__ import annotations
@@ -25,19 +59,31 @@ from onkel.parts import (
     AuxiliaryCutoff,
     AuxiliaryScale,
     AuxiliaryShift,
+    Budget,
     DecayingStep,
+    Forget,
     GradientSampling,
     GradientStep,
+    GrowAtRandom,
     HardPassiveAggressiveStep,
     ImportanceStep,
     LossSampling,
     MarginSampling,
+    Merge,
+    MoveIntoFeatures,
     OnGradient,
     OnMistake,
     PassiveAggressiveStep,
     PegasosStep,
     PerceptronLoss,
+    ProjectOnNeighbour,
+    ProjectOnNewcomer,
     Recipe,
+    RemoveOldest,
+    RemoveRandom,
+    RemoveSmallest,
+    ResampleByWeight,
+    ResampleUniformly,
     SparsePassiveAggressiveStep,
     SquaredPassiveAggressiveStep,
     Step,
@@ -246,3 +292,152 @@ def SPA(
         SparsePassiveAggressiveStep(eta=alpha / beta if eta is None else eta),
         average=True,
     )
+
+
+def RBP() -> Recipe:
+    """Randomized budget perceptron (Cavallanti, Cesa-Bianchi and Gentile 2007): a random old point makes room.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.RBP().budget
+    RemoveRandom()
+    """
+    return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), RemoveRandom())
+
+
+def Forgetron() -> Recipe:
+    """The self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008): old points fade before they leave.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Forgetron().budget
+    Forget()
+    """
+    return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
+
+
+def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
+    """Gradient descent on a window (Kivinen, Smola and Williamson 2004): coefficients fade, the oldest point leaves.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.NORMA(eta=0.2, lam=0.01).step
+    GradientStep(eta=0.2, lam=0.01)
+    """
+    step = GradientStep(eta=eta, lam=lam)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, RemoveOldest())
+
+
+def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
+    """Budgeted passive-aggressive learning (Wang and Vucetic 2010).
+
+    The newcomer takes its PA-I step; the old point whose projection on the newcomer ("simple"), or on the newcomer and
+    the point's nearest neighbour ("nearest"), loses least is replaced by that projection.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.BPA(variant="nearest").budget
+    ProjectOnNeighbour()
+    """
+    rules: dict[str, type[Budget]] = {"simple": ProjectOnNewcomer, "nearest": ProjectOnNeighbour}
+    check_choice("variant", variant, rules)
+    return Recipe(loss_named(loss), OnGradient(), PassiveAggressiveStep(C=C), rules[variant]())
+
+
+def BOGD(
+    eta: float = 0.5,
+    lam: float = 1e-4,
+    cap: float = 1.0,
+    sampling: str = "uniform",
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+) -> Recipe:
+    """Bounded online gradient descent (Zhao, Wang, Wu, Jin and Hoi 2012), Algorithm 1.
+
+    At a full budget an old point is drawn and leaves, uniformly or, as in BOGD++ ("weighted"), the likelier the smaller
+    its weight; the others grow by ``1/(1 - p)`` up to ``cap * eta`` (the paper's γη), Equation (10).
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.BOGD(eta=0.5, cap=4, sampling="weighted").budget
+    ResampleByWeight(cap=2.0)
+    """
+    rules: dict[str, type[Budget]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
+    check_choice("sampling", sampling, rules)
+    check_number("cap", cap, above=0)
+    step = GradientStep(eta=eta, lam=lam)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[sampling](cap=cap * eta))
+
+
+def BSGD(
+    lam: float = 0.01,
+    eta: float | None = None,
+    maintenance: str = "remove",
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+) -> Recipe:
+    """Budgeted stochastic gradient descent (Wang, Crammer and Vucetic 2012).
+
+    Pegasos (``eta_t = 1/(lam t)``), or with ``eta`` a constant step; at a full budget the smallest point is removed, or
+    merged with the partner that loses least (gaussian kernel only).
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.BSGD(maintenance="merge").budget
+    Merge()
+    """
+    rules: dict[str, type[Budget]] = {"remove": RemoveSmallest, "merge": Merge}
+    check_choice("maintenance", maintenance, rules)
+    step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
+
+
+def NPBSGD(
+    lam: float = 0.01,
+    beta: float = 0.5,
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+    horizon: int | None = None,
+) -> Recipe:
+    """BSGD whose budget grows late in the stream.
+
+    A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise the
+    budget itself grows by one. Without a horizon it never grows.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.NPBSGD(beta=0.5, horizon=10_000).budget
+    GrowAtRandom(beta=5000.0)
+    """
+    check_number("beta", beta, above=0)
+    rule: Budget = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+
+
+def DualSGD(
+    lam: float = 0.01,
+    n_components: int = 200,
+    k: int = 20,
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+) -> Recipe:
+    """Dual space gradient descent (Le, Nguyen, Nguyen and Phung 2016): small points become random features.
+
+    ``f(x) = sum a_i k(s_i, x) + W . phi(x)`` with ``n_components`` random Fourier features of the gaussian kernel; at a
+    full budget the ``k`` smallest old points leave the sum and ``a_i phi(s_i)`` is added to ``W``.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.DualSGD(n_components=100, k=5).budget
+    MoveIntoFeatures(n_components=100, k=5)
+    """
+    rule = MoveIntoFeatures(n_components=n_components, k=k)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)

@@ -1,0 +1,58 @@
+// Forget: the self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008). At a full budget every coefficient shrinks
+// by the largest factor for which the damage done so far, Q, stays below 15/32 of the mistakes made so far, M; then the
+// oldest point, the lightest by now, leaves.
+#include "forget.hpp"
+
+#include <algorithm>
+
+#include "rules.hpp"
+
+namespace onkel {
+namespace {
+
+struct Forget final : Budget {
+  using Budget::Budget;
+
+  void settle(const Scored&, std::size_t) override {
+    ++mistakes_;
+    while (too_many()) {
+      const std::size_t oldest = hold_.basis.oldest();
+      shrink_before(oldest);
+      evict(oldest);
+    }
+  }
+
+  // The damage Psi(phi) = (sigma phi)^2 |u|^2 k(r, r) + 2 sigma phi (1 - phi mu), with r of coefficients sigma u, the
+  // largest entry of u being 1, and mu = u . f(r) after the newcomer has joined.
+  void shrink_before(std::size_t oldest) {
+    values_.resize(hold_.basis.columns());
+    hold_.basis.row_of(oldest, scratch_, values_);
+    double sigma = 0.0, square = 0.0, along = 0.0;
+    for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
+      const double a = hold_.function.last_coefficient(oldest, o);
+      sigma = std::max(sigma, std::abs(a));
+      square += a * a;
+      along += a * score(values_, o);
+    }
+    const double a = square * values_[oldest] - 2 * along, b = 2 * sigma;
+    const double phi = forgetron_factor(a, b, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);
+    damage_ += (a * phi + b) * phi;
+    scale(phi);
+  }
+
+  void visit(Archive& archive) override {
+    archive.scalar("mistakes", mistakes_);
+    archive.scalar("damage", damage_);
+  }
+
+  std::int64_t mistakes_ = 0;  // M
+  double damage_ = 0.0;        // Q
+  Block scratch_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Budget> make_forget(const Spec&, const Hold& hold) { return std::make_unique<Forget>(hold); }
+
+}  // namespace onkel

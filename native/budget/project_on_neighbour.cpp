@@ -1,0 +1,121 @@
+// ProjectOnNeighbour: BPA-NN (Wang and Vucetic 2010). As ProjectOnNewcomer, but the old point r is projected on the
+// newcomer t and on r's nearest old neighbour n: the 2 x 2 system (k_tt k_tn; k_tn k_nn) (c_t, c_n) = (k_rt, k_rn),
+// cost |a_r|^2 (k_rr - c_t k_rt - c_n k_rn). "Nearest" is the distance in the kernel's space.
+#include "rules.hpp"
+
+namespace onkel {
+namespace {
+
+class ProjectOnNeighbour final : public Budget {
+ public:
+  explicit ProjectOnNeighbour(const Hold& hold) : Budget(hold) { hold_.basis.keep_diagonal(); }
+
+  Newcomer absorb(Scored& row) override {
+    if (hold_.basis.size() >= hold_.size) {
+      newcomer_.resize(hold_.basis.columns());
+      hold_.basis.values(*row.block, row.row, newcomer_);
+    }
+    return Newcomer::inserted;
+  }
+
+  void settle(const Scored&, std::size_t newest) override {
+    if (!too_many()) return;
+    know_neighbours(newest);
+    squares(costs_);
+    for (std::size_t j = 0; j < costs_.size(); ++j)
+      if (const std::size_t r = hold_.basis.first_slot() + j; r != newest && hold_.basis.alive(r))
+        costs_[j] *= project(r, newest).distance_squared;
+    const std::size_t leaves = cheapest(costs_, newest);
+    const Projection onto = project(leaves, newest);
+    const std::size_t neighbour = nearest_[leaves].slot;
+    for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
+      const double a = hold_.function.last_coefficient(leaves, o);
+      hold_.function.add(newest, o, a * onto.newcomer);
+      if (neighbour != nobody) hold_.function.add(neighbour, o, a * onto.neighbour);
+    }
+    evict(leaves);
+    forget(leaves);
+    welcome(newest);
+  }
+
+  // Neighbours are a function of the set: they are found again, not saved.
+  void visit(Archive& archive) override {
+    if (archive.loading()) nearest_.clear();
+  }
+
+ private:
+  struct Projection {
+    double newcomer, neighbour, distance_squared;
+  };
+  struct Neighbour {
+    std::size_t slot = nobody;
+    double value = 0.0;     // kernel with it
+    double distance = 0.0;  // squared, less k_rr
+    bool after(double d, std::size_t s) const { return slot == nobody || d < distance || (d == distance && s < slot); }
+  };
+
+  Projection project(std::size_t r, std::size_t newest) const {
+    const double tt = hold_.basis.diagonal(newest), rt = newcomer_[r], rr = hold_.basis.diagonal(r);
+    const Neighbour& near = nearest_[r];
+    if (near.slot != nobody) {
+      const double nn = hold_.basis.diagonal(near.slot), tn = newcomer_[near.slot], rn = near.value;
+      const double determinant = tt * nn - tn * tn;
+      if (determinant > 1e-10 * tt * nn) {
+        const double t = (rt * nn - rn * tn) / determinant, n = (rn * tt - rt * tn) / determinant;
+        return {t, n, rr - t * rt - n * rn};
+      }
+    }
+    // No neighbour, or one that the newcomer all but repeats.
+    return {rt / tt, 0.0, rr - rt * rt / tt};
+  }
+
+  // All neighbours among the old points, where they are not known: at first, and after loading.
+  void know_neighbours(std::size_t newest) {
+    const bool known = !nearest_.empty();
+    nearest_.resize(hold_.basis.end_slot());
+    if (known) return;
+    for (std::size_t slot = hold_.basis.first_slot(); slot < hold_.basis.end_slot(); ++slot)
+      if (slot != newest && hold_.basis.alive(slot)) search(slot, newest);
+  }
+
+  void search(std::size_t slot, std::size_t except) {
+    values_.resize(hold_.basis.columns());
+    hold_.basis.row_of(slot, scratch_, values_);
+    nearest_[slot] = {};
+    for (std::size_t other = hold_.basis.first_slot(); other < hold_.basis.end_slot(); ++other)
+      if (other != slot && other != except && hold_.basis.alive(other)) consider(slot, other, values_[other]);
+  }
+
+  void consider(std::size_t slot, std::size_t other, double value) {
+    const double distance = hold_.basis.diagonal(other) - 2 * value;
+    if (nearest_[slot].after(distance, other)) nearest_[slot] = {other, value, distance};
+  }
+
+  // Those whose neighbour has left look for another: about one a step.
+  void forget(std::size_t left) {
+    for (std::size_t slot = hold_.basis.first_slot(); slot < hold_.basis.end_slot(); ++slot)
+      if (nearest_[slot].slot == left && hold_.basis.alive(slot)) search(slot, nobody);
+  }
+
+  void welcome(std::size_t newest) {
+    nearest_[newest] = {};
+    for (std::size_t slot = hold_.basis.first_slot(); slot < hold_.basis.end_slot(); ++slot) {
+      if (slot == newest || !hold_.basis.alive(slot)) continue;
+      consider(slot, newest, newcomer_[slot]);
+      consider(newest, slot, newcomer_[slot]);
+    }
+  }
+
+  std::vector<Neighbour> nearest_;  // of each slot
+  std::vector<double> newcomer_;    // the newcomer's kernel row
+  std::vector<double> costs_, values_;
+  Block scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Budget> make_project_on_neighbour(const Spec&, const Hold& hold) {
+  return std::make_unique<ProjectOnNeighbour>(hold);
+}
+
+}  // namespace onkel

@@ -1,0 +1,43 @@
+// ProjectOnNewcomer: BPA-S (Wang and Vucetic 2010). The newcomer keeps its passive-aggressive step; the old point r
+// whose projection on the newcomer t costs least, |a_r|^2 (k_rr - k_rt^2 / k_tt), is replaced by it: a_t += a_r k_rt /
+// k_tt.
+#include "rules.hpp"
+
+namespace onkel {
+namespace {
+
+struct ProjectOnNewcomer final : Budget {
+  explicit ProjectOnNewcomer(const Hold& hold) : Budget(hold) { hold_.basis.keep_diagonal(); }
+
+  Newcomer absorb(Scored& row) override {
+    if (hold_.basis.size() >= hold_.size) {
+      values_.resize(hold_.basis.columns() + 1);  // and the newcomer's own slot, which nobody reads
+      hold_.basis.values(*row.block, row.row, values_);
+    }
+    return Newcomer::inserted;
+  }
+
+  void settle(const Scored&, std::size_t newest) override {
+    if (!too_many()) return;
+    const double self = hold_.basis.diagonal(newest);
+    const double* value = values_.data() + hold_.basis.first_slot();
+    const auto diagonal = hold_.basis.diagonal();
+    squares(costs_);
+    for (std::size_t r = 0; r < costs_.size(); ++r) costs_[r] *= diagonal[r] - value[r] * value[r] * (1 / self);
+    const std::size_t leaves = cheapest(costs_, newest);
+    for (std::size_t o = 0; o < hold_.function.outputs(); ++o)
+      hold_.function.add(newest, o, hold_.function.last_coefficient(leaves, o) * (values_[leaves] / self));
+    evict(leaves);
+  }
+
+  std::vector<double> values_;  // the newcomer's kernel row
+  std::vector<double> costs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Budget> make_project_on_newcomer(const Spec&, const Hold& hold) {
+  return std::make_unique<ProjectOnNewcomer>(hold);
+}
+
+}  // namespace onkel
