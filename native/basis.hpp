@@ -109,6 +109,8 @@ class Basis {
   void blend(std::size_t into, std::size_t other, double h, Block& block, std::size_t row);
 
   virtual void visit(Archive& archive);
+  // After loading: every point is a row of a stream of t rows.
+  void check_births(std::int64_t t) const;
 
  protected:
   static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }

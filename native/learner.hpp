@@ -71,6 +71,7 @@ class Learner {
 
  private:
   void visit(Archive& archive);
+  void check_rows() const;
 
   Config config_;
   mutable std::mutex mutex_;  // one call at a time, whoever calls
