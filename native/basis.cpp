@@ -48,6 +48,8 @@ std::vector<std::size_t> Basis::alive_slots() const {
 
 void Basis::visit(Archive& archive) {
   archive.array("births", births_);
+  archive.require(std::all_of(births_.begin(), births_.end(), [](std::int64_t b) { return b >= -1; }), "births",
+                  "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
@@ -60,7 +62,7 @@ void Basis::visit(Archive& archive) {
 
 void Basis::check_births(std::int64_t t) const {
   for (const std::int64_t birth : births_)
-    if (birth < -1 || birth >= t)
+    if (birth >= t)
       throw std::invalid_argument("state 'basis.births' must hold rows of the stream, of which there are " +
                                   std::to_string(t));
   // A ghost may share its birth with the point that took its place.

@@ -144,7 +144,7 @@ class Checkpointer:
             self.save(model, place, self.rows if place is None else 0)
 
     def resume(self, model: Any) -> tuple[Any, int]:
-        """Make the model that of the newest sound checkpoint; return a position of the stream and the rows to skip there.
+        """Make the model that of the newest sound checkpoint; return a stream position and the rows to skip from it.
 
         Without a checkpoint the model stays as it is, and the place is ``(None, 0)``, the start.
         """

@@ -268,8 +268,10 @@ class Learner:
         check_flag("sparse", sparse)
         if n_features is not None:
             check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
-        if not isinstance(state, dict) or bool(state) != (n_features is not None):
-            raise ValueError("state must hold arrays when, and only when, the number of features is known")
+        if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
+            raise ValueError("state must hold arrays")
+        if bool(state) != (n_features is not None):
+            raise ValueError("there must be a state when, and only when, the number of features is known")
         if state:
             made._started(n_features, sparse).load(state)
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from importlib.metadata import version
@@ -98,10 +99,7 @@ def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
         "model": writer.tree(model),
         "notes": notes,
         "isa": _core.isa,
-        "written_by": {
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("onkel", "numpy", "scipy", "scikit-learn")},
-        },
+        "written_by": _versions(),
     }
     _container.write(path, header, writer.tensors)
 
@@ -134,6 +132,12 @@ def classes() -> dict[str, type[Saved]]:
         if cls.__module__.startswith("onkel.") and not cls.__module__.startswith("onkel._"):
             found[cls.__name__] = cls
     return found
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    libraries = {name: version(name) for name in ("onkel", "numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), **libraries}
 
 
 def _refusal(path: Path, reason: Any) -> NotAModel:
