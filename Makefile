@@ -41,7 +41,7 @@ bench: $(VENV)/installed
 	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
 	  cmake --build build/bench --target tile_bench
 	build/bench/tile_bench
-	set -e; for bench in benchmarks/*.py; do echo; $(BIN)/python $$bench; done
+	set -e; for bench in benchmarks/*_bench.py; do echo; $(BIN)/python $$bench; done
 
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py

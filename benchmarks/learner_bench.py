@@ -8,6 +8,7 @@ distances in two ways: from the differences, as onkel does, or by a matrix-vecto
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 
@@ -186,11 +187,29 @@ def print_one_row() -> None:
         print(f"{name:<36} {1e6 * seconds / calls:>7.1f} {seconds / validate:>7.2f} x validate_data")
 
 
+def print_long_run() -> None:
+    """Rows a second early and late, and memory: neither may depend on how many rows there were."""
+    size, width, chunk, n_chunks = 500, 18, 50_000, 20
+    model = full_spa(size, width, "float32")
+    rates, peaks = [], []
+    for seed in range(n_chunks):
+        X, y = stream(chunk, width, "float32", seed)
+        start = time.perf_counter()
+        model.partial_fit(X, y)
+        rates.append(chunk / (time.perf_counter() - start))
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    early, late = max(rates[1:6]), max(rates[-5:])
+    print(f"\nA long run, {size} support vectors, {width} features, float32: {chunk * n_chunks:,} rows")
+    print(f"rows/s in the last quarter over the first: {late / early:.2f}")
+    print(f"peak memory of the process: {peaks[0]:.0f} MB after {chunk:,} rows, {peaks[-1]:.0f} MB at the end")
+
+
 def main() -> None:
     with threadpool_limits(1):
         print_against_numpy()
         print_blocks_and_threads()
         print_one_row()
+        print_long_run()
 
 
 if __name__ == "__main__":

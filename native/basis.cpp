@@ -101,6 +101,13 @@ class DenseBasis final : public Basis {
     return routines().dot(table(block, row), weights, columns());
   }
 
+  std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
+                                     const double* second) const override {
+    double sums[2];
+    isa::routines<T>().dot_pair(table(block, row), first, second, columns(), sums);
+    return {sums[0], sums[1]};
+  }
+
   double self(Block& block, std::size_t row) const override {
     pack(block);
     T values[lanes];

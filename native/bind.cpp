@@ -47,6 +47,13 @@ auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
 }
 
+// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
+template <class Work>
+auto unlocked(const Work& work) {
+  const nb::gil_scoped_release release;
+  return work();
+}
+
 // Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
 class Patience {
  public:
@@ -77,39 +84,33 @@ class PyLearner {
     if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
       throw nb::value_error("X, y and the weights must have the same number of rows");
     check_labels(y.data(), y.shape(0));
-    Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
-    std::vector<double> out;
-    if (scores) {
-      batch.scores_width = width_after(y.data(), batch.weight, y.shape(0));
-      out.resize(rows.count * batch.scores_width);
-      batch.scores = out.data();
-    }
+    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
+    Learner::Scores made;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, {threads, block_rows}, std::ref(patience));
+      core_.learn(batch, scores ? &made : nullptr, {threads, block_rows}, std::ref(patience));
     }
     patience.raise_if_interrupted();
     if (!scores) return std::nullopt;
-    return array(std::move(out), {rows.count, batch.scores_width});
+    return array(std::move(made.values), {rows.count, made.outputs});
   }
 
   void learn_one(const Rows& row, double y) {
     check_labels(&y, 1);
     const nb::gil_scoped_release unlocked;
-    core_.learn({row, &y}, {}, [] { return true; });
+    core_.learn({row, &y}, nullptr, {}, [] { return true; });
   }
 
   Floats score(const Rows& rows, std::size_t threads, std::size_t block_rows) const {
-    const std::size_t outputs = core_.outputs();
-    std::vector<double> out(rows.count * outputs);
+    Learner::Scores scores;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      core_.score(rows, out.data(), {threads, block_rows}, std::ref(patience));
+      scores = core_.score(rows, {threads, block_rows}, std::ref(patience));
     }
     patience.raise_if_interrupted();
-    return array(std::move(out), {rows.count, outputs});
+    return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
   template <class T>
@@ -144,7 +145,7 @@ class PyLearner {
 
   nb::dict save() const {
     nb::dict arrays;
-    for (auto& [name, saved] : core_.save()) {
+    for (const auto& [name, saved] : unlocked([&] { return core_.save(); })) {
       const auto as = [&]<class T>(T) {
         std::vector<T> values(saved.rows * saved.columns);
         std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
@@ -179,15 +180,16 @@ class PyLearner {
       array.bytes.assign(bytes, bytes + given.nbytes());
       state.emplace(name, std::move(array));
     }
-    core_.load(state);
+    unlocked([&] { core_.load(state); });
   }
 
   Floats coefficients() const {
-    const std::size_t outputs = core_.outputs(), size = core_.size();
-    return array(core_.coefficients(), {outputs, size});
+    const auto [values, outputs] = unlocked([&] { return core_.coefficients(); });
+    const std::size_t points = values.size() / outputs;
+    return array(std::vector<double>(values), {outputs, points});
   }
   Floats constants() const {
-    auto values = core_.constants();
+    auto values = unlocked([&] { return core_.constants(); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
@@ -207,13 +209,6 @@ class PyLearner {
       if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
         throw nb::value_error("labels must be class indices");
   }
-  std::size_t width_after(const double* y, const double* weight, std::size_t n) const {
-    std::size_t width = core_.outputs();
-    for (std::size_t i = 0; i < n && config_.task == Task::multiclass; ++i)
-      if (weight == nullptr || weight[i] != 0) width = std::max(width, static_cast<std::size_t>(y[i]) + 1);
-    return width;
-  }
-
   Config config_;
   Learner core_;
 };
@@ -378,15 +373,16 @@ NB_MODULE(_core, m) {
           "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a, "average"_a, "constant"_a,
           "seed"_a)
       .def(
-          "widen", [](PyLearner& self, std::size_t outputs) { self.core().widen(outputs); }, "n_outputs"_a)
-      .def("flush", [](PyLearner& self) { self.core().flush(); })
+          "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
+          "n_outputs"_a)
+      .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("load", &PyLearner::load, "state"_a)
-      .def_prop_ro("t", [](const PyLearner& self) { return self.core().t(); })
-      .def_prop_ro("n_outputs", [](const PyLearner& self) { return self.core().outputs(); })
-      .def_prop_ro("n_support", [](const PyLearner& self) { return self.core().size(); })
-      .def_prop_ro("nbytes", [](const PyLearner& self) { return self.core().bytes(); })
-      .def_prop_ro("norm", [](const PyLearner& self) { return self.core().norm(); })
+      .def_prop_ro("t", [](const PyLearner& self) { return unlocked([&] { return self.core().t(); }); })
+      .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
+      .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
+      .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
+      .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
       .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
       .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
 }

@@ -60,13 +60,16 @@ double Function::coefficient(std::size_t column, std::size_t output) const {
 
 void Function::score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
                      std::span<double> predicted) const {
+  const bool want_average = averaged_ && !predicted.empty();
   for (std::size_t o = 0; o < outputs(); ++o) {
-    const double sum = basis.dot(block, row, b_[o].data());
-    last[o] = scale_ * sum;
-    if (predicted.empty()) continue;
-    predicted[o] = averaged_
-                       ? (scale_sum_ * sum - basis.dot(block, row, c_[o].data())) / static_cast<double>(ticks_ + 1)
-                       : last[o];
+    if (want_average) {
+      const auto [b, c] = basis.dot_pair(block, row, b_[o].data(), c_[o].data());
+      last[o] = scale_ * b;
+      predicted[o] = (scale_sum_ * b - c) / static_cast<double>(ticks_ + 1);
+    } else {
+      last[o] = scale_ * basis.dot(block, row, b_[o].data());
+      if (!predicted.empty()) predicted[o] = last[o];
+    }
   }
 }
 

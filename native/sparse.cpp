@@ -75,6 +75,13 @@ class SparseBasis final : public Basis {
     return isa::routines<T>().dot(table(block), weights, columns());
   }
 
+  std::pair<double, double> dot_pair(const Block& block, std::size_t, const double* first,
+                                     const double* second) const override {
+    double sums[2];
+    isa::routines<T>().dot_pair(table(block), first, second, columns(), sums);
+    return {sums[0], sums[1]};
+  }
+
   double self(Block& block, std::size_t) const override {
     T square = 0, values[isa::lanes<T>] = {};
     for (const T x : row_at(block).values) square += x * x;

@@ -46,6 +46,8 @@ struct Routines {
   void (*shape)(const Kernel& kernel, T* values, std::size_t n);
   // sum_j values[j] * weights[j] in double: lane j mod 16, then a fixed tree. n is a multiple of 16.
   double (*dot)(const T* values, const double* weights, std::size_t n);
+  // The same with two sets of weights at once: the values are loaded and widened once.
+  void (*dot_pair)(const T* values, const double* first, const double* second, std::size_t n, double sums[2]);
   // sums[j] += x * column[j], a product and an addition each on every level (n a multiple of lanes<T>).
   void (*axpy)(T x, const T* column, T* sums, std::size_t n);
   // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.

@@ -393,33 +393,55 @@ void shape(const Kernel& kernel, T* values, std::size_t n) {
 }
 
 // Lane j mod 16 takes its terms in ascending j; then lane i takes lane i + 8, i + 4, i + 2, i + 1 of what is left.
-template <class T>
-double dot(const T* values, const double* weights, std::size_t n) {
+template <class T, std::size_t n_sets>
+ONKEL_INLINE void dot_sets(const T* values, const double* const* weights, std::size_t n, double* out) {
   typedef Simd<double> S;
   constexpr std::size_t n_vectors = score_lanes / S::size;
-  S::Vector sums[n_vectors];
+  S::Vector sums[n_sets][n_vectors];
   ONKEL_UNROLL
-  for (std::size_t v = 0; v < n_vectors; ++v) sums[v] = S::Vector{};
+  for (std::size_t s = 0; s < n_sets; ++s) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) sums[s][v] = S::Vector{};
+  }
   for (std::size_t j = 0; j < n; j += score_lanes) {
     ONKEL_UNROLL
     for (std::size_t v = 0; v < n_vectors; ++v) {
       const std::size_t first = j + v * S::size;
-      sums[v] = multiply_add(load_as_double(values + first), S::load(weights + first), sums[v]);
+      const S::Vector value = load_as_double(values + first);
+      ONKEL_UNROLL
+      for (std::size_t s = 0; s < n_sets; ++s)
+        sums[s][v] = multiply_add(value, S::load(weights[s] + first), sums[s][v]);
     }
   }
   ONKEL_UNROLL
-  for (std::size_t width = n_vectors / 2; width > 0; width /= 2) {
+  for (std::size_t s = 0; s < n_sets; ++s) {
     ONKEL_UNROLL
-    for (std::size_t v = 0; v < width; ++v) sums[v] += sums[v + width];
-  }
-  double lane[S::size];
-  S::store(lane, sums[0]);
-  ONKEL_UNROLL
-  for (std::size_t width = S::size / 2; width > 0; width /= 2) {
+    for (std::size_t width = n_vectors / 2; width > 0; width /= 2) {
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < width; ++v) sums[s][v] += sums[s][v + width];
+    }
+    double lane[S::size];
+    S::store(lane, sums[s][0]);
     ONKEL_UNROLL
-    for (std::size_t i = 0; i < width; ++i) lane[i] += lane[i + width];
+    for (std::size_t width = S::size / 2; width > 0; width /= 2) {
+      ONKEL_UNROLL
+      for (std::size_t i = 0; i < width; ++i) lane[i] += lane[i + width];
+    }
+    out[s] = lane[0];
   }
-  return lane[0];
+}
+
+template <class T>
+double dot(const T* values, const double* weights, std::size_t n) {
+  double sum;
+  dot_sets<T, 1>(values, &weights, n, &sum);
+  return sum;
+}
+
+template <class T>
+void dot_pair(const T* values, const double* first, const double* second, std::size_t n, double sums[2]) {
+  const double* const weights[] = {first, second};
+  dot_sets<T, 2>(values, weights, n, sums);
 }
 
 // Not fused: the sparse points add the same products one at a time.
@@ -465,8 +487,8 @@ constexpr const char* level_name = "baseline";
 
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
-    {tile<float>, shape<float>, dot<float>, axpy<float>, fma_peak<float>},
-    {tile<double>, shape<double>, dot<double>, axpy<double>, fma_peak<double>},
+    {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, fma_peak<float>},
+    {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

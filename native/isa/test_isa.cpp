@@ -393,6 +393,11 @@ void check_dot() {
     const double score = isa::routines<T>().dot(values.data(), weights.data(), n);
     check(same_bits(score, dot_by_the_rule(values.data(), weights.data(), n)),
           std::string(type_name<T>()) + " dot, n " + std::to_string(n));
+    const std::vector<double> others = random_values<double>(n, 31, -1, 1);
+    double sums[2];
+    isa::routines<T>().dot_pair(values.data(), weights.data(), others.data(), n, sums);
+    check(same_bits(sums[0], score) && same_bits(sums[1], dot_by_the_rule(values.data(), others.data(), n)),
+          std::string(type_name<T>()) + " dot_pair, n " + std::to_string(n));
   }
 }
 

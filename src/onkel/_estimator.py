@@ -178,11 +178,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
                 self._learner.n_jobs = self._threads()
-        if not hasattr(self, "_learner"):  # a first call of rows that do not count
+        if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
+            nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._forget()
-            return np.zeros((rows.shape[0], 1)) if scores else None
+            return nothing
         try:
-            return self._learner.learn_rows(rows, targets, weight, scores=scores)
+            made = self._learner.learn_rows(rows, targets, weight, scores=scores)
+            return None if made is None else self._shaped(made)
         finally:
             self._learned()
 
@@ -247,6 +249,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         return rows, check_weights(sample_weight, rows.shape[0])
 
     def _validated(self, X: ArrayLike, *, reset: bool, dtype: Any) -> Any:
+        if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: X must be real numbers")
         rows = validate_data(
             self,
             X,
@@ -288,6 +292,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _n_classes_at_start(self) -> int:
         return 1
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Scores as the caller sees them: a vector where there is one score a row."""
+        return scores[:, 0]
 
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
@@ -426,6 +434,7 @@ def _labels(y: ArrayLike) -> NDArray[Any]:
     labels = _vector(y)
     plain = labels.dtype.kind in "biuUS"
     if not plain and labels.dtype.kind == "f":
+        check_finite("y", labels)
         plain = bool((labels == np.floor(labels)).all())
     if not plain:
         check_classification_targets(labels)
@@ -488,12 +497,11 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
         """
         scores = self._go_on(X, y, sample_weight, scores=True, classes=classes)
         assert scores is not None
-        return scores[:, 0] if self._is_binary() else scores
+        return scores
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._is_binary() else scores
+        return self._shaped(self._scores(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
@@ -517,6 +525,9 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
 
     def _n_classes_at_start(self) -> int:
         return 1 if self._open else len(self.classes_)
+
+    def _shaped(self, scores: Floats) -> Floats:
+        return scores[:, 0] if self._is_binary() else scores
 
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
@@ -632,11 +643,11 @@ class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc
         """
         scores = self._go_on(X, y, sample_weight, scores=True)
         assert scores is not None
-        return scores[:, 0]
+        return scores
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the prediction for each row."""
-        return self._scores(X)[:, 0]
+        return self._shaped(self._scores(X))
 
     def _task(self) -> str:
         return "regression"

@@ -76,6 +76,8 @@ class Learner:
         seed: int = 0,
         n_jobs: int = 1,
     ) -> None:
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe must be a Recipe, for example onkel.recipes.SPA(), got {recipe!r}")
         check_choice("task", task, ("binary", "multiclass", "regression"))
         check_choice("dtype", dtype, ("float64", "float32"))
         check_flag("fit_intercept", fit_intercept)

@@ -153,6 +153,8 @@ def KLR(
     check_choice("auxiliary", auxiliary, ("shift", "scale", "cutoff"))
     if R is not None:
         check_number("R", R, above=0)
+    if horizon is not None:
+        check_number("horizon", horizon, at_least=1, integer=True)
     if eta is None:
         eta = R / horizon**0.5 if R is not None and horizon is not None else 1.0
     step = GradientStep(eta=eta)
@@ -224,6 +226,10 @@ def SPA(
     LossSampling(alpha=1.0, beta=20.0)
     """
     check_number("alpha", alpha, above=0)
+    if horizon is not None:
+        check_number("horizon", horizon, at_least=1, integer=True)
+    if budget is not None:
+        check_number("budget", budget, at_least=1, integer=True)
     if beta is None:
         spread = max(1.0, horizon / budget) if horizon is not None and budget is not None else 1.0
         beta = alpha * spread

@@ -1,0 +1,102 @@
+"""The learners on the SPA paper's data at its settings: kernel values a second, beside what KOL reached.
+
+KOL is the C++ library of the SPA paper's authors. Its figures below were measured on one core of a machine like the one
+that the README's figures come from; they are constants here, so compare ratios with care on another machine.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+import onkel
+from data import load
+
+KOL_MILLIONS = {"a9a": 13, "cod-rna": 54, "ijcnn1": 36}  # kernel values a second, SPA
+KOL_SECONDS = {  # RBP, Forgetron, BPA-S, BOGD at these budgets
+    ("a9a", 1350): (4.7, 5.8, 7.8, 5.9),
+    ("cod-rna", 822): (0.86, 0.98, 1.32, 1.12),
+    ("ijcnn1", 1000): (1.33, 1.48, 2.14, 1.64),
+}
+SHARED = {"gamma": 0.4, "random_state": 0}
+BUDGETED = {
+    "RBP": lambda budget: onkel.RBPClassifier(budget=budget, **SHARED),
+    "Forgetron": lambda budget: onkel.ForgetronClassifier(budget=budget, **SHARED),
+    "BPA-S": lambda budget: onkel.BPAClassifier(budget=budget, **SHARED),
+    "BOGD": lambda budget: onkel.BOGDClassifier(budget=budget, **SHARED),
+    "BOGD++": lambda budget: onkel.BOGDClassifier(sampling="weighted", budget=budget, **SHARED),
+}
+
+
+def kernel_values(make, X, y, chunk: int = 250) -> int:
+    """How many kernel values a run computes: the size of the support set, summed over the rows."""
+    model, total = make(), 0
+    for begin in range(0, X.shape[0], chunk):
+        rows = slice(begin, begin + chunk)
+        before = model.n_support_ if begin else 0
+        model.partial_fit(X[rows], y[rows], classes=[-1, 1])
+        total += (before + model.n_support_) // 2 * X[rows].shape[0]
+    return total
+
+
+def best_seconds(make, X, y, repeats: int = 3) -> tuple[float, float, int]:
+    """The fastest of some runs, its progressive accuracy and its support vectors."""
+    seconds = np.inf
+    for _ in range(repeats):
+        model = make()
+        start = time.perf_counter()
+        scores = model.predict_then_learn(X, y, classes=[-1, 1])
+        seconds = min(seconds, time.perf_counter() - start)
+    return seconds, float(np.mean((scores > 0) == (y > 0))), model.n_support_
+
+
+def spa() -> None:
+    print("SPA at the paper's settings (eta 0.1, alpha 1, beta 20, gamma 0.4), one thread")
+    print(f"{'data':9}{'rows as':9}{'dtype':9}{'accuracy':>9}{'points':>8}{'M values/s':>12}{'over KOL':>10}")
+    for name, kol in KOL_MILLIONS.items():
+        for dtype in ("float32", "float64"):
+            X, y = load(name, dtype)
+            for container in ("dense", "CSR"):
+                rows = X.toarray() if container == "dense" else X
+
+                def make():
+                    return onkel.SPAClassifier(eta=0.1, beta=20, **SHARED)
+
+                seconds, accuracy, points = best_seconds(make, rows, y)
+                rate = kernel_values(make, rows, y) / seconds / 1e6
+                print(f"{name:9}{container:9}{dtype:9}{accuracy:9.2%}{points:8}{rate:12.0f}{rate / kol:9.1f}x")
+
+
+def budgeted() -> None:
+    print("\nBudget learners, float32: kernel values a second over OGD's with as many points, seconds over KOL's")
+    print(
+        f"{'data':9}{'budget':>7} {'learner':10}{'accuracy':>9}{'seconds':>9}{'M values/s':>12}{'of OGD':>8}{'of KOL':>9}"
+    )
+    for name, budget in [("a9a", 1350), ("cod-rna", 822), ("ijcnn1", 500), ("ijcnn1", 1000)]:
+        X, y = load(name)
+        rows = X if name == "a9a" else X.toarray()
+
+        def unbudgeted(budget=budget):
+            return onkel.OGDClassifier(eta=0.1, budget=budget, **SHARED)
+
+        seconds, _, _ = best_seconds(unbudgeted, rows, y)
+        yardstick = kernel_values(unbudgeted, rows, y) / seconds
+        kol = dict(zip(BUDGETED, KOL_SECONDS.get((name, budget), ()), strict=False))
+        for learner, make_with in BUDGETED.items():
+
+            def make(make_with=make_with, budget=budget):
+                return make_with(budget)
+
+            seconds, accuracy, _ = best_seconds(make, rows, y)
+            rate = kernel_values(make, rows, y) / seconds
+            faster = f"{kol[learner] / seconds:8.1f}x" if learner in kol else "       –"
+            print(
+                f"{name:9}{budget:7} {learner:10}{accuracy:9.2%}{seconds:9.3f}{rate / 1e6:12.0f}"
+                f"{rate / yardstick:9.2f}{faster}"
+            )
+
+
+if __name__ == "__main__":
+    spa()
+    budgeted()
