@@ -22,7 +22,7 @@ def new_model(**settings):
     return onkel.SPAClassifier(**{"gamma": 0.5, "random_state": 1, "budget": 40, "beta": 3.0, **settings})
 
 
-def chunks(size=60, n=len(X)):
+def chunks(size=60, n=500):
     for begin in range(0, n, size):
         yield X[begin : min(n, begin + size)], Y[begin : min(n, begin + size)]
 
@@ -107,9 +107,7 @@ def test_weights_notes_and_open_labels(tmp_path):
     weights = RNG.uniform(size=len(X))
     stream = [(X[i : i + 60], Y[i : i + 60], weights[i : i + 60]) for i in range(0, 500, 60)]
     model = onkel.Checkpointer(tmp_path / "a", 70).fit(new_model(), stream)
-    assert model._learner.fingerprint() == (
-        new_model().partial_fit(X, Y, sample_weight=weights)._learner.fingerprint()
-    )
+    assert model._learner.fingerprint() == (new_model().partial_fit(X, Y, sample_weight=weights)._learner.fingerprint())
     checkpointer = onkel.Checkpointer(tmp_path / "b", 70)
     for _ in range(2):  # counted while it is learned, and not again when it is resumed
         for x, y in checkpointer.run(new_model(), chunks()):
@@ -319,7 +317,9 @@ for name, when in steps:
 """
 
 
-@pytest.mark.parametrize(("kills", "rows"), [(AT_RANDOM, 4000), (AT_EVERY_STEP, 1000)], ids=["at random", "at every step"])
+@pytest.mark.parametrize(
+    ("kills", "rows"), [(AT_RANDOM, 4000), (AT_EVERY_STEP, 1000)], ids=["at random", "at every step"]
+)
 def test_killed_and_started_again(kills, rows, tmp_path):
     number, seed = os.environ.get("ONKEL_SOAK_KILLS", "10"), str(random.randrange(2**31))
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed, str(rows)]

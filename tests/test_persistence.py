@@ -1,4 +1,4 @@
-"""Save and load: nothing is lost, nothing runs, nothing wrong is believed, and what was there stays until it is done."""
+"""Save and load: nothing is lost, nothing runs, nothing wrong is believed, what was there stays until it is done."""
 
 import os
 import pickle
@@ -379,7 +379,6 @@ def empty(ending):
     """An array of no rows in place of one of some."""
 
     def change(pieces):
-        begin, end = pieces.entries[pieces.name(ending)]["data_offsets"]
         drop(ending)(pieces)
         name = f"fitted._learner.state.{ending}"
         pieces.entries = {
@@ -398,7 +397,10 @@ WRONG = {
     # numbers of the arrays
     "NaN coefficient": (set_number("function.b", np.nan), "b' holds a number that is not finite"),
     "infinite point": (set_number("basis.points", np.inf), "points' holds a number that is not finite"),
-    "birth after the end": (set_number("basis.births", 2), "births' must hold rows of the stream, of which there are 2"),
+    "birth after the end": (
+        set_number("basis.births", 2),
+        "births' must hold rows of the stream, of which there are 2",
+    ),
     "birth before the start": (set_number("basis.births", -2), "births' must hold rows of the stream"),
     "two births of one row": (set_number("basis.births", 1), "births' must hold no row twice"),
     "a hole with a point": (set_number("basis.births", -1), "points' must be zero where there is no point"),

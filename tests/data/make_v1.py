@@ -19,9 +19,7 @@ def keep(name, model, rows, labels, classes, known=True):
     scores = model.decision_function(rows[60:])
     later = model.predict_then_learn(rows[60:], classes[labels[60:]])
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
-    np.savez(
-        HERE / f"v1-{name}.npz", X=dense[60:], y=labels[60:], classes=classes, scores=scores, later=later
-    )
+    np.savez(HERE / f"v1-{name}.npz", X=dense[60:], y=labels[60:], classes=classes, scores=scores, later=later)
 
 
 if __name__ == "__main__":
@@ -29,6 +27,13 @@ if __name__ == "__main__":
     words = np.array(["no", "yes"])
     keep("dense-spa", onkel.SPAClassifier(gamma=0.5, random_state=1), X, two, words)
     sparse = csr_array(np.where(np.abs(X) > 0.5, X, 0))
-    keep("sparse-ogd", onkel.OGDClassifier(gamma=0.5, lam=0.01, random_state=2), sparse, three, np.array([3, 5, 9]), known=False)
+    keep(
+        "sparse-ogd",
+        onkel.OGDClassifier(gamma=0.5, lam=0.01, random_state=2),
+        sparse,
+        three,
+        np.array([3, 5, 9]),
+        known=False,
+    )
     model = onkel.OSKLClassifier(gamma=0.5, G=2.0, budget=20, fit_intercept=True, random_state=3)
     keep("float32-oskl", model, X.astype(np.float32), two, np.array([False, True]))
