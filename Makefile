@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
 
-.PHONY: help demo test lint bench mutants clean
+.PHONY: help demo test lint bench mutants soak fuzz clean
 
 help:
 	@echo 'make demo     build, then stream two data sets through the learners'
@@ -20,6 +20,8 @@ help:
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
 	@echo 'make mutants  break each promise on purpose and see its test fail'
+	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
+	@echo 'make fuzz     ten minutes of files that nobody wrote'
 	@echo 'make clean    remove .venv, build and caches'
 
 demo: $(VENV)/installed
@@ -45,6 +47,12 @@ bench: $(VENV)/installed
 
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py
+
+soak: $(VENV)/installed $(VENV)/with-test
+	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
+
+fuzz: $(VENV)/installed $(VENV)/with-test
+	ONKEL_FUZZ_SECONDS=600 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest tests/test_fuzz_files.py $(PYTEST)
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -2,6 +2,8 @@
 // Python pickling, hashing and comparing) all stand on that one list.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,7 +40,7 @@ class Archive {
   void scalar(const std::string& name, T& value) {
     std::vector<T> one{value};
     matrix(name, one, 1);
-    if (one.size() != 1) throw std::invalid_argument("state '" + prefix_ + name + "' must hold one number");
+    require(one.size() == 1, name, "must hold one number");
     value = one[0];
   }
   template <class T>
@@ -49,10 +51,13 @@ class Archive {
   template <class T>
   void matrix(const std::string& name, std::vector<T>& values, std::size_t columns) {
     Array seen{type_of<T>(), columns == 0 ? 0 : values.size() / columns, columns, {}};
-    const std::byte* loaded = exchange(prefix_ + name, seen, reinterpret_cast<const std::byte*>(values.data()));
-    if (loaded == nullptr) return;
-    const T* first = reinterpret_cast<const T*>(loaded);
+    const std::byte* stored = exchange(prefix_ + name, seen, reinterpret_cast<const std::byte*>(values.data()));
+    if (!loading()) return;
+    const T* first = reinterpret_cast<const T*>(stored);
     values.assign(first, first + seen.rows * seen.columns);
+    if constexpr (std::is_floating_point_v<T>)
+      require(std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
+              "holds a number that is not finite");
   }
   // A part inside a part: its names are prefixed.
   template <class Part>
@@ -64,10 +69,14 @@ class Archive {
   }
 
   virtual bool loading() const { return false; }
+  // Refuses a state, naming what is wrong with which of this part's arrays.
+  void require(bool holds, const std::string& name, const char* otherwise) const {
+    if (!holds) throw std::invalid_argument("state '" + prefix_ + name + "' " + otherwise);
+  }
 
  protected:
-  // Saving: takes `array` with the bytes at `values` and returns nullptr. Loading: checks type and columns, sets the
-  // rows and returns the stored bytes.
+  // Saving: takes `array` with the bytes at `values`; what it returns is not looked at. Loading: checks type and
+  // columns, sets the rows and returns the stored bytes.
   virtual const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) = 0;
 
  private:

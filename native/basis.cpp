@@ -1,6 +1,7 @@
 #include "basis.hpp"
 
 #include <stdexcept>
+#include <string>
 
 namespace onkel {
 
@@ -77,12 +78,29 @@ std::size_t Basis::oldest() const {
 
 void Basis::visit(Archive& archive) {
   archive.array("births", births_);
+  archive.require(std::all_of(births_.begin(), births_.end(), [](std::int64_t b) { return b >= -1; }), "births",
+                  "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
   n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
-  if (ghosts_.size() != births_.size() || n_ghosts_ + holes_ > births_.size())
-    throw std::invalid_argument("state has ghosts that are no points");
+  archive.require(ghosts_.size() == births_.size(), "ghosts", "must hold one mark for each birth");
+  for (std::size_t i = 0; i < births_.size(); ++i)
+    archive.require(ghosts_[i] == 0 || (ghosts_[i] == 1 && births_[i] >= 0), "ghosts",
+                    "must hold 0 or 1, and 0 where there is no point");
+}
+
+void Basis::check_births(std::int64_t t) const {
+  for (const std::int64_t birth : births_)
+    if (birth >= t)
+      throw std::invalid_argument("state 'basis.births' must hold rows of the stream, of which there are " +
+                                  std::to_string(t));
+  // A ghost may share its birth with the point that took its place.
+  std::vector<std::int64_t> births;
+  for (const std::size_t slot : alive_slots()) births.push_back(born(slot));
+  std::sort(births.begin(), births.end());
+  if (std::adjacent_find(births.begin(), births.end()) != births.end())
+    throw std::invalid_argument("state 'basis.births' must hold no row twice");
 }
 
 namespace {
@@ -150,7 +168,12 @@ class DenseBasis final : public Basis {
     for (std::size_t i = 0; i < slots() && !archive.loading(); ++i) read(i, points.data() + i * width_);
     archive.matrix("points", points, width_);
     if (!archive.loading()) return;
-    if (points.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
+    archive.require(points.size() == slots() * width_, "points", "must hold one point for each birth");
+    for (std::size_t i = 0; i < slots(); ++i)
+      archive.require(
+          born(first_slot() + i) >= 0 ||
+              std::all_of(points.data() + i * width_, points.data() + (i + 1) * width_, [](T x) { return x == 0; }),
+          "points", "must be zero where there is no point");
     tiles_.assign(rounded(slots()) * width_, T{0});
     for (std::size_t i = 0; i < slots(); ++i) write(i, points.data() + i * width_);
     restore_diagonal();

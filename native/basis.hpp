@@ -125,6 +125,8 @@ class Basis {
   std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row);
 
   virtual void visit(Archive& archive);
+  // After loading: every point is a row of a stream of t rows.
+  void check_births(std::int64_t t) const;
 
  protected:
   static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }

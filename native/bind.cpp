@@ -366,6 +366,8 @@ NB_MODULE(_core, m) {
              std::size_t budget_size, bool average, bool constant, std::uint64_t seed) {
             if (n_features == 0 || n_outputs == 0 || batch_size < 1)
               throw nb::value_error("n_features, n_outputs and batch_size must be positive");
+            if (n_features >= std::size_t{1} << 31 || n_outputs > std::size_t{1} << 20)
+              throw nb::value_error("n_features must be less than 2^31 and n_outputs at most 2^20");
             Config config{.recipe = {spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
                           .kernel = {},
                           .kernel_function = {},

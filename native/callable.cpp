@@ -44,7 +44,7 @@ class CallableBasis final : public Basis {
   void visit(Archive& archive) override {
     Basis::visit(archive);
     archive.matrix("points", points_, width_);
-    if (points_.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
+    archive.require(points_.size() == slots() * width_, "points", "must hold one point for each birth");
     if (archive.loading()) restore_diagonal();
   }
 

@@ -1,8 +1,6 @@
 #include "function.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 namespace onkel {
 namespace {
@@ -62,7 +60,7 @@ bool Function::silent(std::size_t column) const {
 void Function::scale(double factor) {
   scale_ *= factor;
   // Late changes are divided by the scale and multiplied by S, so a small scale costs digits: keep it near 1.
-  if (!(scale_ > 0x1p-10 && scale_ < 0x1p10)) fold();
+  if (!(scale_ > smallest_scale && scale_ < largest_scale)) fold();
 }
 
 // The same f and the same average, with scale 1 and S = 0.
@@ -115,29 +113,38 @@ double Function::norm_squared(const Basis& basis) const {
   return scale_ * scale_ * sum;
 }
 
-void Function::visit(Archive& archive, std::size_t columns) {
+void Function::visit(Archive& archive, const Basis& basis) {
   archive.scalar("scale", scale_);
   archive.scalar("scale_sum", scale_sum_);
   archive.scalar("ticks", ticks_);
   auto outputs = static_cast<std::int64_t>(this->outputs());
   archive.scalar("outputs", outputs);
   if (archive.loading()) {
-    if (outputs < 1 || outputs > most_outputs) throw std::invalid_argument("state has an impossible number of outputs");
+    archive.require(scale_ > smallest_scale && scale_ < largest_scale, "scale", "must be between 2^-10 and 2^10");
+    archive.require(scale_sum_ >= 0, "scale_sum", "must not be negative");
+    archive.require(ticks_ >= 0, "ticks", "must not be negative");
+    archive.require(outputs >= 1 && outputs <= most_outputs, "outputs", "must be between 1 and 2^20");
     columns_ = 0;
     widen(static_cast<std::size_t>(outputs));
-    columns_ = columns;
+    columns_ = basis.columns();
   }
-  visit_weights(archive, "b", b_);
-  if (averaged_) visit_weights(archive, "c", c_);
+  visit_weights(archive, "b", b_, basis);
+  if (averaged_) visit_weights(archive, "c", c_, basis);
 }
 
-void Function::visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights) {
+void Function::visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights,
+                             const Basis& basis) {
   std::vector<double> flat;
   for (const auto& w : weights) flat.insert(flat.end(), w.begin(), w.end());
   archive.matrix(name, flat, columns_);
   if (!archive.loading()) return;
-  if (flat.size() != columns_ * weights.size())
-    throw std::invalid_argument(std::string("state '") + name + "' has not one row for each output");
+  archive.require(flat.size() == columns_ * weights.size(), name, "must hold one row for each output");
+  // A weight where there is no point would count: the room beside the points has kernel values, too.
+  for (std::size_t j = basis.first_slot(); j < columns_; ++j) {
+    if (j < basis.end_slot() && basis.born(j) >= 0) continue;
+    for (std::size_t o = 0; o < weights.size(); ++o)
+      archive.require(flat[o * columns_ + j] == 0, name, "must be zero where there is no point");
+  }
   for (std::size_t o = 0; o < weights.size(); ++o) {
     const auto first = flat.begin() + static_cast<std::ptrdiff_t>(o * columns_);
     weights[o].assign(first, first + static_cast<std::ptrdiff_t>(columns_));

@@ -43,12 +43,16 @@ class Function {
   // ||f||^2 of the last f, summed over the outputs.
   double norm_squared(const Basis& basis) const;
 
-  // `columns`: what the basis, visited before, has.
-  void visit(Archive& archive, std::size_t columns);
+  std::int64_t ticks() const { return ticks_; }
+
+  // `basis`: the columns, visited before.
+  void visit(Archive& archive, const Basis& basis);
 
  private:
+  static constexpr double smallest_scale = 0x1p-10, largest_scale = 0x1p10;
+
   void fold();
-  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights);
+  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights, const Basis& basis);
 
   bool averaged_;
   double scale_ = 1.0;      // sigma

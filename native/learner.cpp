@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace onkel {
 namespace {
+
+constexpr std::int64_t most_rows = std::int64_t{1} << 62;
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
@@ -157,10 +161,21 @@ void Learner::load(const State& state) {
   Loader loader(state);
   fresh.visit(loader);
   loader.finish();
+  fresh.check_rows();
   const std::lock_guard lock(mutex_);
   basis_ = std::move(fresh.basis_);
   update_ = std::move(fresh.update_);
   t_ = fresh.t_;
+}
+
+// What no part can see alone: that the counts of the parts agree.
+void Learner::check_rows() const {
+  if (t_ < 0 || t_ > most_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  basis_->check_births(t_);
+  update_->check_rows(t_);
+  const std::size_t outputs = update_->outputs();
+  if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)
+    throw std::invalid_argument("state has " + std::to_string(outputs) + " outputs, which this learner cannot have");
 }
 
 void Learner::visit(Archive& archive) {

@@ -77,6 +77,7 @@ class Learner {
  private:
   std::size_t outputs_after(const Batch& batch) const;
   void visit(Archive& archive);
+  void check_rows() const;
 
   Config config_;
   mutable std::mutex mutex_;  // one call at a time, whoever calls

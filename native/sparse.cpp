@@ -118,6 +118,21 @@ class SparseBasis final : public Basis {
     archive.array("features", features);
     archive.array("values", values);
     if (!archive.loading()) return;
+    const auto n = static_cast<std::int64_t>(values.size());
+    archive.require(features.size() == values.size(), "features", "must hold one feature for each value");
+    archive.require(offsets.size() == slots() + 1 && offsets.front() == 0 && offsets.back() == n &&
+                        std::is_sorted(offsets.begin(), offsets.end()),
+                    "offsets", "must divide the values among the points");
+    for (std::size_t i = 0; i < slots(); ++i)
+      archive.require(born(first_slot() + i) >= 0 || offsets[i] == offsets[i + 1], "offsets",
+                      "must give no values to where there is no point");
+    for (std::size_t i = 0; i < slots(); ++i)
+      for (std::int64_t last = -1, j = offsets[i]; j < offsets[i + 1]; ++j) {
+        const std::int64_t feature = features[static_cast<std::size_t>(j)];
+        archive.require(feature > last && feature < static_cast<std::int64_t>(width_), "features",
+                        "must be ascending in a point, and less than the number of features");
+        last = feature;
+      }
     rebuild(offsets, features, values);
     restore_diagonal();
   }
@@ -297,21 +312,13 @@ class SparseBasis final : public Basis {
 
   void rebuild(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& features,
                const std::vector<T>& values) {
-    const auto n = static_cast<std::int64_t>(values.size());
-    if (offsets.size() != slots() + 1 || features.size() != values.size() || offsets.front() != 0 ||
-        offsets.back() != n || !std::is_sorted(offsets.begin(), offsets.end()))
-      throw std::invalid_argument("state has sparse points whose parts do not fit together");
     points_.assign(slots(), {});
     squares_.assign(slots(), T{0});
     lengths_.assign(slots(), T{0});
     features_.clear();
     for (std::size_t index = 0; index < slots(); ++index) {
       for (std::int64_t i = offsets[index]; i < offsets[index + 1]; ++i) {
-        const std::int64_t feature = features[static_cast<std::size_t>(i)];
-        const bool ascending = i == offsets[index] || features[static_cast<std::size_t>(i) - 1] < feature;
-        if (feature < 0 || feature >= static_cast<std::int64_t>(width_) || !ascending)
-          throw std::invalid_argument("state has a sparse point with features out of range or order");
-        points_[index].features.push_back(static_cast<std::int32_t>(feature));
+        points_[index].features.push_back(static_cast<std::int32_t>(features[static_cast<std::size_t>(i)]));
         points_[index].values.push_back(values[static_cast<std::size_t>(i)]);
       }
       enter(index);

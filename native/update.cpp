@@ -169,7 +169,7 @@ void FirstOrder::add_constant(std::span<const double> coefficient) {
 void FirstOrder::visit(Archive& archive) {
   struct {
     FirstOrder& self;
-    void visit(Archive& inner) { self.function_.visit(inner, self.basis_.columns()); }
+    void visit(Archive& inner) { self.function_.visit(inner, self.basis_); }
   } function{*this};
   archive.part("function", function);
   archive.part("budget", *budget_);
@@ -181,11 +181,26 @@ void FirstOrder::visit(Archive& archive) {
   archive.array("pending_slots", pending_slots_);
   archive.matrix("pending", pending_, outputs());
   if (!archive.loading()) return;
-  if (pending_.size() != pending_slots_.size() * outputs())
-    throw std::invalid_argument("state has not one coefficient for each pending row");
+  archive.require(pending_.size() == pending_slots_.size() * outputs(), "pending",
+                  "must hold one coefficient for each waiting row and output");
   for (const std::int64_t slot : pending_slots_)
-    if (slot < static_cast<std::int64_t>(basis_.first_slot()) || slot >= static_cast<std::int64_t>(basis_.end_slot()))
-      throw std::invalid_argument("state has a pending row without a point");
+    archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
+                        slot < static_cast<std::int64_t>(basis_.end_slot()) &&
+                        basis_.alive(static_cast<std::size_t>(slot)),
+                    "pending_slots", "must hold slots that have a point");
+}
+
+void FirstOrder::check_rows(std::int64_t t) const {
+  if (function_.ticks() != t)
+    throw std::invalid_argument("state 'update.function.ticks' must be the number of rows, " + std::to_string(t));
+  // The rows that wait are of the mini-batch under way, in their order.
+  std::int64_t earliest = t - t % period_;
+  for (const std::int64_t slot : pending_slots_) {
+    const std::int64_t born = basis_.born(static_cast<std::size_t>(slot));
+    if (born < earliest)
+      throw std::invalid_argument("state 'update.pending_slots' must hold rows of the mini-batch under way, in order");
+    earliest = born + 1;
+  }
 }
 
 }  // namespace onkel

@@ -51,6 +51,8 @@ class Update {
   virtual double coefficient(std::size_t column, std::size_t output) const = 0;
   virtual double norm_squared() const = 0;
   virtual void visit(Archive& archive) = 0;
+  // After loading: throws where the state is not that of a stream of t rows.
+  virtual void check_rows(std::int64_t t) const = 0;
 };
 
 // The papers' learners: loss, admission, step with its shrink, budget, ball.
@@ -69,6 +71,7 @@ class FirstOrder final : public Update {
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   void visit(Archive& archive) override;
+  void check_rows(std::int64_t t) const override;
 
  private:
   void join(Scored& row);

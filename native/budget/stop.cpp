@@ -6,6 +6,7 @@ namespace {
 
 struct Stop final : Budget {
   using Budget::Budget;
+  bool evicts() const override { return false; }
   Newcomer absorb(Scored&) override { return hold_.basis.size() < hold_.size ? Newcomer::inserted : Newcomer::refused; }
 };
 

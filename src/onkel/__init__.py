@@ -7,6 +7,7 @@ SPAClassifier(budget=500)
 
 from onkel import parts, recipes
 from onkel._core import isa
+from onkel.checkpoint import Checkpointer
 from onkel.estimators import (
     BOGDClassifier,
     BOGDRegressor,
@@ -39,6 +40,7 @@ from onkel.estimators import (
 )
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
+from onkel.persistence import load, save
 
 __version__ = "0.1.0"
 
@@ -50,6 +52,7 @@ __all__ = [
     "BSGDRegressor",
     "DualSGDClassifier",
     "DualSGDRegressor",
+    "Checkpointer",
     "FSGDClassifier",
     "FSGDRegressor",
     "ForgetronClassifier",
@@ -74,6 +77,8 @@ __all__ = [
     "SPARegressor",
     "gamma_from_percentile",
     "isa",
+    "load",
     "parts",
     "recipes",
+    "save",
 ]

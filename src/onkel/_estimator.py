@@ -163,7 +163,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _fitted_attributes(self) -> dict[str, Any]:
         """What a copy of this estimator needs to predict as if `fit` had stopped here."""
-        fitted = {name: value for name, value in vars(self).items() if name.endswith("_") or name == "_open"}
+        fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
     def _go_on(
@@ -313,6 +313,51 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         self._learner.n_jobs = self._threads()
         return self._learner.score_rows(rows)
 
+    # -- saving (see onkel.persistence) -------------------------------------------------------------------------------
+
+    def _saved_fields(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        if not isinstance(self.random_state, int | np.integer | None):
+            if not hasattr(self, "_learner"):
+                raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
+            parameters["random_state"] = self._learner.seed
+        fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
+        return {"parameters": parameters, "fitted": fitted}
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        parameters, fitted = fields.pop("parameters"), fields.pop("fitted")
+        if fields:
+            raise ValueError(f"{min(fields)!r} is nothing that an estimator has")
+        made = cls(**parameters)
+        if made.n_jobs is not None:
+            check_number("n_jobs", made.n_jobs, at_least=-4096, at_most=4096, integer=True)
+        for name in fitted:
+            if not _is_fitted_name(name) or hasattr(cls, name):
+                raise ValueError(f"{name!r} is nothing that is fitted")
+        made.__dict__.update(fitted)
+        if "_learner" in fitted:
+            made._check_loaded()
+        elif fitted:
+            raise ValueError(f"{min(fitted)!r} is fitted, and there is no learner")
+        return made
+
+    def _check_loaded(self) -> None:
+        """Refuse fitted attributes that contradict each other."""
+        if not isinstance(self._learner, Learner):
+            raise ValueError("_learner must be a Learner")
+        check_number("gamma_", self.gamma_, above=0)
+        check_number("n_features_in_", self.n_features_in_, at_least=1, below=2**31, integer=True)
+        if self._learner.n_features not in (None, self.n_features_in_):
+            raise ValueError(f"the learner has {self._learner.n_features} features, not {self.n_features_in_}")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            known = isinstance(names, np.ndarray) and all(isinstance(name, str) for name in names.tolist())
+            if not known or len(names) != self.n_features_in_:
+                raise ValueError(f"feature_names_in_ must be {self.n_features_in_} strings")
+        if self._learner.task != self._task():
+            raise ValueError(f"the learner's task is {self._learner.task}, not {self._task()}")
+
     # -- the model ----------------------------------------------------------------------------------------------------
 
     def __sklearn_tags__(self) -> Any:
@@ -372,6 +417,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
     def nbytes_(self) -> int:
         """Bytes of the model."""
         return self._fitted().nbytes
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") or name in ("_learner", "_open")
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
@@ -545,6 +594,19 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
         place = np.searchsorted(self.classes_, labels, sorter=order)
         index = order[np.minimum(place, len(order) - 1)]
         return index.astype(np.float64), self.classes_[index] == labels
+
+    def _check_loaded(self) -> None:
+        check_flag("_open", self._open)
+        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:
+            raise ValueError("classes_ must be an array of labels")
+        if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
+            raise ValueError("classes_ must be different labels, and two of them or more")
+        super()._check_loaded()
+        expected = 1 if self._is_binary() else len(self.classes_)
+        if self._learner.t > 0 and self._learner.n_outputs != expected:
+            raise ValueError(f"the learner has {self._learner.n_outputs} outputs for {len(self.classes_)} classes")
+        if not self._open and not np.array_equal(self.classes_, np.unique(self.classes_)):
+            raise ValueError("classes_ must be in ascending order")
 
     def _learned(self) -> None:
         # An interrupted call may have met fewer new classes than its rows hold.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,7 +81,7 @@ class Learner:
         check_choice("task", task, ("binary", "multiclass", "regression"))
         check_choice("dtype", dtype, ("float64", "float32"))
         check_flag("fit_intercept", fit_intercept)
-        check_number("n_classes", n_classes, at_least=1, integer=True)
+        check_number("n_classes", n_classes, at_least=1, at_most=2**20, integer=True)
         check_number("n_jobs", n_jobs, at_least=1, integer=True)
         check_number("seed", seed, at_least=0, at_most=2**64 - 1, integer=True)
         if budget is not None:
@@ -252,6 +253,30 @@ class Learner:
             digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
             digest.update(values.tobytes())
         return digest.hexdigest()
+
+    def _saved_fields(self) -> dict[str, Any]:
+        made_of = [name for name in inspect.signature(type(self)).parameters if name in vars(self)]
+        # how many threads is the machine's business, not the model's
+        names = [name for name in made_of if name != "n_jobs"]
+        return {**{name: getattr(self, name) for name in (*names, "n_features", "sparse")}, "state": self.state()}
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        state, n_features, sparse = fields.pop("state"), fields.pop("n_features"), fields.pop("sparse")
+        for name, kind in (("recipe", Recipe), ("kernel", Kernel)):
+            if not isinstance(fields[name], kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {fields[name]!r}")
+        made = cls(**fields)
+        check_flag("sparse", sparse)
+        if n_features is not None:
+            check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
+        if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
+            raise ValueError("state must hold arrays")
+        if bool(state) != (n_features is not None):
+            raise ValueError("there must be a state when, and only when, the number of features is known")
+        if state:
+            made._started(n_features, sparse).load(state)
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_core": None, "state": self.state()}

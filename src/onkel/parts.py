@@ -596,3 +596,15 @@ class Recipe:
             raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{type(self.admission).__name__} needs classes, and {self.loss.name} is for regression")
+
+
+# -- by name, for files -----------------------------------------------------------------------------------------------
+
+
+def _concrete(part: type[Any]) -> list[type[Any]]:
+    heirs = [heir for cls in part.__subclasses__() if cls.__module__ == __name__ for heir in _concrete(cls)]
+    return heirs or [part]
+
+
+# What a file may name: every part of this module but a callable, which is code.
+PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*_concrete(Part), Recipe) if cls is not CallableKernel}

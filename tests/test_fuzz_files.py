@@ -1,0 +1,150 @@
+"""Files that nobody wrote: whatever the bytes, a refusal in one sentence or a model that works; never a crash.
+
+Runs in a process of its own, so that a crash is a failed test. ONKEL_FUZZ_SECONDS sets how long (default 3).
+"""
+
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import json, random, sys, time, warnings
+from pathlib import Path
+import numpy as np
+from scipy.sparse import csr_array
+import onkel
+from model_files import signed, taken_apart
+
+folder, seconds, seed = Path(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+rng = random.Random(seed)
+X = np.random.default_rng(0).normal(size=(30, 3))
+y = (X[:, 0] > 0).astype(int)
+batches = onkel.parts.Recipe(
+    onkel.parts.HingeLoss(), onkel.parts.OnGradient(), onkel.parts.GradientStep(0.3), batch_size=7
+)
+SEEDS = {
+    "dense": (onkel.SPAClassifier(gamma=0.5, random_state=1), X),
+    "sparse": (onkel.OGDClassifier(gamma=0.5, fit_intercept=True, random_state=1), csr_array(np.where(X > 0, X, 0))),
+    "float32": (onkel.OSKLClassifier(gamma=0.5, budget=5, random_state=1), X.astype("float32")),
+    "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
+}
+NUMBERS = [0, -1, 1, 2, 3, 7, 16, 2**20, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e-300, 1e308, True, None]
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 5e-324, 1.7e308]
+
+
+def places(tree, path=()):
+    yield path
+    children = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+def set_at(tree, path, value):
+    for key in path[:-1]:
+        tree = tree[key]
+    tree[path[-1]] = value
+
+
+def get_at(tree, path):
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def change_bytes(content):
+    content = bytearray(content)
+    kind = rng.randrange(4)
+    at = rng.randrange(len(content)) if rng.random() < 0.7 else rng.randrange(min(200, len(content)))
+    if kind == 0:
+        content[at] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        content = content[:at]
+    elif kind == 2:  # splice
+        other = rng.randrange(len(content))
+        n = rng.randrange(64)
+        content[at:at + n] = content[other:other + n]
+    else:
+        del content[at:at + rng.randrange(16)]
+    return signed(bytes(content)) if rng.random() < 0.8 else bytes(content)
+
+
+def change_meaning(pieces):
+    for _ in range(rng.randrange(1, 4)):
+        kind = rng.randrange(4)
+        if kind == 0:  # a number of an array
+            name = rng.choice(list(pieces.entries))
+            try:
+                values = pieces.array(name)
+            except Exception:  # its entry was changed before
+                continue
+            if len(values):
+                wild = SPECIAL if values.dtype.kind == "f" else [v for v in NUMBERS if type(v) is int and v < 2**63]
+                with np.errstate(over="ignore"):
+                    values[rng.randrange(len(values))] = rng.choice(wild)
+            continue
+        tree = pieces.header if kind < 3 else pieces.entries
+        path = rng.choice([p for p in places(tree) if p])
+        if kind == 2 and rng.random() < 0.5:  # a piece of the header in the place of another
+            value = json.loads(json.dumps(get_at(tree, rng.choice([p for p in places(tree) if p]))))
+        elif rng.random() < 0.2:
+            value = rng.choice(["", "rbf", "x" * 40, [], {}, {"is": "tensor"}, {"is": "Learner"}, [1, 2]])
+        else:
+            value = rng.choice(NUMBERS)
+        set_at(tree, path, value)
+
+
+def use(model, rows):
+    # what was loaded must work, or say why not: the file may hold wild numbers, but never make native code run wild
+    try:
+        if isinstance(model, onkel.Learner) or not hasattr(model, "_learner"):
+            return
+        model.predict(rows)
+        model.partial_fit(rows[:5], model.classes_[np.zeros(5, int)])
+        model.dual_coef_, model.norm_, model.support_vectors_
+    except (ValueError, FloatingPointError, TypeError):
+        pass
+
+
+warnings.simplefilter("ignore")
+path = folder / "fuzzed.onkel"
+contents = {}
+for name, (model, rows) in SEEDS.items():
+    model.partial_fit(rows, y, classes=[0, 1])
+    onkel.save(model, folder / name)
+    contents[name] = (folder / name).read_bytes(), model._learner.fingerprint()
+tried = refused = 0
+end = time.monotonic() + seconds
+while time.monotonic() < end or tried < 300:
+    name = rng.choice(list(SEEDS))
+    content, fingerprint = contents[name]
+    deep = rng.random() < 0.6
+    if deep:
+        pieces = taken_apart(folder / name)
+        change_meaning(pieces)
+        pieces.write(path)
+    else:
+        path.write_bytes(change_bytes(content))
+    tried += 1
+    try:
+        model = onkel.load(path)
+    except (ValueError, OSError) as error:
+        refused += 1
+        assert "\\n" not in str(error) and len(str(error)) < 2000, str(error)
+        continue
+    except BaseException:
+        (folder / "found.onkel").write_bytes(path.read_bytes())
+        raise
+    use(model, SEEDS[name][1])
+print(f"{tried} files, {refused} refused")
+assert refused > tried / 3
+assert refused < tried
+"""
+
+
+def test_files_that_nobody_wrote(tmp_path):
+    seconds, seed = os.environ.get("ONKEL_FUZZ_SECONDS", "3"), os.environ.get("ONKEL_FUZZ_SEED", "1")
+    command = [sys.executable, "-X", "faulthandler", "-c", PROGRAM, tmp_path, seconds, seed]
+    path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+    print(done.stdout)
+    assert done.returncode == 0, f"seed {seed}, files in {tmp_path}\n{done.stderr}"
