@@ -12,13 +12,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
 
-.PHONY: help demo test lint bench mutants soak fuzz clean
+.PHONY: help demo test lint bench sanitize mutants soak fuzz clean
 
 help:
 	@echo 'make demo     build, then stream two data sets through the learners'
 	@echo 'make test     build, then run the whole suite'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
+	@echo 'make sanitize the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make mutants  break each promise on purpose and see its test fail'
 	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
 	@echo 'make fuzz     ten minutes of files that nobody wrote'
@@ -44,6 +45,9 @@ bench: $(VENV)/installed
 	  cmake --build build/bench --target tile_bench
 	build/bench/tile_bench
 	set -e; for bench in benchmarks/*_bench.py; do echo; $(BIN)/python $$bench; done
+
+sanitize: $(VENV)/installed $(VENV)/with-test
+	ONKEL_SANITIZE=1 $(BIN)/python -m pytest tests/test_native.py
 
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py

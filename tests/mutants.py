@@ -153,8 +153,8 @@ MUTANTS = [
     Mutant(
         "a refused call changes nothing",
         "src/onkel/_estimator.py",
-        "            vars(self).update(before)\n",
-        "            vars(self).update({name: before[name] for name in self.get_params()})\n",
+        "            self.__dict__.update(before)\n",
+        "            self.__dict__.update({name: before[name] for name in self.get_params()})\n",
         "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
     ),
     Mutant(
