@@ -1,4 +1,4 @@
-"""The C++ tests: built apart from Python, run at every instruction set of this machine; `make sanitize` adds sanitizers."""
+"""The C++ tests, apart from Python, at every instruction set of this machine; `make sanitize` adds the sanitizers."""
 
 import os
 import platform
