@@ -6,5 +6,11 @@
 namespace onkel {
 
 std::unique_ptr<Budget> make_stop(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_newcomer(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_aggressive_projection(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_cheapest(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_smallest(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_komp(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_random_pruning(const Spec&, const Hold&);
 
 }  // namespace onkel

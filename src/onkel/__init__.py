@@ -21,10 +21,14 @@ from onkel.estimators import (
     PARegressor,
     PegasosClassifier,
     PerceptronClassifier,
+    POLKClassifier,
+    POLKRegressor,
+    ProjectronClassifier,
     SPAClassifier,
     SPARegressor,
 )
 from onkel.learner import Learner
+from onkel.model import compress, merge
 
 __version__ = "0.1.0"
 
@@ -41,11 +45,16 @@ __all__ = [
     "OSKLRegressor",
     "PAClassifier",
     "PARegressor",
+    "POLKClassifier",
+    "POLKRegressor",
     "PegasosClassifier",
     "PerceptronClassifier",
+    "ProjectronClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "compress",
     "isa",
+    "merge",
     "parts",
     "recipes",
 ]

@@ -12,15 +12,27 @@ KLR          log                  all, margin, auxiliary   eta                  
 OSKL         log, exp, squared    |g|/G                    eta g/p                         average
 SPA          hinge, eps-insens.   min(alpha,l)/beta        min(eta/p, l/k(x,x))            average
 ===========  ===================  =======================  ==============================  =======
+
+With a budget:
+
+===========  ===================  =======================  ============================================
+learner      loss                 step                     what keeps it small
+===========  ===================  =======================  ============================================
+Projectron   perceptron, hinge    1, tau                   newcomers near the span are projected on it
+POLK         any                  eta, shrink 1 - eta lam  KOMP within eps, once a mini-batch
+===========  ===================  =======================  ============================================
 """
 
 from __future__ import annotations
 
 import warnings
 
-from onkel._checks import check_choice, check_number
+from onkel._checks import check_choice, check_flag, check_number
 from onkel.parts import (
+    KOMP,
     Admission,
+    AggressiveProjection,
+    AggressiveProjection2008,
     Always,
     AuxiliaryCutoff,
     AuxiliaryScale,
@@ -37,6 +49,8 @@ from onkel.parts import (
     PassiveAggressiveStep,
     PegasosStep,
     PerceptronLoss,
+    ProjectNewcomer,
+    RandomPruning,
     Recipe,
     SparsePassiveAggressiveStep,
     SquaredPassiveAggressiveStep,
@@ -243,3 +257,58 @@ def SPA(
         SparsePassiveAggressiveStep(eta=alpha / beta if eta is None else eta),
         average=True,
     )
+
+
+def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -> Recipe:
+    """Projectron and, with ``aggressive``, Projectron++ (Orabona, Keshet and Caputo 2008, 2009).
+
+    A mistake no further than ``eta`` from the span of the points is replaced by its projection on it, and so is every
+    one when the budget is full; with ``rule="2008"`` only then. Projectron++ also moves towards the projection of rows
+    that are right by less than 1, by the rule of either paper, with ``U = sqrt((B+1)/ln(B+1))/4`` for a budget ``B``
+    and ``1/eta`` without.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Projectron(eta=0.2).budget
+    ProjectNewcomer(eta=0.2)
+    """
+    check_number("eta", eta, above=0)
+    check_flag("aggressive", aggressive)
+    check_choice("rule", rule, ("2009", "2008"))
+    if not aggressive:
+        budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
+        return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
+    made = AggressiveProjection if rule == "2009" else AggressiveProjection2008
+    return Recipe(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
+
+
+def POLK(
+    eta: float = 0.5,
+    lam: float = 1e-3,
+    parsimony: float = 0.1,
+    eps: float | None = None,
+    prune: str = "komp",
+    batch_size: int = 1,
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+) -> Recipe:
+    """Parsimonious online learning with kernels (Koppel, Warnell, Stump and Ribeiro 2019), Algorithm 1.
+
+    Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays within
+    ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Without ``eps`` it is ``parsimony * eta^(3/2)``, the
+    paper's ``K eta^(3/2)`` (Corollary 1). The paper needs ``eta < 1/lam``.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).budget
+    KOMP(eps=0.32)
+    """
+    check_choice("prune", prune, ("komp", "random"))
+    step = GradientStep(eta=eta, lam=lam)
+    if eps is None:
+        check_number("parsimony", parsimony, above=0)
+        eps = parsimony * eta**1.5
+    budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
