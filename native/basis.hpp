@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -141,5 +142,10 @@ template <class T>
 std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, std::size_t width);
 template <class T>
 std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, std::size_t width);
+
+// A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.
+using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;
+template <class T>
+std::unique_ptr<Basis> make_callable_basis(const KernelFunction& function, bool constant, std::size_t width);
 
 }  // namespace onkel

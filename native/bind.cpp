@@ -6,11 +6,14 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <variant>
 
 #include "learner.hpp"
 
@@ -22,6 +25,7 @@ namespace {
 
 using Part = std::pair<std::string, std::map<std::string, double>>;
 using WeightedPart = std::pair<double, Part>;
+using KernelIn = std::variant<std::vector<WeightedPart>, nb::callable>;
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -41,6 +45,13 @@ auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
+template <class Work>
+auto unlocked(const Work& work) {
+  const nb::gil_scoped_release release;
+  return work();
 }
 
 // Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
@@ -73,39 +84,33 @@ class PyLearner {
     if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
       throw nb::value_error("X, y and the weights must have the same number of rows");
     check_labels(y.data(), y.shape(0));
-    Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
-    std::vector<double> out;
-    if (scores) {
-      batch.scores_width = width_after(y.data(), batch.weight, y.shape(0));
-      out.resize(rows.count * batch.scores_width);
-      batch.scores = out.data();
-    }
+    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
+    Learner::Scores made;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, {threads, block_rows}, std::ref(patience));
+      core_.learn(batch, scores ? &made : nullptr, {threads, block_rows}, std::ref(patience));
     }
     patience.raise_if_interrupted();
     if (!scores) return std::nullopt;
-    return array(std::move(out), {rows.count, batch.scores_width});
+    return array(std::move(made.values), {rows.count, made.outputs});
   }
 
   void learn_one(const Rows& row, double y) {
     check_labels(&y, 1);
     const nb::gil_scoped_release unlocked;
-    core_.learn({row, &y}, {}, [] { return true; });
+    core_.learn({row, &y}, nullptr, {}, [] { return true; });
   }
 
   Floats score(const Rows& rows, std::size_t threads, std::size_t block_rows) const {
-    const std::size_t outputs = core_.outputs();
-    std::vector<double> out(rows.count * outputs);
+    Learner::Scores scores;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      core_.score(rows, out.data(), {threads, block_rows}, std::ref(patience));
+      scores = core_.score(rows, {threads, block_rows}, std::ref(patience));
     }
     patience.raise_if_interrupted();
-    return array(std::move(out), {rows.count, outputs});
+    return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
   template <class T>
@@ -123,7 +128,7 @@ class PyLearner {
     const auto& [values, indices, offsets] = x;
     check<T>(config_.width, true);
     const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
-    if (values.shape(0) != indices.shape(0) || count == 0 || offsets.data()[0] != 0 ||
+    if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
         offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
       throw nb::value_error("the arrays of a sparse matrix do not fit together");
     for (std::size_t row = 0; row < count; ++row) {
@@ -145,12 +150,12 @@ class PyLearner {
         outputs == 0 || t < 0)
       throw nb::value_error("points, births, coefficients and constants do not fit together");
     if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t});
+    unlocked([&] { core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t}); });
   }
 
   nb::dict save() const {
     nb::dict arrays;
-    for (auto& [name, saved] : core_.save()) {
+    for (const auto& [name, saved] : unlocked([&] { return core_.save(); })) {
       const auto as = [&]<class T>(T) {
         std::vector<T> values(saved.rows * saved.columns);
         std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
@@ -185,15 +190,16 @@ class PyLearner {
       array.bytes.assign(bytes, bytes + given.nbytes());
       state.emplace(name, std::move(array));
     }
-    core_.load(state);
+    unlocked([&] { core_.load(state); });
   }
 
   Floats coefficients() const {
-    const std::size_t outputs = core_.outputs(), size = core_.size();
-    return array(core_.coefficients(), {outputs, size});
+    const auto [values, outputs] = unlocked([&] { return core_.coefficients(); });
+    const std::size_t points = values.size() / outputs;
+    return array(std::vector<double>(values), {outputs, points});
   }
   Floats constants() const {
-    auto values = core_.constants();
+    auto values = unlocked([&] { return core_.constants(); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
@@ -213,13 +219,6 @@ class PyLearner {
       if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
         throw nb::value_error("labels must be class indices");
   }
-  std::size_t width_after(const double* y, const double* weight, std::size_t n) const {
-    std::size_t width = core_.outputs();
-    for (std::size_t i = 0; i < n && config_.task == Task::multiclass; ++i)
-      if (weight == nullptr || weight[i] != 0) width = std::max(width, static_cast<std::size_t>(y[i]) + 1);
-    return width;
-  }
-
   Config config_;
   Learner core_;
 };
@@ -249,6 +248,31 @@ Terms terms_named(const std::vector<WeightedPart>& parts) {
   return terms;
 }
 
+// A Python kernel, called as kernel(x[None], S) with read-only arrays.
+template <class T>
+KernelFunction call_kernel(nb::callable function, std::size_t width) {
+  // The learner may be dropped by a thread without the interpreter's lock.
+  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
+    const nb::gil_scoped_acquire lock;
+    delete f;
+  });
+  return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
+    const nb::gil_scoped_acquire lock;
+    using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
+    const auto view = [&](const void* data, std::size_t count) {
+      return nb::cast(View(data, {count, width}, nb::handle()), nb::rv_policy::copy);
+    };
+    const nb::object numpy = nb::module_::import_("numpy");
+    const nb::object values = numpy.attr("asarray")((*kept)(view(row, 1), view(points, n)), "dtype"_a = "float64");
+    const auto flat = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(
+        numpy.attr("ascontiguousarray")(values.attr("ravel")()));
+    if (flat.shape(0) != n)
+      throw nb::value_error(
+          "a callable kernel must return one value for each support vector, an array of shape (1, n)");
+    std::copy_n(flat.data(), n, out);
+  };
+}
+
 // One loss at one row, for the tests of its derivatives.
 nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<double> f, double y) {
   std::vector<double> direction(f.size()), g(f.size());
@@ -270,6 +294,8 @@ nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<d
 }  // namespace
 
 NB_MODULE(_core, m) {
+  // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
+  nb::set_leak_warnings(false);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -337,39 +363,52 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](PyLearner* self, const Part& loss, const Part& admission, const Part& step, const Part& budget,
-             double radius, std::int64_t batch_size, const std::vector<WeightedPart>& kernel, const std::string& task,
+             double radius, std::int64_t batch_size, const KernelIn& kernel, const std::string& task,
              const std::string& dtype, bool sparse, std::size_t n_features, std::size_t n_outputs,
              std::size_t budget_size, bool average, bool constant, std::uint64_t seed) {
             if (n_features == 0 || n_outputs == 0 || batch_size < 1)
               throw nb::value_error("n_features, n_outputs and batch_size must be positive");
-            new (self) PyLearner(Config{{spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
-                                        terms_named(kernel),
-                                        task_named(task),
-                                        dtype == "float32" ? Type::f32 : Type::f64,
-                                        sparse,
-                                        n_features,
-                                        n_outputs,
-                                        budget_size,
-                                        average,
-                                        constant,
-                                        seed});
+            Config config{.recipe = {spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
+                          .kernel = {},
+                          .kernel_function = {},
+                          .task = task_named(task),
+                          .type = dtype == "float32" ? Type::f32 : Type::f64,
+                          .sparse = sparse,
+                          .width = n_features,
+                          .outputs = n_outputs,
+                          .budget = budget_size,
+                          .average = average,
+                          .constant = constant,
+                          .seed = seed};
+            if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
+              config.kernel = terms_named(*parts);
+            } else {
+              const auto& function = std::get<nb::callable>(kernel);
+              config.kernel_function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
+                                                                : call_kernel<double>(function, n_features);
+            }
+            new (self) PyLearner(config);
           },
           nb::kw_only(), "loss"_a, "admission"_a, "step"_a, "budget"_a, "radius"_a, "batch_size"_a, "kernel"_a,
           "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a, "average"_a, "constant"_a,
           "seed"_a)
       .def(
-          "widen", [](PyLearner& self, std::size_t outputs) { self.core().widen(outputs); }, "n_outputs"_a)
+          "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
+          "n_outputs"_a)
       .def(
-          "compress", [](PyLearner& self, double eps, std::size_t n) { return self.core().compress(eps, n); }, "eps"_a,
-          "n_support"_a)
-      .def("flush", [](PyLearner& self) { self.core().flush(); })
+          "compress",
+          [](PyLearner& self, double eps, std::size_t n) {
+            return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
+      .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("load", &PyLearner::load, "state"_a)
-      .def_prop_ro("t", [](const PyLearner& self) { return self.core().t(); })
-      .def_prop_ro("n_outputs", [](const PyLearner& self) { return self.core().outputs(); })
-      .def_prop_ro("n_support", [](const PyLearner& self) { return self.core().size(); })
-      .def_prop_ro("nbytes", [](const PyLearner& self) { return self.core().bytes(); })
-      .def_prop_ro("norm", [](const PyLearner& self) { return self.core().norm(); })
+      .def_prop_ro("t", [](const PyLearner& self) { return unlocked([&] { return self.core().t(); }); })
+      .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
+      .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
+      .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
+      .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
       .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
       .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
 }

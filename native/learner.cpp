@@ -8,6 +8,7 @@ namespace {
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
+  if (config.kernel_function) return make_callable_basis<T>(config.kernel_function, config.constant, config.width);
   return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, config.width)
                        : make_dense_basis<T>(config.kernel, config.constant, config.width);
 }
@@ -24,8 +25,13 @@ Learner::Learner(const Config& config)
       basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
       update_(make_update(config, *basis_)) {}
 
-std::size_t Learner::learn(const Batch& batch, const Effort& effort, const std::function<bool()>& go_on) {
+std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& effort,
+                           const std::function<bool()>& go_on) {
   const std::lock_guard lock(mutex_);
+  if (scores != nullptr) {
+    scores->outputs = outputs_after(batch);
+    scores->values.assign(batch.rows.count * scores->outputs, 0.0);
+  }
   Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
   const std::size_t step = std::min(effort.block_rows, basis_->most_rows());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
@@ -38,7 +44,7 @@ std::size_t Learner::learn(const Batch& batch, const Effort& effort, const std::
       if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
         update_->widen(static_cast<std::size_t>(y) + 1);
       std::span<double> predicted;
-      if (batch.scores != nullptr) predicted = {batch.scores + i * batch.scores_width, update_->outputs()};
+      if (scores != nullptr) predicted = {scores->values.data() + i * scores->outputs, update_->outputs()};
       if (weight == 0) {
         if (!predicted.empty()) update_->predict(block_, row, predicted);
         continue;
@@ -51,15 +57,23 @@ std::size_t Learner::learn(const Batch& batch, const Effort& effort, const std::
   return batch.rows.count;
 }
 
-std::size_t Learner::score(const Rows& rows, double* scores, const Effort& effort,
-                           const std::function<bool()>& go_on) const {
+// The number of outputs once these rows are learned from.
+std::size_t Learner::outputs_after(const Batch& batch) const {
+  std::size_t outputs = update_->outputs();
+  for (std::size_t i = 0; i < batch.rows.count && config_.task == Task::multiclass; ++i)
+    if (batch.weight == nullptr || batch.weight[i] != 0)
+      outputs = std::max(outputs, static_cast<std::size_t>(batch.y[i]) + 1);
+  return outputs;
+}
+
+Learner::Scores Learner::score(const Rows& rows, const Effort& effort, const std::function<bool()>& go_on) const {
   const std::lock_guard lock(mutex_);
+  const std::size_t outputs = update_->outputs(), step = std::min(effort.block_rows, basis_->most_rows());
+  Scores scores{std::vector<double>(rows.count * outputs), outputs};
   Team team(rows.count < effort.block_rows ? 1 : effort.threads);
   std::vector<Block> blocks(team.members());
-  const std::size_t outputs = update_->outputs(), step = std::min(effort.block_rows, basis_->most_rows());
   const std::size_t turn = effort.block_rows * team.members();
-  for (std::size_t begin = 0; begin < rows.count; begin += turn) {
-    if (begin > 0 && !go_on()) return begin;
+  for (std::size_t begin = 0; begin < rows.count && (begin == 0 || go_on()); begin += turn) {
     team.run([&](std::size_t member) {
       Team alone(1);
       Block& block = blocks[member];
@@ -67,11 +81,11 @@ std::size_t Learner::score(const Rows& rows, double* scores, const Effort& effor
       for (std::size_t first = begin + member * effort.block_rows; first < end; first += step) {
         basis_->tile(rows, first, std::min(step, end - first), block, alone);
         for (std::size_t row = 0; row < block.count; ++row)
-          update_->predict(block, row, {scores + (first + row) * outputs, outputs});
+          update_->predict(block, row, {scores.values.data() + (first + row) * outputs, outputs});
       }
     });
   }
-  return rows.count;
+  return scores;
 }
 
 void Learner::widen(std::size_t outputs) {
@@ -136,13 +150,13 @@ double Learner::norm() const {
   return std::sqrt(std::max(0.0, update_->norm_squared()));
 }
 
-std::vector<double> Learner::coefficients() const {
+std::pair<std::vector<double>, std::size_t> Learner::coefficients() const {
   const std::lock_guard lock(mutex_);
   std::vector<double> coefficients;
   for (std::size_t output = 0; output < update_->outputs(); ++output)
     for (std::size_t slot = basis_->first_slot(); slot < basis_->end_slot(); ++slot)
       if (basis_->born(slot) >= 0) coefficients.push_back(update_->coefficient(slot, output));
-  return coefficients;
+  return {std::move(coefficients), update_->outputs()};
 }
 
 std::vector<double> Learner::constants() const {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "archive.hpp"
@@ -21,6 +22,7 @@ namespace onkel {
 struct Config {
   Recipe recipe;
   Terms kernel;
+  KernelFunction kernel_function;  // in place of `kernel`, where it is set
   Task task = Task::binary;
   Type type = Type::f64;    // of rows and kernel values
   bool sparse = false;      // rows are CSR
@@ -40,8 +42,11 @@ class Learner {
     Rows rows;
     const double* y = nullptr;       // class indices or targets
     const double* weight = nullptr;  // 1 where it is null
-    double* scores = nullptr;        // [row][scores_width], made before learning; may be null
-    std::size_t scores_width = 0;
+  };
+  // [row][output]
+  struct Scores {
+    std::vector<double> values;
+    std::size_t outputs = 0;
   };
   struct Effort {
     std::size_t threads = 1;
@@ -50,9 +55,10 @@ class Learner {
 
   // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
   // Throws Diverged at the row that would make the function infinite; everything before it is learned.
-  std::size_t learn(const Batch& batch, const Effort& effort, const std::function<bool()>& go_on);
-  // scores[row][output] of the function that predicts.
-  std::size_t score(const Rows& rows, double* scores, const Effort& effort, const std::function<bool()>& go_on) const;
+  // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
+  std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
+  // Scores of the function that predicts; cut short when `go_on` says no.
+  Scores score(const Rows& rows, const Effort& effort, const std::function<bool()>& go_on) const;
   void widen(std::size_t outputs);
   void flush();
 
@@ -76,8 +82,8 @@ class Learner {
   std::size_t size() const;
   std::size_t bytes() const;
   double norm() const;
-  // Of the predicting function: [output][point], in slot order.
-  std::vector<double> coefficients() const;
+  // Of the predicting function: [output][point], in slot order, and the number of outputs.
+  std::pair<std::vector<double>, std::size_t> coefficients() const;
   std::vector<double> constants() const;  // one an output; empty without a constant term
 
   State save() const;
@@ -85,6 +91,7 @@ class Learner {
 
  private:
   void adopt(Learner&& fresh);
+  std::size_t outputs_after(const Batch& batch) const;
   void visit(Archive& archive);
 
   Config config_;

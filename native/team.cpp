@@ -1,6 +1,7 @@
 #include "team.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace onkel {
 
@@ -25,10 +26,18 @@ void Team::run(const std::function<void(std::size_t)>& work) {
     ++round_;
     start_.notify_all();
   }
-  work(0);
-  if (!helpers_.empty()) {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
+  attempt(work, 0);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Team::attempt(const std::function<void(std::size_t)>& work, std::size_t member) {
+  try {
+    work(member);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
   }
 }
 
@@ -54,7 +63,7 @@ void Team::help(std::size_t member) {
     seen = round_;
     const auto* work = work_;
     lock.unlock();
-    (*work)(member);
+    attempt(*work, member);
     lock.lock();
     if (--busy_ == 0) done_.notify_one();
   }

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -19,19 +20,22 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   std::size_t members() const { return helpers_.size() + 1; }
-  // Calls work(member) once for each member, the caller being member 0, and returns when all are done.
+  // Calls work(member) once for each member, the caller being member 0, and returns when all are done; what one of them
+  // throws is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
   // Cuts [0, n) into one contiguous range a member, whose ends are multiples of `grain`.
   void split(std::size_t n, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& work);
 
  private:
   void help(std::size_t member);
+  void attempt(const std::function<void(std::size_t)>& work, std::size_t member);
 
   std::mutex mutex_;
   std::condition_variable start_, done_;
   const std::function<void(std::size_t)>* work_ = nullptr;
   std::size_t round_ = 0, busy_ = 0;
   bool stop_ = false;
+  std::exception_ptr failure_;
   std::vector<std::thread> helpers_;
 };
 

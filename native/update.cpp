@@ -9,14 +9,14 @@
 namespace onkel {
 namespace {
 
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-}
+// Far below the largest number, so that squares and the average's sums stay numbers too.
+constexpr double far_out = 1e100;
 
-void require_finite(std::span<const double> values, const char* what, std::int64_t t) {
-  if (all_finite(values)) return;
+void require_in_range(std::span<const double> values, const char* what, std::int64_t t) {
+  if (std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= far_out; })) return;
   throw Diverged(std::string(what) + " of row " + std::to_string(t - 1) +
-                 " of the stream is not finite: the learner diverges (smaller steps or scaled features help)");
+                 " of the stream is not a number below 1e100: the learner diverges (smaller steps or scaled features "
+                 "help)");
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void FirstOrder::predict(const Block& block, std::size_t row, std::span<double> 
 
 void FirstOrder::learn(const Example& example, std::span<double> predicted) {
   function_.score(basis_, example.block, example.row, f_, predicted);
-  require_finite(f_, "the score", example.t);
+  require_in_range(f_, "the score", example.t);
   Scored row{.basis = &basis_,
              .block = &example.block,
              .row = example.row,
@@ -73,7 +73,7 @@ void FirstOrder::learn(const Example& example, std::span<double> predicted) {
   bool admitted = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
   if (admitted) {
     step_->coefficient(row);
-    require_finite(row.coefficient, "the coefficient", row.t);
+    require_in_range(row.coefficient, "the coefficient", row.t);
     admitted = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
   }
   // From here on nothing fails.

@@ -27,6 +27,7 @@ from onkel.estimators import (
     SPAClassifier,
     SPARegressor,
 )
+from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
 
@@ -53,6 +54,7 @@ __all__ = [
     "SPAClassifier",
     "SPARegressor",
     "compress",
+    "gamma_from_percentile",
     "isa",
     "merge",
     "parts",

@@ -73,7 +73,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     """Return the weights as float64, or None where all rows count alike."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must be numbers: {error}") from None
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):

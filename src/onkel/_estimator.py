@@ -1,8 +1,8 @@
 """What all estimators share: scikit-learn's contract on top of the thin learner.
 
-An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields and
-its docstring (see :mod:`onkel.estimators`). All checks come before any change: a refused call leaves the estimator as it
-was.
+An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields
+and its docstring (see :mod:`onkel.estimators`). All checks come before any change: a refused call leaves the estimator
+as it was.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
-    @with_callbacks
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn anew from all rows.
 
@@ -151,9 +151,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
-                self._learner.learn_rows(
-                    rows[picked], targets[picked], None if weight is None else weight[picked]
-                )
+                self._learner.learn_rows(rows[picked], targets[picked], None if weight is None else weight[picked])
             self._learner.flush()
         finally:
             self._learned()
@@ -175,16 +173,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         with self._unchanged_if_refused():
             first = not hasattr(self, "_learner")
             rows, weight = self._checked_rows(X, sample_weight, reset=first)
-            targets, weight = self._checked_targets(
-                y, rows, weight, first=first, everything=False, classes=classes
-            )
+            targets, weight = self._checked_targets(y, rows, weight, first=first, everything=False, classes=classes)
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
-        if not hasattr(self, "_learner"):  # a first call of rows that do not count
+            if not first:
+                self._learner.n_jobs = self._threads()
+        if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
+            nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._forget()
-            return np.zeros((rows.shape[0], 1)) if scores else None
+            return nothing
         try:
-            return self._learner.learn_rows(rows, targets, weight, scores=scores)
+            made = self._learner.learn_rows(rows, targets, weight, scores=scores)
+            return None if made is None else self._shaped(made)
         finally:
             self._learned()
 
@@ -219,9 +219,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale", "auto"))
             if self.gamma == "auto":
-                return 1.0 / rows.shape[1]
+                return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
-            return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+            return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
         check_number("gamma", self.gamma, above=0)
         return float(self.gamma)
 
@@ -249,6 +249,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         return rows, check_weights(sample_weight, rows.shape[0])
 
     def _validated(self, X: ArrayLike, *, reset: bool, dtype: Any) -> Any:
+        if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: X must be real numbers")
         rows = validate_data(
             self,
             X,
@@ -276,8 +278,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         try:
             yield
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _forget(self) -> None:
@@ -290,6 +292,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _n_classes_at_start(self) -> int:
         return 1
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Scores as the caller sees them: a vector where there is one score a row."""
+        return scores[:, 0]
 
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
@@ -322,7 +328,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         return self._learner
 
     @property
-    def support_vectors_(self) -> NDArray[Any]:
+    def support_vectors_(self) -> Any:
         """The support vectors, in slot order."""
         return self._fitted().support()[0]
 
@@ -366,6 +372,24 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
     def nbytes_(self) -> int:
         """Bytes of the model."""
         return self._fitted().nbytes
+
+
+def _vector(y: ArrayLike) -> NDArray[Any]:
+    if isinstance(y, np.ndarray) and y.ndim == 1:  # what column_or_1d would return, at a fraction of a row's time
+        return y
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def _labels(y: ArrayLike) -> NDArray[Any]:
+    """Labels as a vector; scikit-learn's own check, which is slow, only where it could refuse them."""
+    labels = _vector(y)
+    plain = labels.dtype.kind in "biuUS"
+    if not plain and labels.dtype.kind == "f":
+        check_finite("y", labels)
+        plain = bool((labels == np.floor(labels)).all())
+    if not plain:
+        check_classification_targets(labels)
+    return labels
 
 
 def _variance(rows: Any) -> float:
@@ -424,12 +448,11 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
         """
         scores = self._go_on(X, y, sample_weight, scores=True, classes=classes)
         assert scores is not None
-        return scores[:, 0] if self._is_binary() else scores
+        return scores
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
-        scores = self._scores(X)
-        return scores[:, 0] if self._is_binary() else scores
+        return self._shaped(self._scores(X))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
@@ -437,7 +460,7 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
         index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
-    @available_if(_has_probabilities)
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, for the log loss; other losses have none (calibrate them)."""
         scores = self.decision_function(X)
@@ -454,11 +477,13 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
     def _n_classes_at_start(self) -> int:
         return 1 if self._open else len(self.classes_)
 
+    def _shaped(self, scores: Floats) -> Floats:
+        return scores[:, 0] if self._is_binary() else scores
+
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
     ) -> tuple[Floats, Floats | None]:
-        labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        labels = _labels(y)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y must have one label for each of the {rows.shape[0]} rows, got {len(labels)}")
         if first:
@@ -469,14 +494,13 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
                 raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
         elif classes is not None and not np.array_equal(np.unique(classes), np.sort(self.classes_)):
             raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()!r}, got {np.unique(classes).tolist()!r}"
+                f"classes must be those of the first call, {self.classes_.tolist()!r}, "
+                f"got {np.unique(classes).tolist()!r}"
             )
         codes = self._encode(labels, weight)
         return codes, self._with_class_weight(labels, weight, everything)
 
-    def _with_class_weight(
-        self, labels: NDArray[Any], weight: Floats | None, everything: bool
-    ) -> Floats | None:
+    def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
         """Multiply the rows' weights by their classes'."""
         if self.class_weight is None:
             return weight
@@ -496,30 +520,31 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
 
     def _encode(self, labels: NDArray[Any], weight: Floats | None) -> Floats:
         """Class indices; where the set of labels is open, new labels join in the order of their appearance."""
-        found, first_seen, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        index = {label: i for i, label in enumerate(self.classes_.tolist())}
+        codes, known = self._look_up(labels)
+        if known.all():
+            return codes
         counts = np.ones(len(labels), bool) if weight is None else weight != 0
-        if self._open:
-            found_where = [np.flatnonzero(counts & (inverse == k)) for k in range(len(found))]
-            new = sorted(
-                (where[0], k)
-                for k, where in enumerate(found_where)
-                if len(where) and found[k].item() not in index
+        strange = np.flatnonzero(~known & counts)
+        if len(strange) and not self._open:
+            raise ValueError(
+                f"y contains the label {labels[strange[0]].item()!r} at row {strange[0]}, "
+                f"which is none of the classes {self.classes_.tolist()!r}"
             )
-            added = [k for _, k in new]
-            if added:
-                self.classes_ = np.concatenate([self.classes_, found[added]]) if index else found[added]
-                index = {label: i for i, label in enumerate(self.classes_.tolist())}
-        unknown = [k for k, label in enumerate(found.tolist()) if label not in index]
-        for k in unknown:
-            rows_of_k = np.flatnonzero((inverse == k) & counts)
-            if len(rows_of_k):
-                raise ValueError(
-                    f"y contains the label {found[k].item()!r} at row {rows_of_k[0]}, "
-                    f"which is none of the classes {self.classes_.tolist()!r}"
-                )
-        codes = np.array([index.get(label, 0) for label in found.tolist()], dtype=np.float64)
-        return codes[inverse]
+        if len(strange):
+            new, first_seen = np.unique(labels[strange], return_index=True)
+            new = new[np.argsort(first_seen)]
+            self.classes_ = np.concatenate([self.classes_, new]) if len(self.classes_) else new
+            codes, known = self._look_up(labels)
+        return np.where(known, codes, 0.0)  # rows that do not count may have any label
+
+    def _look_up(self, labels: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Each label's place in the classes, and whether it has one."""
+        if len(self.classes_) == 0:
+            return np.zeros(len(labels)), np.zeros(len(labels), bool)
+        order = np.argsort(self.classes_) if self._open else np.arange(len(self.classes_))
+        place = np.searchsorted(self.classes_, labels, sorter=order)
+        index = order[np.minimum(place, len(order) - 1)]
+        return index.astype(np.float64), self.classes_[index] == labels
 
     def _learned(self) -> None:
         # An interrupted call may have met fewer new classes than its rows hold.
@@ -556,11 +581,11 @@ class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc
         """
         scores = self._go_on(X, y, sample_weight, scores=True)
         assert scores is not None
-        return scores[:, 0]
+        return scores
 
     def predict(self, X: ArrayLike) -> Floats:
         """Return the prediction for each row."""
-        return self._scores(X)[:, 0]
+        return self._shaped(self._scores(X))
 
     def _task(self) -> str:
         return "regression"
@@ -568,7 +593,7 @@ class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
     ) -> tuple[Floats, Floats | None]:
-        targets = column_or_1d(y, warn=True)
+        targets = _vector(y)
         if targets.dtype.kind in "OUS":
             try:
                 targets = targets.astype(np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from onkel import _core
 from onkel._checks import check_choice, check_flag, check_number
-from onkel.parts import RBF, Kernel, Recipe, kernel_named
+from onkel.parts import RBF, CallableKernel, Kernel, Recipe, kernel_named
 
 Array = NDArray[Any]
 UNBOUNDED = 2**62
@@ -29,7 +30,7 @@ class Learner:
         What to learn with, for example ``onkel.recipes.SPA()``.
     task : {"binary", "multiclass", "regression"}
         With "multiclass" the number of classes grows with the labels that appear.
-    kernel : str or Kernel, default="rbf"
+    kernel : str, Kernel or callable, default="rbf"
     gamma : float, default=1.0
     degree : int, default=3
     coef0 : float, default=0.0
@@ -62,7 +63,7 @@ class Learner:
         recipe: Recipe,
         *,
         task: str = "binary",
-        kernel: str | Kernel = "rbf",
+        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
@@ -74,6 +75,8 @@ class Learner:
         seed: int = 0,
         n_jobs: int = 1,
     ) -> None:
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe must be a Recipe, for example onkel.recipes.SPA(), got {recipe!r}")
         check_choice("task", task, ("binary", "multiclass", "regression"))
         check_choice("dtype", dtype, ("float64", "float32"))
         check_flag("fit_intercept", fit_intercept)
@@ -160,7 +163,7 @@ class Learner:
     def _started(self, n_features: int, sparse: bool = False) -> _core.Learner:
         if self._core is None:
             self.n_features = n_features
-            self.sparse = sparse
+            self.sparse = sparse and not isinstance(self.kernel, CallableKernel)
             self._core = _core.Learner(
                 loss=self.recipe.loss.spec,
                 admission=self.recipe.admission.spec,
@@ -168,7 +171,11 @@ class Learner:
                 budget=self.recipe.budget.spec,
                 radius=self.recipe.ball or 0.0,
                 batch_size=self.recipe.batch_size,
-                kernel=[(weight, kernel.spec) for weight, kernel in self.kernel.terms],
+                kernel=(
+                    self.kernel.function
+                    if isinstance(self.kernel, CallableKernel)
+                    else [(weight, kernel.spec) for weight, kernel in self.kernel.terms]
+                ),
                 task=self.task,
                 dtype=self.dtype,
                 sparse=self.sparse,

@@ -8,6 +8,7 @@ ranges, and what it needs of the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -465,7 +466,7 @@ class KernelSum(Kernel):
     def __post_init__(self) -> None:
         for weight, kernel in self.summands:
             check_number("the weight of a kernel", weight, above=0)
-            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum):
+            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum | CallableKernel):
                 raise ValueError(f"a sum of kernels must be made of plain kernels, got {kernel!r}")
         if not self.summands:
             raise ValueError("a sum of kernels must have at least one term")
@@ -476,13 +477,31 @@ class KernelSum(Kernel):
         return self.summands
 
 
-KERNELS: dict[str, type[Kernel]] = {
-    kernel.name: kernel for kernel in (RBF, Laplacian, Linear, Polynomial, Sigmoid)
-}
+@dataclass(frozen=True)
+class CallableKernel(Kernel):
+    """A kernel of your own, called as ``function(x[None], S)`` for each row with the support vectors ``S``.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.OGDClassifier(kernel=lambda x, S: (x @ S.T + 1) ** 2, shuffle=False)
+    >>> model.fit([[0.0], [2.0]], [0, 1]).n_support_
+    2
+    """
+
+    name = "callable"
+    function: Callable[[Any, Any], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"kernel must be callable, got {self.function!r}")
 
 
-def kernel_named(name: str | Kernel, **numbers: float) -> Kernel:
-    """Make a kernel from its scikit-learn name, taking of ``numbers`` the ones it has.
+KERNELS: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (RBF, Laplacian, Linear, Polynomial, Sigmoid)}
+
+
+def kernel_named(name: str | Kernel | Callable[[Any, Any], Any], **numbers: float) -> Kernel:
+    """Make a kernel from its scikit-learn name (or a callable), taking of ``numbers`` the ones it has.
 
     Examples
     --------
@@ -492,6 +511,8 @@ def kernel_named(name: str | Kernel, **numbers: float) -> Kernel:
     """
     if isinstance(name, Kernel):
         return name
+    if callable(name):
+        return CallableKernel(name)
     check_choice("kernel", name, KERNELS)
     made = KERNELS[name]
     return made(**{f.name: numbers[f.name] for f in fields(made) if f.name in numbers})
@@ -549,9 +570,7 @@ class Recipe:
         if self.budget.needs_hinge and not isinstance(self.loss, HingeLoss):
             raise ValueError(f"{type(self.budget).__name__} needs the hinge loss, and the loss is {self.loss.name}")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
-            raise ValueError(
-                f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none"
-            )
+            raise ValueError(f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none")
         if self.admission.needs_log_loss and not self.loss.logistic:
             raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:

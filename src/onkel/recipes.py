@@ -83,13 +83,11 @@ def OGD(eta: float = 0.5, lam: float = 0.0, loss: str = "hinge", epsilon: float 
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
 
 
-def PA(
-    C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: float = 0.1
-) -> Recipe:
+def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
     """Passive-aggressive learning (Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006).
 
-    Each row with a loss joins with the step that removes the loss, ``l/k(x, x)`` (PA), that step cut at ``C`` (PA-I), or
-    the softer ``l/(k(x, x) + 1/(2C))`` (PA-II).
+    Each row with a loss joins with the step that removes the loss, ``l/k(x, x)`` (PA), that step cut at ``C`` (PA-I),
+    or the softer ``l/(k(x, x) + 1/(2C))`` (PA-II).
 
     Examples
     --------
@@ -169,6 +167,8 @@ def KLR(
     check_choice("auxiliary", auxiliary, ("shift", "scale", "cutoff"))
     if R is not None:
         check_number("R", R, above=0)
+    if horizon is not None:
+        check_number("horizon", horizon, at_least=1, integer=True)
     if eta is None:
         eta = R / horizon**0.5 if R is not None and horizon is not None else 1.0
     step = GradientStep(eta=eta)
@@ -195,8 +195,8 @@ def OSKL(
     support vectors is bounded by the cumulative loss (Theorem 1). Without ``eta`` it is ``0.9/(L G)`` with the constant
     ``L`` of the paper's Table 1: 1 for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for
     "squared_error" (residuals below ``delta`` are outside the theorem). ``G`` must bound the slope: it does for
-    "log_loss" from 1 on; for the unbounded losses a row beyond it is admitted for sure and its step stays unbiased. With
-    several classes half of ``eta`` keeps the guarantee.
+    "log_loss" from 1 on; for the unbounded losses a row beyond it is admitted for sure and its step stays unbiased.
+    With several classes half of ``eta`` keeps the guarantee.
 
     Examples
     --------
@@ -214,9 +214,7 @@ def OSKL(
         else:
             raise ValueError(f"eta must be given for OSKL with loss {loss!r} (or delta, with 'squared_error')")
         eta = 0.9 / (L * G)
-    return Recipe(
-        loss_named(loss, epsilon=epsilon), admission, ImportanceStep(eta=eta), ball=R, average=True
-    )
+    return Recipe(loss_named(loss, epsilon=epsilon), admission, ImportanceStep(eta=eta), ball=R, average=True)
 
 
 def SPA(
@@ -242,13 +240,18 @@ def SPA(
     LossSampling(alpha=1.0, beta=20.0)
     """
     check_number("alpha", alpha, above=0)
+    if horizon is not None:
+        check_number("horizon", horizon, at_least=1, integer=True)
+    if budget is not None:
+        check_number("budget", budget, at_least=1, integer=True)
     if beta is None:
         spread = max(1.0, horizon / budget) if horizon is not None and budget is not None else 1.0
         beta = alpha * spread
     check_number("beta", beta, above=0)
     if beta < alpha:
         warnings.warn(
-            f"beta = {beta:g} is less than alpha = {alpha:g}: probabilities are cut at 1 and the paper's bounds do not hold",
+            f"beta = {beta:g} is less than alpha = {alpha:g}: probabilities are cut at 1, "
+            "where the paper's bounds do not hold",
             stacklevel=2,
         )
     return Recipe(

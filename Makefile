@@ -1,0 +1,74 @@
+# What a stranger needs: Python >= 3.11 with venv and headers, g++ and make. Everything else is fetched into .venv.
+# PYTHON=python3.12 chooses the interpreter, CXX=clang++ the compiler, PYTEST="-k spa" adds words to pytest.
+
+PYTHON ?= python3
+export CXX
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+# Folders are listed too: their time changes when a file leaves.
+SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
+NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
+
+.PHONY: help demo test lint bench mutants clean
+
+help:
+	@echo 'make demo     build, then stream two data sets through the learners'
+	@echo 'make test     build, then run the whole suite'
+	@echo 'make lint     ruff, mypy on the installed package, clang-format'
+	@echo 'make bench    speed, as ratios within one process'
+	@echo 'make mutants  break each promise on purpose and see its test fail'
+	@echo 'make clean    remove .venv, build and caches'
+
+demo: $(VENV)/installed
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed $(VENV)/with-test
+	$(BIN)/python -m pytest $(PYTEST)
+
+lint: $(VENV)/installed $(VENV)/with-lint
+	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \
+	  run $(BIN)/ruff check; \
+	  run $(BIN)/ruff format --check; \
+	  run $(BIN)/mypy --strict -p onkel; \
+	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
+	  test -z "$$failed"
+
+bench: $(VENV)/installed
+	@export PATH="$(CURDIR)/$(BIN):$$PATH" && \
+	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
+	  cmake --build build/bench --target tile_bench
+	build/bench/tile_bench
+	set -e; for bench in benchmarks/*.py; do echo; $(BIN)/python $$bench; done
+
+mutants: $(VENV)/installed $(VENV)/with-test
+	$(BIN)/python tests/mutants.py
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps: each says what .venv holds, and is older than what it was made of when that has changed.
+
+# CMake and Ninja come from PyPI too: the machine's may be missing or too old, and nothing is built in isolation, so that
+# a rebuild compiles changed files only.
+$(VENV)/created: scripts/check-machine scripts/requirements
+	@scripts/check-machine $(PYTHON)
+	@echo 'Creating $(VENV) ...'
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python scripts/requirements build > $(VENV)/build.txt
+	@$(PIP) -r $(VENV)/build.txt cmake ninja
+	@touch $@
+
+$(VENV)/installed: $(VENV)/created $(SOURCES)
+	@echo 'Building and installing onkel ...'
+	@$(PIP) --no-build-isolation .
+	@touch $@
+
+$(VENV)/with-%: $(VENV)/created pyproject.toml
+	@echo 'Fetching what `make $*` needs ...'
+	@$(BIN)/python scripts/requirements $* > $(VENV)/$*.txt
+	@$(PIP) -r $(VENV)/$*.txt
+	@touch $@

@@ -1,0 +1,94 @@
+// Points under a kernel that the caller computes: one row at a time against all points, in slot order.
+#include <stdexcept>
+
+#include "basis.hpp"
+
+namespace onkel {
+namespace {
+
+template <class T>
+class CallableBasis final : public Basis {
+ public:
+  CallableBasis(KernelFunction function, bool constant, std::size_t width)
+      : Basis({}, constant), function_(std::move(function)), width_(width) {}
+
+  // A caller's kernel may depend in its last bits on how many points it is given: always ask with the present ones.
+  std::size_t most_rows() const override { return 1; }
+
+  void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
+    block.rows = rows;
+    block.begin = begin;
+    block.count = count;
+    evaluate(row_at(block), block);
+  }
+
+  double dot(const Block& block, std::size_t, const double* weights) const override {
+    return isa::routines<double>().dot(table(block), weights, columns());
+  }
+
+  double self(Block& block, std::size_t) const override {
+    double value = 0.0;
+    function_(row_at(block), row_at(block), 1, &value);
+    return value + (has_constant() ? constant_value * constant_value : 0.0);
+  }
+
+  void values(const Block& block, std::size_t, std::span<double> out) const override {
+    std::copy_n(table(block), columns(), out.begin());
+  }
+
+  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
+    evaluate(point(slot), scratch);
+    values(scratch, 0, out);
+  }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    archive.matrix("points", points_, width_);
+    if (points_.size() != slots() * width_) throw std::invalid_argument("state has not one birth for each point");
+  }
+
+ private:
+  static const double* table(const Block& block) { return reinterpret_cast<const double*>(block.table.data()); }
+  const T* row_at(const Block& block) const { return static_cast<const T*>(block.rows.values) + block.begin * width_; }
+  const T* point(std::size_t slot) const { return points_.data() + (slot - first_slot()) * width_; }
+  T* point(std::size_t slot) { return points_.data() + (slot - first_slot()) * width_; }
+
+  void evaluate(const T* row, Block& block) const {
+    block.table.resize(columns() * sizeof(double));
+    double* out = reinterpret_cast<double*>(block.table.data());
+    std::fill_n(out, columns(), 0.0);
+    write_constant(out);
+    if (slots() > 0) function_(row, points_.data(), slots(), out + first_slot());
+    // What the kernel says of an empty slot counts for nothing, be it NaN.
+    for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+      if (born(slot) < 0) out[slot] = 0.0;
+  }
+
+  void grow() override {}
+  void store(std::size_t slot, const Block& block, std::size_t) override {
+    points_.resize(slots() * width_);
+    std::copy_n(row_at(block), width_, point(slot));
+  }
+  void clear(std::size_t slot) override { std::fill_n(point(slot), width_, T{0}); }
+  void mix(std::size_t into, std::size_t other, double h) override {
+    for (std::size_t f = 0; f < width_; ++f)
+      point(into)[f] =
+          static_cast<T>(h * static_cast<double>(point(into)[f]) + (1 - h) * static_cast<double>(point(other)[f]));
+  }
+  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+
+  KernelFunction function_;
+  std::size_t width_;
+  std::vector<T> points_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Basis> make_callable_basis(const KernelFunction& function, bool constant, std::size_t width) {
+  return std::make_unique<CallableBasis<T>>(function, constant, width);
+}
+template std::unique_ptr<Basis> make_callable_basis<float>(const KernelFunction&, bool, std::size_t);
+template std::unique_ptr<Basis> make_callable_basis<double>(const KernelFunction&, bool, std::size_t);
+
+}  // namespace onkel

@@ -1,0 +1,249 @@
+"""Break each promise on purpose and see its test fail: `python tests/mutants.py [words of a promise]`.
+
+Works on a copy of the project in a temporary directory, with one build directory for all, so that a mutant compiles no
+more than the file it changed. A mutant that its tests let live, or whose text is no longer in the source, is a failure.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    promise: str
+    file: str
+    old: str
+    new: str
+    tests: str  # words for pytest
+
+
+MUTANTS = [
+    Mutant(
+        "a row that joins is seen by the very next row of its block",
+        "native/basis.cpp",
+        "refresh(slot, block, row + 1);",
+        "refresh(slot, block, row + 2);",
+        "test_exactness.py -k row_by_row",
+    ),
+    Mutant(
+        "draws depend on the row's place in the stream, not in its chunk",
+        "native/update.cpp",
+        "draws_.uniform(row.t, Purpose::admission)",
+        "draws_.uniform(static_cast<std::int64_t>(row.row) + 1, Purpose::admission)",
+        "test_exactness.py -k row_by_row",
+    ),
+    Mutant(
+        "every thread's share of the columns is computed",
+        "native/team.cpp",
+        "if (begin < end) work(begin, end);",
+        "if (begin < end && member == 0) work(begin, end);",
+        "test_exactness.py -k any_split",
+    ),
+    Mutant(
+        "a class exists only from its first row on",
+        "native/learner.cpp",
+        "  Team team(batch.rows.count",
+        "  for (std::size_t i = 0; i < batch.rows.count && config_.task == Task::multiclass; ++i)\n"
+        "    if (batch.y[i] >= static_cast<double>(update_->outputs()))\n"
+        "      update_->widen(static_cast<std::size_t>(batch.y[i]) + 1);\n"
+        "  Team team(batch.rows.count",
+        "test_exactness.py -k 'row_by_row and multiclass'",
+    ),
+    Mutant(
+        "rows that wait for the end of their mini-batch are saved",
+        "native/update.cpp",
+        '  archive.array("pending_slots", pending_slots_);',
+        '  pending_slots_.clear();\n  pending_.clear();\n  archive.array("pending_slots", pending_slots_);',
+        "test_exactness.py -k pickled_inside",
+    ),
+    Mutant(
+        "the average takes in the newest function",
+        "native/function.cpp",
+        "static_cast<double>(ticks_ + 1)",
+        "static_cast<double>(ticks_ > 0 ? ticks_ : 1)",
+        "test_average.py",
+    ),
+    Mutant(
+        "the average ticks after learning, not before",
+        "native/update.cpp",
+        "  // From here on nothing fails.\n",
+        "  function_.tick();\n",
+        "test_average.py",
+    ),
+    Mutant(
+        "folding the scale keeps the average",
+        "native/function.cpp",
+        "c_[o][j] -= b_[o][j] * scale_sum_;",
+        "c_[o][j] += b_[o][j] * scale_sum_;",
+        "test_average.py",
+    ),
+    Mutant(
+        "the budget holds",
+        "native/budget/stop.cpp",
+        "hold_.basis.size() < hold_.size",
+        "hold_.basis.size() <= hold_.size",
+        "test_memory.py -k after_every_row",
+    ),
+    Mutant(
+        "a million rows leave nothing behind",
+        "native/bind.cpp",
+        "delete static_cast<std::vector<T>*>(p);",
+        "static_cast<void>(p);",
+        "test_memory.py -k million",
+    ),
+    Mutant(
+        "the learner stops before its function leaves the finite numbers",
+        "native/update.cpp",
+        "  if (all_finite(values)) return;\n",
+        "  if (all_finite(values) || t > 0) return;\n",
+        "test_bad_input.py -k 'divergence and False'",
+    ),
+    Mutant(
+        "a row without weight does not count",
+        "native/learner.cpp",
+        "        continue;\n",
+        "        ++t_;\n        continue;\n",
+        "test_labels.py -k without_weight",
+    ),
+    Mutant(
+        "SPA's probability is capped at alpha / beta",
+        "native/admission.cpp",
+        "std::min(alpha, row.weight * row.loss) / beta",
+        "row.weight * row.loss / std::max(beta, alpha * 0)",
+        "test_differential.py -k 'test_same_as_the_paper and SPA and float64'",
+    ),
+    Mutant(
+        "a score of exactly 0 is a mistake",
+        "native/loss.cpp",
+        "z <= 0;",
+        "z < 0;",
+        "test_labels.py test_losses.py -k 'zero or extreme'",
+    ),
+    Mutant(
+        "the gradient is that of the loss",
+        "native/loss.cpp",
+        "z < 1 ? -1.0 : 0.0",
+        "z < 1 ? -1.5 : 0.0",
+        "test_losses.py -k gradient",
+    ),
+    Mutant(
+        "the random numbers are Philox's",
+        "native/random.hpp",
+        "0x9E3779B9",
+        "0x9E3779BA",
+        "test_draws.py",
+    ),
+    Mutant(
+        "NaN is refused",
+        "src/onkel/_checks.py",
+        '    raise ValueError(f"Input {name} contains',
+        '    return\n    raise ValueError(f"Input {name} contains',
+        "test_bad_input.py -k 'change_nothing and OGD-regression-partial_fit-NaN'",
+    ),
+    Mutant(
+        "a refused call changes nothing",
+        "src/onkel/_estimator.py",
+        "            vars(self).update(before)\n",
+        "            vars(self).update({name: before[name] for name in self.get_params()})\n",
+        "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
+    ),
+    Mutant(
+        "an interrupted call knows only the classes it met",
+        "src/onkel/_estimator.py",
+        "            self.classes_ = self.classes_[: self._learner.n_outputs]",
+        "            pass",
+        "test_labels.py -k interrupted",
+    ),
+]
+
+
+class Workshop:
+    """A copy of the project, its build directory, and where its package is installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project, self.build, self.packages = folder / "project", folder / "build", folder / "packages"
+        ignored = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", ".pytest_cache", ".*_cache")
+        shutil.copytree(ROOT, self.project, ignore=ignored)
+
+    def install(self) -> str:
+        """Build and install; return the compiler's complaint, if any."""
+        shutil.rmtree(self.packages, ignore_errors=True)
+        options = ["--quiet", "--disable-pip-version-check", "--no-build-isolation", "--no-deps"]
+        options.append(f"-Cbuild-dir={self.build}")
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "install", *options, "--target", self.packages, self.project],
+            capture_output=True,
+            text=True,
+            # cmake and ninja may be the ones that pip put beside this interpreter
+            env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        )
+        return "" if done.returncode == 0 else done.stdout + done.stderr
+
+    def tests_pass(self, words: str) -> bool:
+        done = subprocess.run(
+            f"{sys.executable} -m pytest -x -q -p no:cacheprovider {words}",
+            shell=True,
+            cwd=self.project / "tests",
+            env=os.environ | {"PYTHONPATH": str(self.packages)},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode > 1:  # not a failed test but no test at all, or a crash of pytest itself
+            lines = done.stdout.strip().splitlines()
+            # a crash of the broken core is a way to fail, too
+            assert done.returncode > 128 or "Fatal" in done.stderr, f"pytest {words}: {lines[-1] if lines else '?'}"
+        return done.returncode == 0
+
+
+def outcome(shop: Workshop, mutant: Mutant) -> str:
+    """Return what went wrong, or nothing."""
+    source = shop.project / mutant.file
+    text = source.read_text()
+    if mutant.old not in text:
+        return f"its text is not in {mutant.file}"
+    source.write_text(text.replace(mutant.old, mutant.new))
+    try:
+        complaint = shop.install()
+        if complaint:
+            return f"does not compile: {complaint.splitlines()[-1]}"
+        return f"{mutant.tests} passes without it" if shop.tests_pass(mutant.tests) else ""
+    finally:
+        source.write_text(text)
+
+
+def main() -> int:
+    for needed in ("scikit_build_core", "nanobind", "pytest", "hypothesis"):
+        if importlib.util.find_spec(needed) is None:
+            print(f"tests/mutants.py needs {needed} in this environment (make test puts it there)")
+            return 2
+    chosen = [m for m in MUTANTS if " ".join(sys.argv[1:]) in m.promise]
+    with tempfile.TemporaryDirectory() as folder:
+        shop = Workshop(Path(folder))
+        complaint = shop.install()
+        if complaint:
+            print(complaint)
+            return 2
+        unsound = [words for words in dict.fromkeys(m.tests for m in chosen) if not shop.tests_pass(words)]
+        for words in unsound:
+            print(f"fails before anything is broken: {words}", flush=True)
+        failed = 0
+        for mutant in chosen:
+            wrong = outcome(shop, mutant) if mutant.tests not in unsound else "its tests fail anyway"
+            failed += bool(wrong)
+            print(f"{'FAILED' if wrong else 'caught'}  {mutant.promise}{': ' + wrong if wrong else ''}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

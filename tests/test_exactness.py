@@ -1,0 +1,197 @@
+"""Chunk invariance, bit for bit: how rows are cut into calls, blocks and threads never changes a result."""
+
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from table import cases
+
+ROWS = 300
+
+
+def stream(case, n=ROWS):
+    X, y = case.data(n, d=5)
+    X[n // 2 :: 7] = X[3]  # duplicates
+    if case.task == "multiclass":  # classes that appear late, in the middle of a block
+        y[: n // 3] = np.minimum(y[: n // 3], 1)
+        y[:20] = 0
+    weight = np.random.default_rng(5).choice([0.0, 0.5, 1.0, 3.0], n, p=[0.1, 0.2, 0.6, 0.1])
+    return X, y, weight
+
+
+def learned(case, cuts=(), block_rows=48, n_jobs=1, pickled=False, batch_size=1, data=None):
+    """Learn a stream in pieces; return every score made on the way, and the learner."""
+    X, y, weight = stream(case) if data is None else data
+    # classes appear in the stream; the constant term is on, so that all columns take part
+    learner = case.learner(gamma=0.6, fit_intercept=True, seed=9, n_jobs=n_jobs, batch_size=batch_size)
+    width = int(y.max()) + 1 if case.task == "multiclass" else 1
+    scores = []
+    for rows in np.split(np.arange(len(X)), list(cuts)):
+        part = learner.learn_rows(X[rows], y[rows], weight[rows], scores=True, block_rows=block_rows)
+        scores.append(np.pad(part, ((0, 0), (0, width - part.shape[1]))))
+        if pickled:
+            learner = pickle.loads(pickle.dumps(learner))
+    return np.concatenate(scores), learner
+
+
+def assert_same(case, one, other):
+    assert one[0].tobytes() == other[0].tobytes()
+    assert one[1].fingerprint() == other[1].fingerprint()
+    X = stream(case)[0]
+    assert one[1].score_rows(X).tobytes() == other[1].score_rows(X).tobytes()
+
+
+@cases()
+def test_row_by_row(case):
+    assert_same(case, learned(case), learned(case, range(1, ROWS)))
+
+
+@cases()
+@settings(max_examples=8)
+@given(
+    cuts=st.lists(st.integers(0, ROWS), max_size=8).map(sorted),
+    block_rows=st.sampled_from([1, 7, 48, 96]),
+    n_jobs=st.sampled_from([1, 2]),
+    batch_size=st.sampled_from([1, 3]),
+    pickled=st.booleans(),
+)
+def test_any_split_block_and_number_of_threads(case, cuts, block_rows, n_jobs, batch_size, pickled):
+    whole = learned(case, batch_size=batch_size)
+    assert_same(case, whole, learned(case, cuts, block_rows, n_jobs, pickled, batch_size))
+
+
+@cases()
+def test_threads_and_blocks_of_predict(case):
+    _, learner = learned(case)
+    X = stream(case)[0]
+    expected = learner.score_rows(X)
+    row_by_row = np.concatenate([learner.score_rows(X[i : i + 1]) for i in range(len(X))])
+    assert row_by_row.tobytes() == expected.tobytes()
+    for block_rows in (1, 7, 48, 96):
+        for learner.n_jobs in (1, 2, 3):
+            assert learner.score_rows(X, block_rows=block_rows).tobytes() == expected.tobytes()
+
+
+@cases()
+def test_pickled_inside_a_mini_batch(case):
+    # 100 is inside a batch of 7, whose rows wait and are state
+    whole = learned(case, batch_size=7)
+    assert_same(case, whole, learned(case, [100], batch_size=7, pickled=True))
+
+
+@cases()
+def test_one_row_path(case):
+    X, y, _ = stream(case)
+    one, many = case.learner(seed=9), case.learner(seed=9)
+    many.learn_rows(X, y)
+    for x, label in zip(X, y, strict=True):
+        one.learn(x, label)
+    assert one.fingerprint() == many.fingerprint()
+    np.testing.assert_array_equal(np.array([one.score(x) for x in X]).reshape(len(X), -1), many.score_rows(X))
+
+
+@cases()
+def test_one_row_path_converts_lists_and_other_types(case):
+    X, y, _ = stream(case)
+    one, many = case.learner(seed=9), case.learner(seed=9)
+    X = X[:20].astype(np.float32)
+    many.learn_rows(X, y[:20])
+    for i, (x, label) in enumerate(zip(X, y[:20], strict=True)):
+        one.learn(x.tolist() if i % 2 else x, float(label))
+    assert one.fingerprint() == many.fingerprint()
+
+
+@cases()
+def test_decision_function_is_the_next_prediction(case):
+    X, y, _ = stream(case)
+    model = case.estimator()
+    decide = model.predict if case.task == "regression" else model.decision_function
+    model.partial_fit(X[:60], y[:60], **case.labels(y))
+    for i in range(60, 120):
+        before = decide(X[i : i + 1])
+        assert before.tobytes() == model.predict_then_learn(X[i : i + 1], y[i : i + 1]).tobytes()
+
+
+@cases()
+def test_estimator_calls(case):
+    X, y, weight = stream(case)
+    whole, parts, threads = case.estimator(), case.estimator(), case.estimator(n_jobs=2)
+    expected = whole.predict_then_learn(X, y, **case.labels(y), sample_weight=weight)
+    threads.partial_fit(X, y, **case.labels(y), sample_weight=weight)
+    scores = []
+    for rows in np.array_split(np.arange(len(X)), 7):
+        scores.append(parts.predict_then_learn(X[rows], y[rows], **case.labels(y), sample_weight=weight[rows]))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert np.concatenate(scores).tobytes() == expected.tobytes()
+    fingerprints = {model._learner.fingerprint() for model in (whole, parts, threads)}
+    assert len(fingerprints) == 1
+
+
+@cases()
+def test_shrinking_over_thousands_of_rows(case):
+    # thousands of shrinks fold the scale into the coefficients several times
+    X, y = case.data(4000, d=5)
+    data = X, y, np.ones(len(X))
+    cuts = np.sort(np.random.default_rng(1).integers(0, 4000, 300))
+    assert_same(case, learned(case, data=data), learned(case, cuts, data=data))
+
+
+class Stopped(Exception):
+    pass
+
+
+@cases(dtypes=("float32",))
+def test_interrupted_and_continued(case):
+    def stop(*_):
+        raise Stopped
+
+    X, y = case.data(2000, d=4)
+    n = 100
+    while True:  # until the call is long enough for the signal to come while it runs
+        n *= 2
+        many, labels = np.tile(X, (n, 1)), np.tile(y, n)
+        learner = case.learner(budget=200, seed=4, n_classes=3)
+        before = signal.signal(signal.SIGALRM, stop)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            learner.learn_rows(many, labels)
+        except Stopped:
+            if learner.t > 0:
+                break
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    assert 0 < learner.t < len(many)
+    rest = slice(learner.t, learner.t + 5000)
+    uninterrupted = case.learner(budget=200, seed=4, n_classes=3)
+    uninterrupted.learn_rows(many[: rest.stop], labels[: rest.stop])
+    learner.learn_rows(many[rest], labels[rest])
+    assert learner.fingerprint() == uninterrupted.fingerprint()
+
+
+def test_the_fingerprint_sees_one_bit():
+    case = cases().args[1][0]
+    _, learner = learned(case)
+    state = learner.state()
+    for name, values in state.items():
+        if values.size == 0 or not values.any():
+            continue
+        changed = {key: array.copy() for key, array in state.items()}
+        changed[name].reshape(-1)[:1].view(np.uint8)[0] ^= 1
+        learner.state = lambda changed=changed: changed
+        altered = learner.fingerprint()
+        del learner.state
+        assert altered != learner.fingerprint(), name
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@cases(dtypes=("float64",), outputs=(False,))
+def test_fit_is_a_function_of_its_seed(case, seed):
+    X, y, _ = stream(case)
+    one, two = (case.estimator(random_state=seed, n_epochs=2, gamma="scale").fit(X, y) for _ in range(2))
+    assert one._learner.fingerprint() == two._learner.fingerprint()
+    assert one.t_ == 2 * len(X)

@@ -1,0 +1,146 @@
+"""Labels: closed sets refuse strangers, open sets grow in order of appearance, a score of 0 has a meaning."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import onkel
+
+X = np.random.default_rng(0).normal(size=(12, 3))
+WORDS = np.array(["pear", "apple", "pear", "fig", "apple", "fig"] * 2)
+
+
+def model(**settings):
+    return onkel.OGDClassifier(gamma=0.5, **settings)
+
+
+def test_open_set_keeps_the_order_of_appearance():
+    m = model().partial_fit(X[:2], WORDS[:2])
+    assert m.classes_.tolist() == ["pear", "apple"]
+    m.partial_fit(X[2:], WORDS[2:])
+    assert m.classes_.tolist() == ["pear", "apple", "fig"]
+    assert m.decision_function(X).shape == (12, 3)
+    assert set(m.predict(X)) <= set(WORDS)
+
+
+def test_scores_have_the_final_width_and_zeros_before_a_class_is_known():
+    scores = model().predict_then_learn(X, WORDS)
+    assert scores.shape == (12, 3)
+    assert not scores[:1].any()
+    assert not scores[:3, 2].any()  # "fig" is first seen at row 3
+    assert scores[4:, 2].any()
+
+
+def test_open_set_equals_the_closed_one_from_where_all_are_known():
+    # with all classes told at the start, rows before their first example may push them down: only scores with the
+    # same known classes agree
+    one, other = model(), model()
+    one.partial_fit(X, WORDS)
+    for i in range(12):
+        other.partial_fit(X[i : i + 1], WORDS[i : i + 1])
+    assert one._learner.fingerprint() == other._learner.fingerprint()
+    assert one.classes_.tolist() == other.classes_.tolist()
+
+
+def test_one_known_class_teaches_nothing():
+    m = model().partial_fit(X[:3], ["a"] * 3)
+    assert m.n_support_ == 0
+    assert m.t_ == 3
+    assert m.predict(X[:2]).tolist() == ["a", "a"]
+    assert m.decision_function(X[:2]).shape == (2, 1)
+
+
+def test_two_open_classes_stay_multiclass():
+    m = model().partial_fit(X, WORDS == "fig")
+    assert m.decision_function(X).shape == (12, 2)
+    assert m.predict_then_learn(X, WORDS == "fig").shape == (12, 2)
+    assert m.dual_coef_.shape[0] == 2
+    assert m.predict(X).dtype == bool
+
+
+def test_two_closed_classes_are_binary():
+    m = model().partial_fit(X, WORDS == "fig", classes=[False, True])
+    assert m.decision_function(X).shape == (12,)
+    assert m.dual_coef_.shape[0] == 1
+
+
+@pytest.mark.parametrize("classes", [["apple", "fig"], ["apple", "fig", "kiwi"]])
+def test_closed_set_refuses_a_stranger(classes):
+    m = model()
+    with pytest.raises(ValueError, match="'pear' at row 0"):
+        m.partial_fit(X, WORDS, classes=classes)
+    m.partial_fit(X[1:2], WORDS[1:2], classes=classes)
+    assert m.classes_.tolist() == sorted(classes)
+    with pytest.raises(ValueError, match="'pear' at row 1"):
+        m.partial_fit(X[1:3], WORDS[1:3])
+
+
+def test_labels_of_rows_without_weight_do_not_count():
+    weight = (WORDS != "fig").astype(float)
+    m = model().partial_fit(X, WORDS, sample_weight=weight)
+    assert m.classes_.tolist() == ["pear", "apple"]
+    closed = model().partial_fit(X, WORDS, classes=["apple", "pear"], sample_weight=weight)
+    assert closed.t_ == 8
+    assert model().fit(X, WORDS, sample_weight=weight).classes_.tolist() == ["apple", "pear"]
+
+
+@pytest.mark.parametrize("labels", [[3, -1, 7], ["x", "yy", "zzz"], [True, False, True], [0.0, 1.0, 2.0]])
+def test_kinds_of_labels(labels):
+    y = np.array(labels * 4)
+    fitted = model(random_state=0).fit(X, y)
+    assert fitted.classes_.tolist() == sorted(set(labels))
+    assert fitted.predict(X).dtype == y.dtype
+    assert set(fitted.predict(X)) <= set(labels)
+
+
+def test_longer_words_that_come_later_are_not_cut():
+    m = model().partial_fit(X[:2], np.array(["a", "b"])).partial_fit(X[2:4], np.array(["watermelon", "a"]))
+    assert m.classes_.tolist() == ["a", "b", "watermelon"]
+
+
+def test_a_score_of_exactly_zero():
+    # for the update it is a mistake (z <= 0), for predict it is the first class
+    m = onkel.PerceptronClassifier(gamma=1.0)
+    m.partial_fit(X[:1], [1], classes=[0, 1])
+    assert m.support_.tolist() == [0]
+    far = X[:1] + 1e6
+    assert m.decision_function(far) == 0
+    assert m.predict(far) == 0
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_interrupted_before_a_class_was_met():
+    def stop(*_):
+        raise Stopped
+
+    def learn_until_stopped(*arguments, **options):
+        # the clock starts here, so that it rings while the core learns
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        try:
+            return learn_rows(*arguments, **options)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    n = 50
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        while True:  # until the call is long enough
+            n *= 2
+            rows = np.tile(np.random.default_rng(0).normal(size=(2000, 4)), (n, 1))
+            labels = np.arange(len(rows)) % 2
+            labels[-1] = 2
+            m = model(budget=100).partial_fit(rows[:10], labels[:10])
+            learn_rows, m._learner.learn_rows = m._learner.learn_rows, learn_until_stopped
+            try:
+                m.partial_fit(rows, labels)
+            except Stopped:
+                break
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert 10 < m.t_ < 10 + len(rows)
+    assert m.classes_.tolist() == [0, 1]
+    assert m.decision_function(rows[:3]).shape == (3, 2)

@@ -1,0 +1,65 @@
+"""Bounded memory: the budget holds after every row, and a million rows leave nothing behind."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from table import cases
+
+BUDGET = 8
+
+
+@cases()
+def test_budget_holds_after_every_row(case):
+    X, y = case.data(300)
+    learner = case.learner(budget=BUDGET, seed=1, n_classes=3)
+    for i in range(len(X)):
+        learner.learn_rows(X[i : i + 1], y[i : i + 1])
+        assert learner.n_support <= BUDGET
+        assert learner.n_support == len(learner.support()[1]) == learner.coefficients.shape[1]
+    assert learner.n_support == BUDGET  # the bound was reached, not merely respected
+
+
+@cases(dtypes=("float64",))
+def test_a_full_set_admits_nobody(case):
+    X, y = case.data(300)
+    bounded, free = case.learner(budget=BUDGET, seed=1), case.learner(seed=1)
+    for learner in (bounded, free):
+        learner.learn_rows(X, y)
+    np.testing.assert_array_equal(bounded.support()[1], free.support()[1][:BUDGET])
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc (Linux)")
+@cases(dtypes=("float32",), outputs=(True,))
+def test_a_million_rows_leave_nothing_behind(case):
+    X, y = case.data(50_000, d=3)
+    learner = case.learner(budget=BUDGET, seed=1, n_classes=3)
+
+    def learn_chunk():
+        learner.learn_rows(X, y, scores=True)
+        learner.score_rows(X[:1000])
+        return learner.nbytes, resident_bytes()
+
+    learn_chunk()
+    nbytes, resident = learn_chunk()
+    for _ in range(18):
+        last_nbytes, last_resident = learn_chunk()
+    assert learner.t == 1_000_000
+    assert last_nbytes == nbytes
+    assert last_resident - resident < 4 << 20  # less than 5 bytes a row
+
+
+@cases(dtypes=("float64",), outputs=(False,))
+def test_nbytes_counts_the_model(case):
+    learner = case.learner()
+    assert learner.nbytes == 0
+    X, y = case.data(50)
+    learner.learn_rows(X, y)
+    assert learner.nbytes == sum(values.nbytes for values in learner.state().values())
+    assert learner.nbytes >= learner.n_support * (X.shape[1] + 1) * 8
