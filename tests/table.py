@@ -16,6 +16,8 @@ from onkel import recipes
 from reference.common import Reference
 from reference.ogd import OGD
 from reference.perceptron import Perceptron
+from reference.polk import POLK
+from reference.projectron import Projectron
 from reference.spa import SPA
 
 
@@ -31,10 +33,12 @@ class Named:
     parameters: Callable[[str], st.SearchStrategy[dict[str, Any]]] = lambda task: st.just({})
     # one good choice, for the tests that do not search; it must make the learner shrink, sample, ... if it can
     typical: dict[str, dict[str, Any]] = field(default_factory=dict)
+    variant: str = ""  # where a recipe has several rows
+    row_by_row: bool = False  # no mini-batches
 
     @property
     def name(self) -> str:
-        return self.recipe.__name__
+        return self.recipe.__name__ + self.variant
 
     @property
     def tasks(self) -> list[str]:
@@ -67,6 +71,26 @@ def spa_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+def projectron_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"eta": st.floats(0.05, 1), "aggressive": st.booleans(), "rule": st.sampled_from(["2009", "2008"])}
+    )
+
+
+def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    losses = ["squared_error", "epsilon_insensitive"] if task == "regression" else ["hinge", "perceptron"]
+    return st.fixed_dictionaries(
+        {
+            "eta": eta,
+            "lam": lam,
+            "loss": st.sampled_from(losses),
+            "epsilon": st.floats(0, 0.5),
+            "prune": st.sampled_from(["komp", "random"]),
+            "eps": st.sampled_from([0.01, 0.1, 0.4]),
+        }
+    )
+
+
 TABLE = [
     Named(recipes.Perceptron, Perceptron, onkel.PerceptronClassifier),
     Named(
@@ -91,8 +115,38 @@ TABLE = [
             "regression": {"eta": 0.5, "alpha": 1.0, "beta": 2.0, "loss": "epsilon_insensitive"},
         },
     ),
+    *(
+        Named(
+            recipes.Projectron,
+            Projectron,
+            onkel.ProjectronClassifier,
+            None,
+            projectron_parameters,
+            {"classes": {"eta": 0.3, "aggressive": aggressive}},
+            variant="++" if aggressive else "",
+            row_by_row=True,
+        )
+        for aggressive in (False, True)
+    ),
+    *(
+        Named(
+            recipes.POLK,
+            POLK,
+            onkel.POLKClassifier,
+            onkel.POLKRegressor,
+            polk_parameters,
+            {
+                "classes": {"eta": 0.3, "lam": 0.02, "eps": 0.1, "prune": prune},
+                "regression": {"eta": 0.3, "lam": 0.02, "eps": 0.1, "prune": prune, "loss": "squared_error"},
+            },
+            variant=f"-{prune}",
+        )
+        for prune in ("komp", "random")
+    ),
 ]
-ESTIMATORS = [cls for named in TABLE for cls in (named.classifier, named.regressor) if cls is not None]
+ESTIMATORS = list(
+    dict.fromkeys(cls for named in TABLE for cls in (named.classifier, named.regressor) if cls is not None)
+)
 
 
 @dataclass(frozen=True)
@@ -108,11 +162,13 @@ class Case:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of choices that a paper's bound does not cover, which work all the same
             recipe = self.named.recipe(**(self.named.example(self.task) if parameters is None else parameters))
-        recipe = replace(recipe, batch_size=batch_size)
+        recipe = replace(recipe, batch_size=1 if self.named.row_by_row else batch_size)
         return onkel.Learner(recipe, task=self.task, dtype=self.dtype, average=self.average, **settings)
 
     def reference(self, parameters: dict[str, Any] | None = None, **settings: Any) -> Reference:
         parameters = self.named.example(self.task) if parameters is None else parameters
+        if self.named.row_by_row:
+            settings["batch_size"] = 1
         return self.named.reference(task=self.task, average=self.average, **parameters, **settings)
 
     def estimator(self, **settings: Any) -> Any:

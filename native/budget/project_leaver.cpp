@@ -3,6 +3,7 @@
 //   ProjectSmallest  BSGD, "project" (Wang, Crammer and Vucetic 2012): the one of least |a|^2 k(s, s), be it the
 //   newest.
 // A newcomer that lies in the span of the points already is replaced by its projection at once.
+#include <algorithm>
 #include <limits>
 
 #include "rules.hpp"
@@ -27,17 +28,17 @@ struct ProjectLeaver : Budget {
   }
   void visit(Archive& archive) final { archive.part("gram", points); }
 
+  // Of equals the oldest: the steps of a hinge loss make coefficients that are equal but for rounding.
   std::size_t leaver() const {
-    std::size_t least = 0;
-    double least_price = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const double asked = price(i);
-      if (asked >= least_price) continue;
-      least_price = asked;
-      least = i;
-    }
-    return least;
+    constexpr double equal = 1 + 1e-9;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < points.size(); ++i) least = std::min(least, price(i));
+    std::size_t found = points.size();
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (price(i) <= equal * least && (found == points.size() || born(i) < born(found))) found = i;
+    return found;
   }
+  std::int64_t born(std::size_t position) const { return hold_.basis.born(points.slot(position)); }
   virtual double price(std::size_t position) const = 0;
 
   Span points;
