@@ -23,34 +23,52 @@ void Span::add_projection(std::span<const double> c) {
 }
 
 double Span::enrol() {
-  std::vector<std::size_t> strangers;
+  std::vector<std::size_t> strangers, inside;
   std::vector<bool> known(basis_.end_slot());
   for (std::size_t i = 0; i < size(); ++i) known[slot(i)] = true;
   for (const std::size_t slot : basis_.alive_slots())
     if (!known[slot]) strangers.push_back(slot);
   std::stable_sort(strangers.begin(), strangers.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
-  double moved = 0.0;
-  for (const std::size_t slot : strangers) moved += enrol(slot);
-  return moved;
+  for (const std::size_t slot : strangers) {
+    look_at_point(slot);
+    if (independent())
+      gram_.append(slot);
+    else
+      inside.push_back(slot);
+  }
+  return replace(inside);
 }
 
-double Span::enrol(std::size_t slot) {
+void Span::look_at_point(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   members_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[this->slot(i)];
   gram_.look(members_, values_[slot]);
-  if (independent()) {
-    gram_.append(slot);
-    return 0.0;
-  }
-  const double moved = squared_length(slot) * std::max(0.0, outside());
+}
+
+// What the points leave outside of the span is orthogonal to it, but not to each other: the inner product of two such
+// rests is k(x, x') - k . d', with k the kernel row of the one and d' the projection of the other.
+double Span::replace(const std::vector<std::size_t>& inside) {
+  double moved = 0.0;
+  std::vector<std::vector<double>> rows;
   std::vector<double> c(function_.outputs());
-  for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
-  add_projection(c);
-  erase(slot);
-  return moved;
+  for (const std::size_t slot : inside) {
+    look_at_point(slot);
+    for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
+    moved += squared_length(slot) * outside();
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      double along = 0.0, inner = values_[inside[e]];
+      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(inside[e], o);
+      for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.shadow()[i];
+      moved += 2 * along * inner;
+    }
+    rows.push_back(members_);
+    add_projection(c);
+  }
+  for (const std::size_t slot : inside) erase(slot);
+  return std::max(0.0, moved);
 }
 
 double Span::squared_length(std::size_t slot) const {

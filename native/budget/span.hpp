@@ -26,8 +26,8 @@ class Span {
   // The row looked at now is the point in this slot.
   void append(std::size_t slot) { gram_.append(slot); }
 
-  // Every point that is no member yet becomes one, in stream order; one that lies too close to the others' span is
-  // replaced by its projection. Returns the squared distance that this moves f.
+  // Every point that is no member yet becomes one, in stream order; those that lie too close to the span are then
+  // replaced by their projections on it. Returns the squared distance that this moves f.
   double enrol();
 
   std::size_t size() const { return gram_.size(); }
@@ -44,7 +44,8 @@ class Span {
   void visit(Archive& archive);
 
  private:
-  double enrol(std::size_t slot);
+  void look_at_point(std::size_t slot);
+  double replace(const std::vector<std::size_t>& inside);
   double squared_length(std::size_t slot) const;
   void erase(std::size_t slot);
 

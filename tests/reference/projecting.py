@@ -76,18 +76,21 @@ class Projecting(Reference):
             m.a = m.a + share * c
 
     def enrol(self, newcomers):
-        """Newcomers in the span of the members before them are replaced by their projections."""
+        """Newcomers in the span of the members before them are replaced by their projections on all members."""
         members = [m for m in self.alive() if m not in newcomers]
-        moved = 0.0
+        inside = []
         for m in newcomers:
-            d, s, independent = self.look(m.x, members)
-            if independent:
-                members.append(m)
-                continue
-            moved += m.a @ m.a * max(0.0, s)
+            (members if self.look(m.x, members)[2] else inside).append(m)
+        if not inside:
+            return 0.0
+        K = self.gram(members)
+        shares = np.linalg.solve(K, self.gram(members, inside))
+        rests = self.gram(inside) - self.gram(inside, members) @ shares
+        a = np.array([m.a for m in inside])
+        for m, d in zip(inside, shares.T, strict=True):
             self.add(members, d, m.a)
             self.leave(m)
-        return moved
+        return max(0.0, np.sum(a * (rests @ a)))
 
     def costs(self, members):
         """|a|^2 times the squared distance from the span of all the others."""
