@@ -131,7 +131,7 @@ class PyLearner {
     const auto& [values, indices, offsets] = x;
     check<T>(config_.width, true);
     const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
-    if (values.shape(0) != indices.shape(0) || count == 0 || offsets.data()[0] != 0 ||
+    if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
         offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
       throw nb::value_error("the arrays of a sparse matrix do not fit together");
     for (std::size_t row = 0; row < count; ++row) {
@@ -144,6 +144,16 @@ class PyLearner {
       }
     }
     return {values.data(), count, config_.width, offsets.data(), indices.data()};
+  }
+
+  void set(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
+           const Numbers& constants, std::int64_t t) {
+    const std::size_t outputs = coefficients.shape(0);
+    if (births.shape(0) != points.count || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+        outputs == 0 || t < 0)
+      throw nb::value_error("points, births, coefficients and constants do not fit together");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
+    unlocked([&] { core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t}); });
   }
 
   nb::dict save() const {
@@ -352,6 +362,18 @@ NB_MODULE(_core, m) {
             },
             "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
         .def(
+            "set_expansion",
+            [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants,
+               std::int64_t t) { self.set(self.dense<T>(points), births, coefficients, constants, t); },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+        .def(
+            "set_expansion",
+            [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants,
+               std::int64_t t) { self.set(self.sparse<T>(points), births, coefficients, constants, t); },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+        .def(
             "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
   };
@@ -395,6 +417,12 @@ NB_MODULE(_core, m) {
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)
+      .def(
+          "compress",
+          [](PyLearner& self, double eps, std::size_t n) {
+            return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("load", &PyLearner::load, "state"_a)

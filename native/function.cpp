@@ -27,6 +27,11 @@ void Function::add(std::size_t column, std::size_t output, double change) {
   if (averaged_) c_[output][column] += delta * scale_sum_;
 }
 
+void Function::set(std::size_t column, std::size_t output, double coefficient) {
+  b_[output][column] = coefficient;
+  if (averaged_) c_[output][column] = -coefficient * static_cast<double>(ticks_ + 1);
+}
+
 void Function::drop(std::size_t column) {
   for (std::size_t o = 0; o < outputs(); ++o) {
     if (averaged_) c_[o][column] -= b_[o][column] * scale_sum_;

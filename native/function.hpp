@@ -28,7 +28,10 @@ class Function {
   // The columns from `first` on each by its own factor.
   void multiply(std::size_t first, std::span<const double> factors);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
-  void tick();                // a row is over: the average takes in f
+  // For a fresh function: `ticks` rows are over and every f so far was what is set from now on.
+  void begin_at(std::int64_t ticks) { ticks_ = ticks; }
+  void set(std::size_t column, std::size_t output, double coefficient);
+  void tick();  // a row is over: the average takes in f
 
   // Of the last f; of what predicts, which is the average or the last f.
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }

@@ -105,6 +105,31 @@ void Learner::flush() {
   update_->flush(t_);
 }
 
+void Learner::set(const Expansion& expansion) {
+  Learner fresh(config_);
+  fresh.t_ = expansion.t;
+  if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
+  fresh.update_->begin_at(expansion.t);
+  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, basis_->most_rows());
+  Team alone(1);
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
+    for (std::size_t row = 0; row < fresh.block_.count; ++row) {
+      const std::size_t slot = fresh.basis_->insert(fresh.block_, row, expansion.births[begin + row]);
+      for (std::size_t o = 0; o < expansion.outputs; ++o)
+        fresh.update_->set(slot, o, expansion.coefficients[o * n + begin + row]);
+    }
+  }
+  for (std::size_t o = 0; o < expansion.outputs && basis_->has_constant(); ++o)
+    fresh.update_->set(0, o, expansion.constants[o] / Basis::constant_value);
+  adopt(std::move(fresh));
+}
+
+double Learner::compress(double most_moved, std::size_t most_points) {
+  const std::lock_guard lock(mutex_);
+  return update_->compress(most_moved, most_points);
+}
+
 std::int64_t Learner::t() const {
   const std::lock_guard lock(mutex_);
   return t_;
@@ -162,6 +187,10 @@ void Learner::load(const State& state) {
   fresh.visit(loader);
   loader.finish();
   fresh.check_rows();
+  adopt(std::move(fresh));
+}
+
+void Learner::adopt(Learner&& fresh) {
   const std::lock_guard lock(mutex_);
   basis_ = std::move(fresh.basis_);
   update_ = std::move(fresh.update_);

@@ -62,6 +62,21 @@ class Learner {
   void widen(std::size_t outputs);
   void flush();
 
+  // An expansion from elsewhere.
+  struct Expansion {
+    Rows points;
+    const std::int64_t* births = nullptr;  // of the points, ascending or not
+    const double* coefficients = nullptr;  // [output][point]
+    const double* constants = nullptr;     // [output]
+    std::size_t outputs = 1;
+    std::int64_t t = 0;  // rows that led to it
+  };
+  // Forgets everything and goes on from the expansion as last function and as average.
+  void set(const Expansion& expansion);
+  // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
+  // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
+  double compress(double most_moved, std::size_t most_points);
+
   std::int64_t t() const;
   std::size_t outputs() const;
   std::size_t size() const;
@@ -75,6 +90,7 @@ class Learner {
   void load(const State& state);
 
  private:
+  void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
   void visit(Archive& archive);
   void check_rows() const;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "budget/komp.hpp"
+
 namespace onkel {
 namespace {
 
@@ -76,17 +78,18 @@ void FirstOrder::learn(const Example& example, std::span<double> predicted) {
   }
   // From here on nothing fails.
   if (period_ == 1) shrink(step_->shrink(row.step));
-  if (admitted) join(row);
+  const bool inserted = admitted && join(row);
+  if (period_ == 1 && !inserted) budget_->idle(row);
   if (period_ > 1 && row.t % period_ == 0) commit(row);
   function_.tick();
 }
 
-// The admitted row takes a slot, or the budget rule takes it in without one.
-void FirstOrder::join(Scored& row) {
+// The admitted row takes a slot (true), or the budget rule takes it in without one.
+bool FirstOrder::join(Scored& row) {
   const Newcomer newcomer = budget_->absorb(row);
-  if (newcomer == Newcomer::refused) return;
+  if (newcomer == Newcomer::refused) return false;
   if (period_ == 1) add_constant(row.coefficient);
-  if (newcomer == Newcomer::absorbed) return;
+  if (newcomer == Newcomer::absorbed) return false;
   const std::size_t slot = basis_.insert(*row.block, row.row, row.t - 1);
   function_.reach(basis_.columns());
   if (period_ == 1) {
@@ -94,11 +97,12 @@ void FirstOrder::join(Scored& row) {
     add(slot, row.coefficient);
     budget_->settle(row, slot);
     project_on_ball();
-    return;
+    return true;
   }
   pending_slots_.push_back(static_cast<std::int64_t>(slot));
   const auto share = 1.0 / static_cast<double>(period_);
   for (const double c : row.coefficient) pending_.push_back(c * share);
+  return true;
 }
 
 void FirstOrder::shrink(double factor) {
@@ -127,7 +131,10 @@ void FirstOrder::project_on_ball() {
 // The end of a mini-batch: f <- shrink f + sum of the waiting rows.
 void FirstOrder::commit(const Scored& row) {
   shrink(step_->shrink(row.step));
-  if (pending_slots_.empty()) return;
+  if (pending_slots_.empty()) {
+    budget_->idle(row);
+    return;
+  }
   for (std::size_t i = 0; i < pending_slots_.size(); ++i) {
     const auto coefficient = std::span(pending_).subspan(i * outputs(), outputs());
     add(static_cast<std::size_t>(pending_slots_[i]), coefficient);
@@ -164,6 +171,17 @@ void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {
 void FirstOrder::add_constant(std::span<const double> coefficient) {
   for (std::size_t o = 0; o < coefficient.size() && basis_.has_constant(); ++o)
     function_.add(0, o, coefficient[o] * Basis::constant_value);
+}
+
+void FirstOrder::set(std::size_t column, std::size_t output, double coefficient) {
+  function_.reach(basis_.columns());
+  function_.set(column, output, coefficient);
+}
+
+double FirstOrder::compress(double most_moved, std::size_t most_points) {
+  Span points(basis_, function_);
+  const double moved = points.enrol();
+  return std::sqrt(komp(points, moved, most_moved * most_moved, most_points));
 }
 
 void FirstOrder::visit(Archive& archive) {

@@ -50,6 +50,12 @@ class Update {
   virtual void flush(std::int64_t t) = 0;
   virtual double coefficient(std::size_t column, std::size_t output) const = 0;
   virtual double norm_squared() const = 0;
+  // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
+  // been the same.
+  virtual void begin_at(std::int64_t t) = 0;
+  virtual void set(std::size_t column, std::size_t output, double coefficient) = 0;
+  // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
+  virtual double compress(double most_moved, std::size_t most_points) = 0;
   virtual void visit(Archive& archive) = 0;
   // After loading: throws where the state is not that of a stream of t rows.
   virtual void check_rows(std::int64_t t) const = 0;
@@ -70,11 +76,14 @@ class FirstOrder final : public Update {
     return function_.coefficient(column, output);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
+  void begin_at(std::int64_t t) override { function_.begin_at(t); }
+  void set(std::size_t column, std::size_t output, double coefficient) override;
+  double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
  private:
-  void join(Scored& row);
+  bool join(Scored& row);
   void commit(const Scored& row);
   void shrink(double factor);
   void track_norm(const Scored& row);

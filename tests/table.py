@@ -23,6 +23,8 @@ from reference.norma import NORMA
 from reference.npbsgd import NPBSGD
 from reference.ogd import OGD
 from reference.perceptron import Perceptron
+from reference.polk import POLK
+from reference.projectron import Projectron
 from reference.rbp import RBP
 from reference.spa import SPA
 
@@ -112,6 +114,26 @@ def for_both(**parameters: Any) -> dict[str, dict[str, Any]]:
     """Typical parameters, with a loss for regression where there is a choice."""
     loss = "squared_error" if "eta" in parameters else "epsilon_insensitive"
     return {"classes": parameters, "regression": parameters | {"loss": loss}}
+
+
+def projectron_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"eta": st.floats(0.05, 1), "aggressive": st.booleans(), "rule": st.sampled_from(["2009", "2008"])}
+    )
+
+
+def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    losses = ["squared_error", "epsilon_insensitive"] if task == "regression" else ["hinge", "perceptron"]
+    return st.fixed_dictionaries(
+        {
+            "eta": eta,
+            "lam": lam,
+            "loss": st.sampled_from(losses),
+            "epsilon": st.floats(0, 0.5),
+            "prune": st.sampled_from(["komp", "random"]),
+            "eps": st.sampled_from([0.01, 0.1, 0.4]),
+        }
+    )
 
 
 TABLE = [
@@ -210,6 +232,35 @@ TABLE = [
         evicts=True,
         rows_as_given=False,
     ),
+    *(
+        Named(
+            recipes.Projectron,
+            Projectron,
+            onkel.ProjectronClassifier,
+            None,
+            projectron_parameters,
+            {"classes": {"eta": 0.3, "aggressive": aggressive}},
+            variant="++" if aggressive else "",
+            row_by_row=True,
+        )
+        for aggressive in (False, True)
+    ),
+    *(
+        Named(
+            recipes.POLK,
+            POLK,
+            onkel.POLKClassifier,
+            onkel.POLKRegressor,
+            polk_parameters,
+            {
+                "classes": {"eta": 0.3, "lam": 0.02, "eps": 0.1, "prune": prune},
+                "regression": {"eta": 0.3, "lam": 0.02, "eps": 0.1, "prune": prune, "loss": "squared_error"},
+            },
+            variant=f"-{prune}",
+            evicts=True,
+        )
+        for prune in ("komp", "random")
+    ),
 ]
 ESTIMATORS = list(
     dict.fromkeys(cls for named in TABLE for cls in (named.classifier, named.regressor) if cls is not None)
@@ -243,7 +294,8 @@ class Case:
 
     def estimator(self, **settings: Any) -> Any:
         cls = self.named.regressor if self.task == "regression" else self.named.classifier
-        settings = {"gamma": 0.5, "random_state": 3, **({"budget": SMALL} if self.named.evicts else {}), **self.named.example(self.task), **settings}
+        budget = {"budget": SMALL} if self.named.evicts else {}
+        settings = {"gamma": 0.5, "random_state": 3, **budget, **self.named.example(self.task), **settings}
         return cls(average=self.average, **settings)
 
     def data(self, n: int, d: int = 4, seed: int = 0, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:

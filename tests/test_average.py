@@ -14,7 +14,9 @@ def test_average_is_the_mean_of_all_functions(case):
     learner = case.learner(**settings)
     learner.learn_rows(X, y)
     assert expected.support == learner.support()[1].tolist()
-    np.testing.assert_allclose(learner.coefficients, expected.predicting()[1 : 1 + len(expected.points)].T, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        learner.coefficients, expected.predicting()[1 : 1 + len(expected.points)].T, rtol=0, atol=1e-9
+    )
     np.testing.assert_allclose(learner.score_rows(X[:50]), expected.decision(X[:50]), rtol=0, atol=1e-9)
 
 

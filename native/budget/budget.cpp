@@ -88,6 +88,13 @@ std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold) {
   if (spec.name == "Merge") return make_merge(spec, hold);
   if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, hold);
   if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, hold);
+  if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, hold);
+  if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, hold);
+  if (spec.name == "AggressiveProjection2008") return make_aggressive_projection(spec, hold);
+  if (spec.name == "ProjectCheapest") return make_project_cheapest(spec, hold);
+  if (spec.name == "ProjectSmallest") return make_project_smallest(spec, hold);
+  if (spec.name == "KOMP") return make_komp(spec, hold);
+  if (spec.name == "RandomPruning") return make_random_pruning(spec, hold);
   unknown_part("budget rule", spec);
 }
 

@@ -40,6 +40,8 @@ class Budget {
   virtual Newcomer absorb(Scored&) { return Newcomer::inserted; }
   // After an insertion into slot `newest`, or once a mini-batch: bring the size back to the budget.
   virtual void settle(const Scored&, std::size_t /*newest*/) {}
+  // After a row, or a mini-batch, that inserted nobody.
+  virtual void idle(const Scored&) {}
   // Whether points leave: then the average, if asked for, keeps them as ghosts.
   virtual bool evicts() const { return true; }
   virtual void visit(Archive&) {}

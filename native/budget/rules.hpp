@@ -16,5 +16,11 @@ std::unique_ptr<Budget> make_resample(const Spec&, const Hold&, bool by_weight);
 std::unique_ptr<Budget> make_merge(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_grow_at_random(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_move_into_features(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_newcomer(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_aggressive_projection(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_cheapest(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_smallest(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_komp(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_random_pruning(const Spec&, const Hold&);
 
 }  // namespace onkel

@@ -34,12 +34,16 @@ from onkel.estimators import (
     PARegressor,
     PegasosClassifier,
     PerceptronClassifier,
+    POLKClassifier,
+    POLKRegressor,
+    ProjectronClassifier,
     RBPClassifier,
     SPAClassifier,
     SPARegressor,
 )
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
+from onkel.model import compress, merge
 from onkel.persistence import load, save
 
 __version__ = "0.1.0"
@@ -50,9 +54,9 @@ __all__ = [
     "BPAClassifier",
     "BSGDClassifier",
     "BSGDRegressor",
+    "Checkpointer",
     "DualSGDClassifier",
     "DualSGDRegressor",
-    "Checkpointer",
     "FSGDClassifier",
     "FSGDRegressor",
     "ForgetronClassifier",
@@ -70,14 +74,19 @@ __all__ = [
     "OSKLRegressor",
     "PAClassifier",
     "PARegressor",
+    "POLKClassifier",
+    "POLKRegressor",
     "PegasosClassifier",
     "PerceptronClassifier",
+    "ProjectronClassifier",
     "RBPClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "compress",
     "gamma_from_percentile",
     "isa",
     "load",
+    "merge",
     "parts",
     "recipes",
     "save",

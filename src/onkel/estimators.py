@@ -716,7 +716,7 @@ class BPAClassifier(KernelClassifierBase):
     ----------
     C : float, default=1.0
         Aggressiveness: the longest step.
-    variant : {"simple", "nearest"}, default="simple"
+    variant : {"simple", "nearest", "project"}, default="simple"
         What the leaving point is projected on: the newcomer, or the newcomer and its own nearest neighbour.
     loss : {"hinge", "perceptron"}, default="hinge"
     %(parameters)s
@@ -748,8 +748,8 @@ class BPAClassifier(KernelClassifierBase):
 class BOGDClassifier(KernelClassifierBase):
     """Bounded online gradient descent: a point is drawn and leaves, the others make up for it in the mean.
 
-    Zhao, Wang, Wu, Jin and Hoi (2012), "Fast Bounded Online Gradient Descent Algorithms for Scalable Kernel-Based Online
-    Learning".
+    Zhao, Wang, Wu, Jin and Hoi (2012), "Fast Bounded Online Gradient Descent Algorithms for Scalable Kernel-Based
+    Online Learning".
 
     Parameters
     ----------
@@ -845,7 +845,7 @@ class BSGDClassifier(KernelClassifierBase):
         Regularisation λ.
     eta : float, default=None
         Constant step size η; None is η_t = 1/(λt).
-    maintenance : {"remove", "merge"}, default="remove"
+    maintenance : {"remove", "project", "merge"}, default="remove"
         The smallest point is removed, or merged with another (gaussian kernel only).
     loss : {"hinge", "squared_hinge", "log_loss", "exponential", "perceptron"}, default="hinge"
     %(parameters)s
@@ -884,7 +884,7 @@ class BSGDRegressor(KernelRegressorBase):
         Regularisation λ.
     eta : float, default=None
         Constant step size η; None is η_t = 1/(λt).
-    maintenance : {"remove", "merge"}, default="remove"
+    maintenance : {"remove", "project", "merge"}, default="remove"
         The smallest point is removed, or merged with another (gaussian kernel only).
     loss : {"squared_error", "epsilon_insensitive", "huber"}, default="epsilon_insensitive"
     epsilon : float, default=0.1
@@ -1072,3 +1072,143 @@ class DualSGDRegressor(KernelRegressorBase):
     epsilon: float = 0.1
 
     _make_recipe = staticmethod(recipes.DualSGD)
+
+
+@estimator
+class ProjectronClassifier(KernelClassifierBase):
+    """Projectron: mistakes are projected on the support vectors that are there, where that loses little.
+
+    Orabona, Keshet and Caputo (2009), "Bounded Kernel-Based Online Learning". Each change costs the square of the
+    number of support vectors.
+
+    Parameters
+    ----------
+    eta : float, default=0.1
+        A mistake no further than η from the span of the support vectors is projected on it; so is every mistake once
+        the budget is full.
+    aggressive : bool, default=False
+        Projectron++: learn also from rows that are right by less than 1.
+    rule : {"2009", "2008"}, default="2009"
+        The rules of the journal paper, or those of the conference paper ("The Projectron"), which projects only when
+        the budget is full.
+    %(parameters)s
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    %(attributes)s
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> model = onkel.ProjectronClassifier(budget=50, aggressive=True, gamma=2.0, random_state=0).fit(X, y)
+    >>> model.n_support_ <= 50, model.score(X, y) > 0.95
+    (True, True)
+    """
+
+    budget: int | None = 500
+    eta: float = 0.1
+    aggressive: bool = False
+    rule: str = "2009"
+
+    _make_recipe = staticmethod(recipes.Projectron)
+
+
+@estimator
+class POLKClassifier(KernelClassifierBase):
+    """POLK: gradient steps, each followed by a projection that keeps few support vectors.
+
+    Koppel, Warnell, Stump and Ribeiro (2019), "Parsimonious Online Learning with Kernels via Sparse Projections in
+    Function Space". How many support vectors there are follows from how much error each step may add.
+
+    Parameters
+    ----------
+    eta : float, default=0.5
+        Step size η, less than 1/λ.
+    lam : float, default=0.001
+        Regularisation λ.
+    parsimony : float, default=0.1
+        K: each step may move the function by ε = Kη^(3/2) to have fewer support vectors.
+    eps : float, default=None
+        ε itself, instead of `parsimony`.
+    prune : {"komp", "random"}, default="komp"
+        Who leaves: the one whose loss the others can best make up for (and they do), or anyone.
+    batch_size : int, default=1
+        Rows a step.
+    loss : {"hinge", "squared_hinge", "log_loss", "exponential", "perceptron"}, default="hinge"
+    %(parameters)s
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    %(attributes)s
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> model = onkel.POLKClassifier(gamma=2.0, random_state=0).fit(X, y)
+    >>> model.n_support_ < 50, model.score(X, y) > 0.95
+    (True, True)
+    """
+
+    eta: float = 0.5
+    lam: float = 1e-3
+    parsimony: float = 0.1
+    eps: float | None = None
+    prune: str = "komp"
+    batch_size: int = 1
+    loss: str = "hinge"
+
+    _make_recipe = staticmethod(recipes.POLK)
+
+
+@estimator
+class POLKRegressor(KernelRegressorBase):
+    """POLK for regression: gradient steps, each followed by a projection that keeps few support vectors.
+
+    Parameters
+    ----------
+    eta : float, default=0.5
+        Step size η, less than 1/λ.
+    lam : float, default=0.001
+        Regularisation λ.
+    parsimony : float, default=0.1
+        K: each step may move the function by ε = Kη^(3/2) to have fewer support vectors.
+    eps : float, default=None
+        ε itself, instead of `parsimony`.
+    prune : {"komp", "random"}, default="komp"
+        Who leaves: the one whose loss the others can best make up for (and they do), or anyone.
+    batch_size : int, default=1
+        Rows a step.
+    loss : {"squared_error", "epsilon_insensitive", "huber"}, default="squared_error"
+    epsilon : float, default=0.1
+        Half the width of the tube of loss "epsilon_insensitive", or where "huber" becomes straight.
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> X = np.linspace(0, 6, 500)[:, None]
+    >>> model = onkel.POLKRegressor(gamma=1.0, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.n_support_ < 50, model.score(X, np.sin(X[:, 0])) > 0.9
+    (True, True)
+    """
+
+    eta: float = 0.5
+    lam: float = 1e-3
+    parsimony: float = 0.1
+    eps: float | None = None
+    prune: str = "komp"
+    batch_size: int = 1
+    loss: str = "squared_error"
+    epsilon: float = 0.1
+
+    _make_recipe = staticmethod(recipes.POLK)

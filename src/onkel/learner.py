@@ -240,6 +240,42 @@ class Learner:
             points = state.get("basis.points", np.empty(0, self.dtype)).reshape(shape)
         return points[births >= 0], births[births >= 0]
 
+    # -- expansions ---------------------------------------------------------------------------------------------------
+
+    def set_expansion(
+        self,
+        points: Any,
+        births: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        constants: NDArray[np.float64],
+        t: int,
+    ) -> None:
+        """Forget everything and go on from ``sum_i coefficients[:, i] k(points[i], .) + constants``.
+
+        It becomes the last function, and counts for the average as if all ``t`` functions so far had been the same.
+        """
+        core = self._started(points.shape[1], sparse=issparse(points))
+        core.set_expansion(
+            self._rows(points),
+            np.ascontiguousarray(births, dtype=np.int64),
+            np.ascontiguousarray(coefficients, dtype=np.float64),
+            np.ascontiguousarray(constants, dtype=np.float64),
+            t,
+        )
+
+    def compress(self, eps: float, n_support: int) -> float:
+        """Drop points by KOMP within the distance ``eps``, and on to ``n_support``; return the distance moved.
+
+        For a learner with the budget rule Stop and without average: others keep more than the function.
+        """
+        return 0.0 if self._core is None else self._core.compress(eps, n_support)
+
+    def blank(self, **changes: Any) -> Learner:
+        """Return a learner with the same settings (but for ``changes``) that has learned nothing."""
+        made = object.__new__(Learner)
+        vars(made).update({**vars(self), "_core": None, **changes})
+        return made
+
     # -- persistence --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Array]:

@@ -315,6 +315,7 @@ class Budget(Part):
     reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
     absorbs: ClassVar[bool] = False  # takes rows in without a slot, or needs the newcomer's own kernel values
     needs_gaussian: ClassVar[bool] = False
+    needs_hinge: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -402,6 +403,64 @@ class MoveIntoFeatures(Budget):
     needs_gaussian = True
     n_components: int = number(200, at_least=1, at_most=10**6, integer=True)
     k: int = number(20, at_least=1, integer=True)
+
+
+@dataclass(frozen=True)
+class ProjectNewcomer(Budget):
+    """Projectron: a newcomer no further than ``eta`` from the span of the points, or any once the budget is full, is
+    replaced by its projection on them."""
+
+    reweights = True
+    absorbs = True
+    eta: float = number(0.1, at_least=0)
+
+
+@dataclass(frozen=True)
+class AggressiveProjection(ProjectNewcomer):
+    """Projectron++ (2009): as ProjectNewcomer on mistakes; a row that is right by less than 1 is never inserted, its
+    projection joins with ``tau = min(l, 2 (l - U delta), |Pk|^2) / |Pk|^2``."""
+
+    needs_hinge = True
+
+
+@dataclass(frozen=True)
+class AggressiveProjection2008(ProjectNewcomer):
+    """Projectron++ (2008): ``tau = min(l / |Pk|^2, 1)``, where ``2 l - tau |Pk|^2 - 2 U delta`` is not negative."""
+
+    needs_hinge = True
+
+
+@dataclass(frozen=True)
+class ProjectCheapest(Budget):
+    """The old point whose projection on all the rest costs least leaves, and its projection stays (BPA)."""
+
+    reweights = True
+    absorbs = True
+
+
+@dataclass(frozen=True)
+class ProjectSmallest(Budget):
+    """The point of least ``|a|^2 k(s, s)`` leaves, and its projection on all the rest stays (BSGD)."""
+
+    reweights = True
+    absorbs = True
+
+
+@dataclass(frozen=True)
+class KOMP(Budget):
+    """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps`` of what the
+    step made of it (POLK, Algorithm 2); if there is a budget, then on until it is met."""
+
+    reweights = True
+    eps: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class RandomPruning(Budget):
+    """Points leave at random, and the rest stay as they are, while the function stays within ``eps`` of what the step
+    made of it (POLK, Remark 6); if there is a budget, then on until it is met."""
+
+    eps: float = number(above=0)
 
 
 # -- kernels: how alike are two rows? ---------------------------------------------------------------------------------
@@ -590,6 +649,8 @@ class Recipe:
                 raise ValueError(f"a ball needs the function's norm, which {type(self.budget).__name__} does not keep")
         if self.budget.absorbs and self.batch_size > 1:
             raise ValueError(f"{type(self.budget).__name__} works row by row: batch_size must be 1 with it")
+        if self.budget.needs_hinge and not isinstance(self.loss, HingeLoss):
+            raise ValueError(f"{type(self.budget).__name__} needs the hinge loss, and the loss is {self.loss.name}")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
             raise ValueError(f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none")
         if self.admission.needs_log_loss and not self.loss.logistic:

@@ -26,6 +26,8 @@ BOGD         any                  any gradient    eta, shrink 1 - eta lam       
 BSGD         any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest is removed or merged
 NPBSGD       any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest leaves or the budget grows
 DualSGD      any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest become random features
+Projectron   perceptron, hinge    every mistake   1, tau                        newcomers are projected on the span
+POLK         any                  any gradient    eta, shrink 1 - eta lam       KOMP within eps, once a mini-batch
 ===========  ===================  ==============  ============================  =====================================
 
 Parts combine freely: OSKL's sampling with RBP's budget rule is
@@ -52,9 +54,12 @@ from __future__ import annotations
 
 import warnings
 
-from onkel._checks import check_choice, check_number
+from onkel._checks import check_choice, check_flag, check_number
 from onkel.parts import (
+    KOMP,
     Admission,
+    AggressiveProjection,
+    AggressiveProjection2008,
     Always,
     AuxiliaryCutoff,
     AuxiliaryScale,
@@ -76,8 +81,12 @@ from onkel.parts import (
     PassiveAggressiveStep,
     PegasosStep,
     PerceptronLoss,
+    ProjectCheapest,
+    ProjectNewcomer,
     ProjectOnNeighbour,
     ProjectOnNewcomer,
+    ProjectSmallest,
+    RandomPruning,
     Recipe,
     RemoveOldest,
     RemoveRandom,
@@ -334,8 +343,8 @@ def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: flo
 def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
     """Budgeted passive-aggressive learning (Wang and Vucetic 2010).
 
-    The newcomer takes its PA-I step; the old point whose projection on the newcomer ("simple"), or on the newcomer and
-    the point's nearest neighbour ("nearest"), loses least is replaced by that projection.
+    The newcomer takes its PA-I step; the old point whose projection on the newcomer ("simple"), on the newcomer and
+    the point's nearest neighbour ("nearest"), or on all the rest ("project") loses least is replaced by it.
 
     Examples
     --------
@@ -343,7 +352,11 @@ def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
     >>> recipes.BPA(variant="nearest").budget
     ProjectOnNeighbour()
     """
-    rules: dict[str, type[Budget]] = {"simple": ProjectOnNewcomer, "nearest": ProjectOnNeighbour}
+    rules: dict[str, type[Budget]] = {
+        "simple": ProjectOnNewcomer,
+        "nearest": ProjectOnNeighbour,
+        "project": ProjectCheapest,
+    }
     check_choice("variant", variant, rules)
     return Recipe(loss_named(loss), OnGradient(), PassiveAggressiveStep(C=C), rules[variant]())
 
@@ -383,8 +396,8 @@ def BSGD(
 ) -> Recipe:
     """Budgeted stochastic gradient descent (Wang, Crammer and Vucetic 2012).
 
-    Pegasos (``eta_t = 1/(lam t)``), or with ``eta`` a constant step; at a full budget the smallest point is removed, or
-    merged with the partner that loses least (gaussian kernel only).
+    Pegasos (``eta_t = 1/(lam t)``), or with ``eta`` a constant step; at a full budget the smallest point is removed,
+    projected on all the rest, or merged with the partner that loses least (gaussian kernel only).
 
     Examples
     --------
@@ -392,7 +405,7 @@ def BSGD(
     >>> recipes.BSGD(maintenance="merge").budget
     Merge()
     """
-    rules: dict[str, type[Budget]] = {"remove": RemoveSmallest, "merge": Merge}
+    rules: dict[str, type[Budget]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
     check_choice("maintenance", maintenance, rules)
     step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
@@ -407,8 +420,8 @@ def NPBSGD(
 ) -> Recipe:
     """BSGD whose budget grows late in the stream.
 
-    A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise the
-    budget itself grows by one. Without a horizon it never grows.
+    A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise
+    the budget itself grows by one. Without a horizon it never grows.
 
     Examples
     --------
@@ -441,3 +454,58 @@ def DualSGD(
     """
     rule = MoveIntoFeatures(n_components=n_components, k=k)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+
+
+def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -> Recipe:
+    """Projectron and, with ``aggressive``, Projectron++ (Orabona, Keshet and Caputo 2008, 2009).
+
+    A mistake no further than ``eta`` from the span of the points is replaced by its projection on it, and so is every
+    one when the budget is full; with ``rule="2008"`` only then. Projectron++ also moves towards the projection of rows
+    that are right by less than 1, by the rule of either paper, with ``U = sqrt((B+1)/ln(B+1))/4`` for a budget ``B``
+    and ``1/eta`` without.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Projectron(eta=0.2).budget
+    ProjectNewcomer(eta=0.2)
+    """
+    check_number("eta", eta, above=0)
+    check_flag("aggressive", aggressive)
+    check_choice("rule", rule, ("2009", "2008"))
+    if not aggressive:
+        budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
+        return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
+    made = AggressiveProjection if rule == "2009" else AggressiveProjection2008
+    return Recipe(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
+
+
+def POLK(
+    eta: float = 0.5,
+    lam: float = 1e-3,
+    parsimony: float = 0.1,
+    eps: float | None = None,
+    prune: str = "komp",
+    batch_size: int = 1,
+    loss: str = "hinge",
+    epsilon: float = 0.1,
+) -> Recipe:
+    """Parsimonious online learning with kernels (Koppel, Warnell, Stump and Ribeiro 2019), Algorithm 1.
+
+    Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays
+    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Without ``eps`` it is
+    ``parsimony * eta^(3/2)``, the paper's ``K eta^(3/2)`` (Corollary 1). The paper needs ``eta < 1/lam``.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).budget
+    KOMP(eps=0.32)
+    """
+    check_choice("prune", prune, ("komp", "random"))
+    step = GradientStep(eta=eta, lam=lam)
+    if eps is None:
+        check_number("parsimony", parsimony, above=0)
+        eps = parsimony * eta**1.5
+    budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
+    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)

@@ -1,7 +1,7 @@
 """Budgeted stochastic gradient descent (Wang, Crammer and Vucetic 2012): Pegasos with removal or merging.
 
-Merging: z = h s_m + (1 - h) s_n, a_z = a_m k^((1-h)^2) + a_n k^(h^2), with the h in [0, 1] that maximises |a_z|^2, found
-among all the zeros of its derivative on a grid.
+Merging: z = h s_m + (1 - h) s_n, a_z = a_m k^((1-h)^2) + a_n k^(h^2), with the h in [0, 1] that maximises |a_z|^2,
+found among all the zeros of its derivative on a grid.
 """
 
 from dataclasses import dataclass

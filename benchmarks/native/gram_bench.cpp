@@ -1,0 +1,78 @@
+// One point in, one point out of the inverse Gram matrix, as a ratio to the time that its multiply-adds take at the
+// peak rate timed in the same process: M^2 for d = P k and M^2 for the rank-two sweep.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include "gram.hpp"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double fma_seconds(double n) {
+  constexpr std::size_t timed = 192 * 100000;
+  double best = 1e9;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto start = Clock::now();
+    volatile double sink = onkel::isa::routines<double>().fma_peak(timed);
+    (void)sink;
+    best = std::min(best, seconds_since(start));
+  }
+  return best / static_cast<double>(timed) * n;
+}
+
+// Points in ten dimensions, gaussian kernel: near enough to each other that the inverse is no diagonal.
+struct Points {
+  static constexpr std::size_t width = 10;
+  std::mt19937_64 random{7};
+  std::vector<std::vector<double>> rows;
+  std::vector<double> draw() {
+    std::normal_distribution<double> normal;
+    std::vector<double> x(width);
+    for (double& value : x) value = normal(random);
+    return x;
+  }
+  std::vector<double> kernel_row(const std::vector<double>& x, const onkel::Gram& gram) const {
+    std::vector<double> k(gram.size());
+    for (std::size_t i = 0; i < k.size(); ++i) {
+      double square = 0.0;
+      for (std::size_t f = 0; f < width; ++f) square += std::pow(x[f] - rows[gram.slot(i)][f], 2);
+      k[i] = std::exp(-0.1 * square);
+    }
+    return k;
+  }
+};
+
+}  // namespace
+
+int main() {
+  std::printf("isa %s; M, microseconds for a point in and one out, times the peak's\n", onkel::isa::level().name);
+  for (const std::size_t size : {100, 300, 1000, 2000}) {
+    Points points;
+    onkel::Gram gram;
+    for (std::size_t i = 0; i < size; ++i) {
+      points.rows.push_back(points.draw());
+      gram.look(points.kernel_row(points.rows[i], gram), 1.0);
+      if (gram.independent()) gram.append(i);
+    }
+    gram.settle();
+    double best = 1e9;
+    for (std::size_t step = 0; step < 200; ++step) {
+      const std::size_t slot = points.rows.size();
+      points.rows.push_back(points.draw());
+      const auto k = points.kernel_row(points.rows.back(), gram);
+      const auto start = Clock::now();
+      gram.look(k, 1.0);
+      gram.append(slot);
+      if (!gram.remove(step % gram.size())) std::puts("the inverse broke");
+      best = std::min(best, seconds_since(start));
+    }
+    const double m = static_cast<double>(gram.size());
+    std::printf("%5zu %8.1f %6.2f\n", gram.size(), best * 1e6, best / fma_seconds(2 * m * m));
+  }
+}
