@@ -59,7 +59,8 @@ def compare(case: Case, X, y, weight, parameters, settings) -> int:
     if case.named.rows_as_given:
         np.testing.assert_array_equal(learner.support()[0], points)
     else:
-        np.testing.assert_allclose(learner.support()[0], points, rtol=TOLERANCE[case.dtype], atol=1e-4 * CLOSE[case.dtype])
+        # near the top of a flat hill a place is known to fewer digits than its height
+        np.testing.assert_allclose(learner.support()[0], points, rtol=CLOSE[case.dtype], atol=CLOSE[case.dtype])
     width = scores.shape[1]
     before = np.array([np.pad(row, (0, width - len(row))) for row in expected.scores])
     predicting = expected.predicting()
