@@ -44,7 +44,9 @@ void Function::multiply(std::size_t first, std::span<const double> factors) {
     double* b = b_[o].data() + first;
     if (averaged_) {
       double* c = c_[o].data() + first;
-      for (std::size_t j = 0; j < factors.size(); ++j) c[j] += b[j] * (factors[j] - 1) * scale_sum_;
+      // As if it left and came back: what the average never heard of then leaves it at exactly 0 later.
+      for (std::size_t j = 0; j < factors.size(); ++j)
+        c[j] = (c[j] - b[j] * scale_sum_) + b[j] * factors[j] * scale_sum_;
     }
     for (std::size_t j = 0; j < factors.size(); ++j) b[j] *= factors[j];
   }
