@@ -8,14 +8,19 @@
 namespace onkel {
 namespace {
 
+constexpr std::size_t most_frequencies = std::size_t{1} << 28;
 constexpr std::int64_t most_rows = std::int64_t{1} << 62;
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
   if (config.kernel_function) return make_callable_basis<T>(config.kernel_function, config.constant, config.width);
   Fourier fourier;
-  if (const std::size_t count = features_asked(config.recipe.budget); count > 0)
+  if (const std::size_t count = features_asked(config.recipe.budget); count > 0) {
+    // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
+    if (count > most_frequencies / config.width)
+      throw std::invalid_argument("random features times features must be at most 2^28");
     fourier = Fourier(count, config.kernel.at(0).kernel.gamma, Draws{config.seed});
+  }
   return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, fourier, config.width)
                        : make_dense_basis<T>(config.kernel, config.constant, fourier, config.width);
 }

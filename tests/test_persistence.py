@@ -591,6 +591,9 @@ def test_native_refuses_huge_learners():
     learner = onkel.Learner(onkel.recipes.OGD())
     with pytest.raises(ValueError, match="less than 2"):
         learner._started(2**31)
+    features = onkel.Learner(onkel.recipes.DualSGD(n_components=10**6))
+    with pytest.raises(ValueError, match="random features times features"):
+        features._started(1000, sparse=True)
     with pytest.raises(ValueError, match="n_classes"):
         onkel.Learner(onkel.recipes.OGD(), task="multiclass", n_classes=2**20 + 1)
 
