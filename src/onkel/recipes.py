@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import warnings
 
-from onkel._checks import check_choice, check_number
+from onkel._checks import check_choice, check_flag, check_number
 from onkel.parts import (
     Admission,
     Always,
@@ -101,6 +101,7 @@ def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Re
     >>> recipes.Pegasos(lam=0.04, project=True).ball
     5.0
     """
+    check_flag("project", project)
     step = PegasosStep(lam=lam)
     return Recipe(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
