@@ -188,7 +188,7 @@ TABLE = [
         onkel.KLRClassifier,
         None,
         klr_parameters,
-        {"classes": {"eta": 0.5, "shape": 3.0, "R": 2.0}},
+        {"classes": {"eta": 0.5, "shape": 3.0, "R": 1.0}},
         {
             "classes": [
                 {"eta": 0.5, "sampling": "none"},
