@@ -69,7 +69,11 @@ struct AuxiliaryScale final : AuxiliarySampling {
 struct AuxiliaryCutoff final : AuxiliarySampling {
   explicit AuxiliaryCutoff(const Spec& spec) : cutoff(spec.at("cutoff")) {}
   double slope(double z) const override { return z <= cutoff ? -logistic(-z) : 0.0; }
-  double ratio(double z) const override { return z <= cutoff ? 1.0 : softplus(-z) / softplus(-cutoff); }
+  double ratio(double z) const override {
+    if (z <= cutoff) return 1.0;
+    const double h = softplus(-cutoff);
+    return h < 1e-300 ? std::exp(cutoff - z) : softplus(-z) / h;
+  }
   double cutoff;
 };
 

@@ -277,21 +277,37 @@ KernelFunction call_kernel(nb::callable function, std::size_t width) {
 }
 
 // One loss at one row, for the tests of its derivatives.
+struct LoneRow {
+  LoneRow(const Part& loss, const std::string& task, std::vector<double> scores, double y)
+      : f(std::move(scores)),
+        direction(f.size()),
+        g(f.size()),
+        row{.basis = nullptr,
+            .block = nullptr,
+            .row = 0,
+            .t = 1,
+            .step = 1,
+            .y = y,
+            .weight = 1,
+            .f = f,
+            .direction = direction,
+            .g = g,
+            .coefficient = {}} {
+    Loss(spec(loss), task_named(task)).evaluate(row);
+  }
+  std::vector<double> f, direction, g;
+  Scored row;
+};
 nb::tuple evaluate_loss(const Part& loss, const std::string& task, std::vector<double> f, double y) {
-  std::vector<double> direction(f.size()), g(f.size());
-  Scored row{.basis = nullptr,
-             .block = nullptr,
-             .row = 0,
-             .t = 1,
-             .step = 1,
-             .y = y,
-             .weight = 1,
-             .f = f,
-             .direction = direction,
-             .g = g,
-             .coefficient = {}};
-  Loss(spec(loss), task_named(task)).evaluate(row);
-  return nb::make_tuple(row.loss, g, row.curvature, row.mistake);
+  const LoneRow lone(loss, task, std::move(f), y);
+  return nb::make_tuple(lone.row.loss, lone.g, lone.row.curvature, lone.row.mistake);
+}
+// A row's probability to join, and the gradient that its step would follow.
+nb::tuple evaluate_admission(const Part& admission, const Part& loss, const std::string& task, std::vector<double> f,
+                             double y) {
+  LoneRow lone(loss, task, std::move(f), y);
+  const double p = make_admission(spec(admission))->probability(lone.row);
+  return nb::make_tuple(p, lone.g);
 }
 
 }  // namespace
@@ -333,6 +349,9 @@ NB_MODULE(_core, m) {
         return std::pair(merged.h, merged.loss);
       },
       "L"_a, "A"_a, "B"_a, "C"_a);
+  m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
+        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float]], loss: tuple[str, dict[str, float]], "
+                "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
 
   auto learner = nb::class_<PyLearner>(m, "Learner");
   const auto take_rows = [&]<class T>(T) {

@@ -28,30 +28,39 @@ struct Feature {
   Buffer<T> dense;  // in use when it is not empty: one value a point
 };
 
-// Features by their number, which may go up to 2^31: pages come into being where points have features.
+// Features by their number, which may go up to 2^31: pages, and tables of pages, come into being where points have
+// features.
 template <class T>
 class FeatureTable {
  public:
   const Feature<T>* find(std::int32_t feature) const {
-    const auto [page, line] = place(feature);
-    return page < pages_.size() && pages_[page] ? &(*pages_[page])[line] : nullptr;
+    const auto [chapter, page, line] = place(feature);
+    if (chapter >= chapters_.size() || !chapters_[chapter]) return nullptr;
+    const auto& found = (*chapters_[chapter])[page];
+    return found ? &(*found)[line] : nullptr;
   }
   Feature<T>& at(std::int32_t feature) {
-    const auto [page, line] = place(feature);
-    if (page >= pages_.size()) pages_.resize(page + 1);
-    if (!pages_[page]) pages_[page] = std::make_unique<Page>();
-    return (*pages_[page])[line];
+    const auto [chapter, page, line] = place(feature);
+    if (chapter >= chapters_.size()) chapters_.resize(chapter + 1);
+    if (!chapters_[chapter]) chapters_[chapter] = std::make_unique<Chapter>();
+    auto& found = (*chapters_[chapter])[page];
+    if (!found) found = std::make_unique<Page>();
+    return (*found)[line];
   }
-  void clear() { pages_.clear(); }
+  void clear() { chapters_.clear(); }
 
  private:
-  static constexpr std::size_t page_size = 64;
+  static constexpr std::size_t page_size = 64, chapter_size = 4096;
   using Page = std::array<Feature<T>, page_size>;
-  static std::pair<std::size_t, std::size_t> place(std::int32_t feature) {
+  using Chapter = std::array<std::unique_ptr<Page>, chapter_size>;
+  struct Place {
+    std::size_t chapter, page, line;
+  };
+  static Place place(std::int32_t feature) {
     const auto f = static_cast<std::size_t>(feature);
-    return {f / page_size, f % page_size};
+    return {f / page_size / chapter_size, f / page_size % chapter_size, f % page_size};
   }
-  std::vector<std::unique_ptr<Page>> pages_;
+  std::vector<std::unique_ptr<Chapter>> chapters_;
 };
 
 template <class T>

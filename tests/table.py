@@ -19,9 +19,14 @@ from reference.bsgd import BSGD
 from reference.common import Reference
 from reference.dualsgd import DualSGD
 from reference.forgetron import Forgetron
+from reference.fsgd import FSGD
+from reference.klr import KLR
 from reference.norma import NORMA
 from reference.npbsgd import NPBSGD
 from reference.ogd import OGD
+from reference.oskl import OSKL
+from reference.pa import PA
+from reference.pegasos import Pegasos
 from reference.perceptron import Perceptron
 from reference.polk import POLK
 from reference.projectron import Projectron
@@ -41,6 +46,8 @@ class Named:
     parameters: Callable[[str], st.SearchStrategy[dict[str, Any]]] = lambda task: st.just({})
     # one good choice, for the tests that do not search; it must make the learner shrink, sample, ... if it can
     typical: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # its other faces, for the tests that go through all of them (`variants`)
+    others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     variant: str = ""  # where a recipe has several rows
     evicts: bool = False  # points leave at a full budget; the average then keeps their ghosts
     row_by_row: bool = False  # no mini-batches
@@ -58,8 +65,13 @@ class Named:
     def example(self, task: str) -> dict[str, Any]:
         return self.typical.get(task, self.typical.get("classes", {}) if task != "regression" else {})
 
+    def examples(self, task: str) -> list[dict[str, Any]]:
+        return [self.example(task), *self.others.get("regression" if task == "regression" else "classes", [])]
+
 
 eta = st.floats(0.05, 0.8)
+# of the losses whose curvature goes beyond 1, where long steps explode
+small_eta = st.floats(0.05, 0.2)
 lam = st.sampled_from([0.0, 0.01, 0.3])
 
 
@@ -136,8 +148,153 @@ def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+def pa_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {
+            "C": st.floats(0.05, 3),
+            "variant": st.sampled_from(["PA", "PA-I", "PA-II"]),
+            "loss": st.just("epsilon_insensitive" if task == "regression" else "hinge"),
+            "epsilon": st.floats(0, 0.5),
+        }
+    )
+
+
+def pegasos_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {
+            "lam": st.floats(0.01, 0.5),
+            "project": st.booleans(),
+            "loss": st.sampled_from(["hinge", "perceptron", "log_loss"]),
+        }
+    )
+
+
+def fsgd_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    smooth = ["squared_error", "epsilon_insensitive", "huber"] if task == "regression" else ["hinge", "log_loss"]
+    rest = {
+        "lam": st.sampled_from([0.01, 0.3]),
+        "schedule": st.sampled_from(["constant", "inverse"]),
+        "epsilon": st.floats(0.05, 0.5),
+    }
+    choices = [{"eta": eta, "loss": st.sampled_from(smooth), **rest}]
+    if task != "regression":
+        choices.append({"eta": small_eta, "loss": st.sampled_from(["squared_hinge", "exponential"]), **rest})
+    return st.one_of(*map(st.fixed_dictionaries, choices))
+
+
+radius = st.one_of(st.none(), st.floats(0.3, 3))
+
+
+def klr_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {
+            "sampling": st.sampled_from(["none", "margin", "auxiliary", "auxiliary", "auxiliary"]),
+            "auxiliary": st.sampled_from(["shift", "scale", "cutoff"]),
+            "shape": st.one_of(st.just(1.0), st.floats(1, 20)),
+            "cutoff": st.floats(-0.5, 2),
+            "eta": st.floats(0.05, 1.5),
+            "R": radius,
+        }
+    )
+
+
+def oskl_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    smooth = ["squared_error", "epsilon_insensitive", "huber"] if task == "regression" else ["log_loss", "hinge"]
+    rest = {"R": radius, "epsilon": st.floats(0.05, 0.5)}
+    choices = [{"G": st.floats(0.5, 2), "eta": st.floats(0.05, 0.4), "loss": st.sampled_from(smooth), **rest}]
+    if task != "regression":
+        choices.append({"G": st.floats(1, 2), "eta": small_eta, "loss": st.just("exponential"), **rest})
+    return st.one_of(*map(st.fixed_dictionaries, choices))
+
+
 TABLE = [
     Named(recipes.Perceptron, Perceptron, onkel.PerceptronClassifier),
+    Named(
+        recipes.PA,
+        PA,
+        onkel.PAClassifier,
+        onkel.PARegressor,
+        pa_parameters,
+        {"classes": {"C": 0.3}, "regression": {"C": 0.3, "loss": "epsilon_insensitive"}},
+        {
+            "classes": [{"variant": "PA"}, {"variant": "PA-II", "C": 0.5}],
+            "regression": [
+                {"variant": "PA", "loss": "epsilon_insensitive"},
+                {"variant": "PA-II", "C": 0.5, "loss": "epsilon_insensitive"},
+            ],
+        },
+    ),
+    Named(
+        recipes.Pegasos,
+        Pegasos,
+        onkel.PegasosClassifier,
+        None,
+        pegasos_parameters,
+        {"classes": {"lam": 0.05}},
+        {"classes": [{"lam": 0.05, "project": True}, {"lam": 0.02, "project": True, "loss": "log_loss"}]},
+    ),
+    Named(
+        recipes.FSGD,
+        FSGD,
+        onkel.FSGDClassifier,
+        onkel.FSGDRegressor,
+        fsgd_parameters,
+        {
+            "classes": {"eta": 0.3, "lam": 0.02, "schedule": "inverse"},
+            "regression": {"eta": 0.3, "lam": 0.02, "schedule": "inverse", "loss": "squared_error"},
+        },
+        {
+            "classes": [
+                {"eta": 0.3, "lam": 0.02},
+                *({"eta": 0.1, "lam": 0.02, "loss": loss} for loss in ("squared_hinge", "log_loss", "exponential")),
+            ],
+            "regression": [{"eta": 0.3, "lam": 0.02, "loss": loss} for loss in ("epsilon_insensitive", "huber")],
+        },
+    ),
+    Named(
+        recipes.KLR,
+        KLR,
+        onkel.KLRClassifier,
+        None,
+        klr_parameters,
+        {"classes": {"eta": 0.5, "shape": 3.0, "R": 1.0}},
+        {
+            "classes": [
+                {"eta": 0.5, "sampling": "none"},
+                {"eta": 0.5, "sampling": "none", "R": 1.0},
+                {"eta": 1.2, "sampling": "margin"},
+                {"eta": 1.2, "sampling": "margin", "R": 1.0},
+                {"eta": 0.5, "shape": 3.0},
+                {"eta": 0.5, "auxiliary": "scale", "shape": 3.0},
+                {"eta": 0.5, "auxiliary": "scale", "shape": 3.0, "R": 1.0},
+                {"eta": 0.5, "auxiliary": "cutoff", "cutoff": 0.3},
+                {"eta": 0.5, "auxiliary": "cutoff", "cutoff": 0.3, "R": 1.0},
+            ]
+        },
+    ),
+    Named(
+        recipes.OSKL,
+        OSKL,
+        onkel.OSKLClassifier,
+        onkel.OSKLRegressor,
+        oskl_parameters,
+        {
+            "classes": {"G": 1.5, "eta": 0.4, "R": 3.0},
+            "regression": {"G": 1.5, "eta": 0.3, "R": 3.0, "loss": "squared_error"},
+        },
+        {
+            "classes": [
+                {"G": 1.5, "eta": 0.4},
+                {"G": 2.0, "eta": 0.1, "loss": "exponential"},
+                {"G": 2.0, "eta": 0.1, "loss": "exponential", "R": 1.0},
+            ],
+            "regression": [
+                {"G": 1.5, "eta": 0.3, "loss": "squared_error"},
+                {"G": 1.5, "eta": 0.3, "loss": "huber", "epsilon": 0.5},
+                {"G": 1.5, "eta": 0.3, "loss": "epsilon_insensitive", "R": 1.0},
+            ],
+        },
+    ),
     Named(
         recipes.OGD,
         OGD,
@@ -270,32 +427,42 @@ SMALL = 12  # a budget that every stream of the tests fills
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table at one task, dtype and output."""
+    """A row of the table at one task, dtype and output; `variant` counts through its examples."""
 
     named: Named
     task: str
     dtype: str
     average: bool
+    variant: int = 0
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.named.examples(self.task)[self.variant]
+
+    def batch_size(self, parameters: dict[str, Any], wanted: int) -> int:
+        """A ball works row by row, and so do some budget rules: no mini-batches with them."""
+        by_row = self.named.row_by_row or parameters.get("R") is not None or parameters.get("project")
+        return 1 if by_row else wanted
 
     def learner(self, parameters: dict[str, Any] | None = None, batch_size: int = 1, **settings: Any) -> onkel.Learner:
+        parameters = self.parameters if parameters is None else parameters
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of choices that a paper's bound does not cover, which work all the same
-            recipe = self.named.recipe(**(self.named.example(self.task) if parameters is None else parameters))
-        recipe = replace(recipe, batch_size=1 if self.named.row_by_row else batch_size)
+            recipe = self.named.recipe(**parameters)
+        recipe = replace(recipe, batch_size=self.batch_size(parameters, batch_size))
         settings.setdefault("budget", SMALL if self.named.evicts else None)
         return onkel.Learner(recipe, task=self.task, dtype=self.dtype, average=self.average, **settings)
 
-    def reference(self, parameters: dict[str, Any] | None = None, **settings: Any) -> Reference:
-        parameters = self.named.example(self.task) if parameters is None else parameters
+    def reference(self, parameters: dict[str, Any] | None = None, batch_size: int = 1, **settings: Any) -> Reference:
+        parameters = self.parameters if parameters is None else parameters
+        settings["batch_size"] = self.batch_size(parameters, batch_size)
         settings.setdefault("budget", SMALL if self.named.evicts else None)
-        if self.named.row_by_row:
-            settings["batch_size"] = 1
         return self.named.reference(task=self.task, average=self.average, **parameters, **settings)
 
     def estimator(self, **settings: Any) -> Any:
         cls = self.named.regressor if self.task == "regression" else self.named.classifier
         budget = {"budget": SMALL} if self.named.evicts else {}
-        settings = {"gamma": 0.5, "random_state": 3, **budget, **self.named.example(self.task), **settings}
+        settings = {"gamma": 0.5, "random_state": 3, **budget, **self.parameters, **settings}
         return cls(average=self.average, **settings)
 
     def data(self, n: int, d: int = 4, seed: int = 0, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -313,7 +480,8 @@ class Case:
         return {} if self.task == "regression" else {"classes": np.arange(3 if self.task == "multiclass" else 2)}
 
     def __str__(self) -> str:
-        return f"{self.named.name}-{self.task}-{self.dtype}-{'average' if self.average else 'last'}"
+        number = f"-{self.variant}" if self.variant else ""
+        return f"{self.named.name}-{self.task}-{self.dtype}-{'average' if self.average else 'last'}{number}"
 
 
 CASES = [
@@ -333,3 +501,16 @@ def cases(
     """Parametrise a test over the table."""
     chosen = [c for c in CASES if c.dtype in dtypes and c.average in outputs and where(c)]
     return pytest.mark.parametrize("case", chosen, ids=str)
+
+
+# The other faces of each row, at one dtype and output: for the tests of what a face could break.
+VARIANTS = [
+    Case(named, task, "float64", average=True, variant=variant)
+    for named in TABLE
+    for task in named.tasks
+    for variant in range(1, len(named.examples(task)))
+]
+variants = pytest.mark.parametrize("case", VARIANTS, ids=str)
+# One case a task, for what does not depend on the learner.
+ONE_A_TASK = [c for c in CASES if c.named.recipe is recipes.OGD and c.dtype == "float64" and c.average]
+one_a_task = pytest.mark.parametrize("case", ONE_A_TASK, ids=str)

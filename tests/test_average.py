@@ -22,8 +22,8 @@ def test_average_is_the_mean_of_all_functions(case):
 
 @cases(dtypes=("float64",), outputs=(True,))
 def test_average_of_a_strongly_shrinking_learner_after_every_row(case):
-    parameters = dict(case.named.example(case.task))
-    if "eta" in parameters and "lam" in parameters:
+    parameters = dict(case.parameters)
+    if {"eta", "lam"} <= parameters.keys():
         parameters |= {"eta": 0.5, "lam": 1.5}  # a shrink by 4 a row: the scale folds every fifth
     X, y = case.data(80)
     expected = case.reference(parameters, gamma=0.7, n_classes=3).learn(X, y)

@@ -1,4 +1,4 @@
-"""scikit-learn's contract, for every estimator of the table and for the generic ones with every recipe."""
+"""scikit-learn's contract, for every estimator of the table and for the generic ones."""
 
 import pickle
 
@@ -14,11 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
-from table import ESTIMATORS, TABLE, cases
+from table import ESTIMATORS, cases
 
-GENERIC = [onkel.KernelClassifier(named.recipe()) for named in TABLE if named.classifier] + [
-    onkel.KernelRegressor(named.recipe(**named.example("regression"))) for named in TABLE if named.regressor
-]
+GENERIC = [onkel.KernelClassifier(onkel.recipes.SPA()), onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error"))]
 
 # A weight of 2 is one step twice as long, not two steps, and rows are shuffled: equal in the mean, not to the digit.
 NOT_PROMISED = {
@@ -159,3 +157,218 @@ def test_spa_spends_its_budget_over_the_rows_of_fit():
 def test_spa_warns_outside_the_papers_range():
     with pytest.warns(UserWarning, match=r"beta = 0\.5 is less than alpha = 1"):
         onkel.recipes.SPA(alpha=1.0, beta=0.5)
+
+
+# -- class weights ----------------------------------------------------------------------------------------------------
+
+CLASSIFIERS = [case for case in one_case_a_task.args[1] if case.task != "regression"]
+every_classifier = pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
+
+
+@every_classifier
+def test_class_weight_is_a_sample_weight(case):
+    X, y = case.data(150)
+    words = np.array(["blue", "red", "teal"])[y.astype(int)]
+    by_class = {"blue": 2.0, "red": 0.5}  # a class that is not named weighs 1
+    weight = np.select([words == "blue", words == "red"], [2.0, 0.5], 1.0)
+    own = np.random.default_rng(0).choice([0.0, 1.0, 3.0], len(X))
+    for given in (None, own):
+        product = weight if given is None else weight * given
+        weighted = case.estimator(class_weight=by_class).fit(X, words, sample_weight=given)
+        assert weighted._learner.fingerprint() == case.estimator().fit(X, words, product)._learner.fingerprint()
+        stream, twin = case.estimator(class_weight=by_class), case.estimator()
+        scores = stream.predict_then_learn(X, words, classes=np.unique(words), sample_weight=given)
+        expected = twin.predict_then_learn(X, words, classes=np.unique(words), sample_weight=product)
+        assert scores.tobytes() == expected.tobytes()
+
+
+@every_classifier
+def test_balanced_class_weight(case):
+    X, y = case.data(150)
+    X, y = X[(y > 0) | (np.arange(150) % 3 == 0)], y[(y > 0) | (np.arange(150) % 3 == 0)]  # fewer of the first class
+    counts = np.bincount(y.astype(int))
+    expected = case.estimator().fit(X, y, (len(y) / (len(counts) * counts))[y.astype(int)])
+    balanced = case.estimator(class_weight="balanced")
+    assert balanced.fit(X, y)._learner.fingerprint() == expected._learner.fingerprint()
+    for method in ("partial_fit", "predict_then_learn"):
+        with pytest.raises(ValueError, match=r"balanced.*fit"):
+            getattr(case.estimator(class_weight="balanced"), method)(X, y, classes=np.unique(y))
+
+
+@pytest.mark.parametrize("bad", ["even", 2.0, {0: -1.0}, {0: "heavy"}, {1: np.nan}])
+def test_class_weights_that_are_none(bad):
+    model = onkel.OGDClassifier(class_weight=bad)
+    with pytest.raises(ValueError, match="class_weight"):
+        model.fit([[0.0], [1.0]], [0, 1])
+    assert not model.__sklearn_is_fitted__()
+
+
+def test_class_weight_may_name_classes_that_do_not_appear():
+    X, y = np.eye(4), [0, 1, 0, 1]
+    one = onkel.OGDClassifier(class_weight={0: 2.0, 9: 5.0}, random_state=0).fit(X, y)
+    other = onkel.OGDClassifier(class_weight={0: 2.0}, random_state=0).fit(X, y)
+    assert one._learner.fingerprint() == other._learner.fingerprint()
+
+
+# -- probabilities ----------------------------------------------------------------------------------------------------
+
+
+def test_probabilities_are_for_the_log_loss_alone():
+    for cls in ESTIMATORS:
+        assert hasattr(cls(), "predict_proba") == (cls in (onkel.KLRClassifier, onkel.OSKLClassifier)), cls
+    assert hasattr(onkel.OGDClassifier(loss="log_loss"), "predict_proba")
+    assert not hasattr(onkel.OSKLClassifier(loss="exponential"), "predict_proba")
+    assert hasattr(onkel.KernelClassifier(onkel.recipes.KLR()), "predict_proba")
+    assert not hasattr(onkel.KernelClassifier(onkel.recipes.SPA()), "predict_proba")
+    assert not hasattr(onkel.OGDClassifier(loss="nonsense"), "predict_proba")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [onkel.KLRClassifier(eta=0.2), onkel.OSKLClassifier(eta=0.2), onkel.OGDClassifier(loss="log_loss", eta=0.2)],
+    ids=["KLR", "OSKL", "OGD"],
+)
+def test_probabilities(model, n_classes):
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    y = np.digitize(X[:, 0], [0.0] if n_classes == 2 else [-0.5, 0.5])
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    p = model.predict_proba(X)
+    assert p.shape == (300, n_classes)
+    assert (p >= 0).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    scores = model.decision_function(X)
+    logits = np.column_stack([np.zeros(300), scores]) if n_classes == 2 else scores
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(p, e / e.sum(axis=1, keepdims=True), rtol=1e-12)
+    open_set = clone(model).partial_fit(X, y)  # two open classes are scored as several
+    np.testing.assert_allclose(open_set.predict_proba(X).sum(axis=1), 1, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        onkel.KLRClassifier(eta=0.1, sampling="none"),
+        onkel.KLRClassifier(eta=0.1, sampling="margin"),
+        onkel.OSKLClassifier(eta=0.1),
+        onkel.OGDClassifier(loss="log_loss", eta=0.1, average=True),
+    ],
+    ids=["KLR", "KLR-Margin", "OSKL", "OGD"],
+)
+def test_probabilities_are_calibrated(model):
+    # the label's true probability is known: it must be met within 0.07 in the mean over the rows
+    def stream(n, seed):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-2, 2, size=(n, 1))
+        p = 1 / (1 + np.exp(-2 * X[:, 0]))
+        return X, rng.random(n) < p, p
+
+    X, y, _ = stream(8000, 0)
+    model = clone(model).set_params(gamma=0.3, random_state=0).fit(X, y)
+    fresh, _, p = stream(2000, 1)
+    assert np.abs(model.predict_proba(fresh)[:, 1] - p).mean() < 0.07
+
+
+# -- callbacks --------------------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """Counts what happens, keeps a copy of the model at each task's end, and stops where it is told to."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after, self.events, self.models = stop_after, [], []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(f"begin {context.task_name}")
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.events.append(f"end {context.task_name}")
+        if context.parent is None:
+            return False
+        self.models.append(fitted_estimator)
+        return self.stop_after is not None and len(self.models) >= self.stop_after
+
+
+try:
+    from sklearn.callback import ProgressBar
+except ImportError:
+    ProgressBar = None
+with_callbacks = pytest.mark.skipif(ProgressBar is None, reason="this scikit-learn has no callbacks")
+
+
+@with_callbacks
+@one_case_a_task
+def test_callbacks_change_no_bit(case):
+    X, y = case.data(250)
+    recorder = Recorder()
+    watched = case.estimator(n_epochs=2).set_callbacks(recorder).fit(X, y)
+    assert watched._learner.fingerprint() == case.estimator(n_epochs=2).fit(X, y)._learner.fingerprint()
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
+    assert recorder.events.count("begin rows") == recorder.events.count("end rows") == len(recorder.models) > 10
+    # a copy given to a hook is the model as it was then, and stays so
+    ages = [model.t_ for model in recorder.models]
+    assert (np.diff(ages) > 0).all()
+    assert ages[-1] == watched.t_ == 500
+    assert recorder.models[3].predict(X).shape == (250,)
+
+
+@with_callbacks
+@one_case_a_task
+def test_a_hook_may_stop_the_fit(case):
+    X, y = case.data(250)
+    recorder = Recorder(stop_after=5)
+    model = case.estimator(shuffle=False).set_callbacks(recorder).fit(X, y)
+    assert len(recorder.models) == 5
+    assert 0 < model.t_ < 250
+    assert recorder.events[-1] == "teardown"
+    # what it has is what the rows so far teach, and it goes on from there
+    n = model.t_
+    twin = case.estimator().partial_fit(X[:n], y[:n], **case.labels(y))
+    assert model._learner.fingerprint() == twin._learner.fingerprint()
+    assert model.predict(X).shape == (250,)
+    model.partial_fit(X[n:], y[n:])
+    assert model.t_ == 250
+
+
+@with_callbacks
+def test_a_progress_bar():
+    X, y = onkel_rows()
+    model = onkel.SPAClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
+    assert model._learner.fingerprint() == onkel.SPAClassifier(random_state=0).fit(X, y)._learner.fingerprint()
+
+
+@with_callbacks
+def test_callbacks_in_a_pipeline():
+    X, y = onkel_rows()
+    recorder = Recorder()
+    model = onkel.OGDClassifier(random_state=0).set_callbacks(recorder)
+    make_pipeline(StandardScaler(), model).fit(X, y)
+    assert "end rows" in recorder.events
+
+
+def onkel_rows():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    return X, X[:, 0] > 0
+
+
+# -- sparsity ---------------------------------------------------------------------------------------------------------
+
+
+@one_case_a_task
+def test_sparsity_is_the_share_of_rows_that_did_not_join(case):
+    X, y = case.data(120)
+    model = case.estimator(budget=30, n_epochs=2).fit(X, y)
+    assert model.sparsity_ == 1 - model.n_support_ / 240
+    assert 0.875 <= model.sparsity_ < 1
+    one = case.estimator().partial_fit(X[:1], y[:1], **case.labels(y))
+    assert one.sparsity_ in (0.0, 1.0)
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        case.estimator().sparsity_  # noqa: B018

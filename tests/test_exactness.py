@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from table import cases
+from table import CASES, cases, variants
 
 ROWS = 300
 
@@ -48,6 +48,11 @@ def assert_same(case, one, other):
 @cases()
 def test_row_by_row(case):
     assert_same(case, learned(case), learned(case, range(1, ROWS)))
+
+
+@variants
+def test_row_by_row_for_every_variant(case):
+    assert_same(case, learned(case), learned(case, range(1, ROWS), pickled=True))
 
 
 @cases()
@@ -174,7 +179,7 @@ def test_interrupted_and_continued(case):
 
 
 def test_the_fingerprint_sees_one_bit():
-    case = cases().args[1][0]
+    case = CASES[0]
     _, learner = learned(case)
     state = learner.state()
     for name, values in state.items():

@@ -26,7 +26,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel._callbacks import CallbackSupportMixin, tasks, with_callbacks
-from onkel._checks import check_choice, check_finite, check_flag, check_number, check_weights
+from onkel._checks import check_choice, check_finite, check_flag, check_number, check_sparse_width, check_weights
 from onkel.learner import Learner
 from onkel.parts import Recipe
 
@@ -263,7 +263,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         )
         if not issparse(rows):
             check_finite("X", rows, getattr(self, "feature_names_in_", None))
-        elif not np.isfinite(rows.data).all():
+            return rows
+        check_sparse_width(rows.shape[1])
+        if not rows.has_canonical_format:  # sort features and add duplicates up, not in the caller's matrix
+            rows = rows.copy()
+            rows.sum_duplicates()
+        if not np.isfinite(rows.data).all():
             bad = int(np.flatnonzero(~np.isfinite(rows.data))[0])
             row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
             what = "NaN" if np.isnan(rows.data[bad]) else "infinity"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel import _core
-from onkel._checks import check_choice, check_flag, check_number
+from onkel._checks import check_choice, check_flag, check_number, check_sparse_width
 from onkel.parts import RBF, CallableKernel, Kernel, Recipe, kernel_named
 
 Array = NDArray[Any]
@@ -138,12 +138,12 @@ class Learner:
         block_rows: int = 48,
     ) -> NDArray[np.float64] | None:
         """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
-        core = self._started(X.shape[1], sparse=issparse(X))
+        core = self._started_for(X)
         return core.learn(self._rows(X), y, weight, scores, self.n_jobs, block_rows)
 
     def score_rows(self, X: Array, *, block_rows: int = 48) -> NDArray[np.float64]:
         """Return the scores of rows, one column an output."""
-        core = self._started(X.shape[1], sparse=issparse(X))
+        core = self._started_for(X)
         return core.score(self._rows(X), self.n_jobs, block_rows)
 
     def flush(self) -> None:
@@ -160,6 +160,11 @@ class Learner:
             rows = rows.copy()
             rows.sum_duplicates()
         return rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+
+    def _started_for(self, X: Any) -> _core.Learner:
+        if issparse(X):
+            check_sparse_width(X.shape[1])
+        return self._started(X.shape[1], sparse=issparse(X))
 
     def _started(self, n_features: int, sparse: bool = False) -> _core.Learner:
         if self._core is None:

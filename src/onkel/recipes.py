@@ -91,6 +91,7 @@ from onkel.parts import (
     RemoveOldest,
     RemoveRandom,
     RemoveSmallest,
+    Resample,
     ResampleByWeight,
     ResampleUniformly,
     SparsePassiveAggressiveStep,
@@ -156,6 +157,7 @@ def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Re
     >>> recipes.Pegasos(lam=0.04, project=True).ball
     5.0
     """
+    check_flag("project", project)
     step = PegasosStep(lam=lam)
     return Recipe(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
@@ -380,7 +382,7 @@ def BOGD(
     >>> recipes.BOGD(eta=0.5, cap=4, sampling="weighted").budget
     ResampleByWeight(cap=2.0)
     """
-    rules: dict[str, type[Budget]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
+    rules: dict[str, type[Resample]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
     check_choice("sampling", sampling, rules)
     check_number("cap", cap, above=0)
     step = GradientStep(eta=eta, lam=lam)

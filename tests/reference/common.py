@@ -18,7 +18,7 @@ from onkel import _core
 CONSTANT = 5 / 16  # the value of the constant column: with it the kernel is k + CONSTANT^2
 NEGLIGIBLE = 1e-12  # a loss below counts as 0
 
-# -- losses: value and slope in z, and the points where the slope jumps -----------------------------------------------
+# -- losses: value and slope in z, and the points where the slope jumps (or the loss becomes negligible) ---------------
 
 
 def perceptron(z, _):
@@ -37,7 +37,36 @@ def epsilon_insensitive(z, epsilon):
     return max(0.0, abs(z) - epsilon), np.sign(z) * (abs(z) > epsilon), [-epsilon, epsilon]
 
 
-LOSSES = {f.__name__: f for f in (perceptron, hinge, squared_error, epsilon_insensitive)}
+def squared_hinge(z, _):
+    return max(0.0, 1 - z) ** 2, -2 * max(0.0, 1 - z), [1.0]
+
+
+def log_loss(z, _):
+    return np.logaddexp(0, -z), -np.exp(-np.logaddexp(0, z)), [-np.log(NEGLIGIBLE)]
+
+
+def exponential(z, _):
+    return np.exp(-z), -np.exp(-z), [-np.log(NEGLIGIBLE)]
+
+
+def huber(z, epsilon):
+    straight = abs(z) > epsilon
+    return epsilon * (abs(z) - epsilon / 2) if straight else z * z / 2, np.clip(z, -epsilon, epsilon), [0.0]
+
+
+LOSSES = {
+    f.__name__: f
+    for f in (
+        perceptron,
+        hinge,
+        squared_hinge,
+        log_loss,
+        exponential,
+        squared_error,
+        epsilon_insensitive,
+        huber,
+    )
+}
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 
@@ -49,14 +78,15 @@ class Row:
     t: int  # from 1
     weight: float
     self_kernel: float  # k(x, x)
-    z: float  # margin y f(x), f_y - max f_other, or residual f(x) - y
+    z: float  # margin y f(x), f_y - max f_other (log_loss: f_y - log sum e^f_other), or residual f(x) - y
     loss: float
+    direction: np.ndarray  # dz/df
     g: np.ndarray  # dl/df
 
 
 @dataclass
 class Reference:
-    """f_1 = 0, then one update a row; every function is kept."""
+    """f_1 = 0, then one update a row."""
 
     task: str
     gamma: float = 1.0
@@ -68,6 +98,7 @@ class Reference:
     batch_size: int = 1
     loss: str = "hinge"
     epsilon: float = 0.1
+    R: float | None = None  # the ball's radius
 
     points: list = field(default_factory=list, init=False)  # support vectors
     support: list = field(default_factory=list, init=False)  # their positions in the stream
@@ -77,7 +108,8 @@ class Reference:
 
     def __post_init__(self):
         self.f = np.zeros((1, self.n_classes if self.task == "multiclass" else 1))  # row 0: the constant column
-        self.functions = [self.f]
+        self.total, self.count = self.f, 1  # the sum of all functions there were, and their number
+        self._gram, self._stacked = np.ones((1, 1)), np.empty((0, 0))
         self.waiting = []  # (index of the point, coefficient) of the mini-batch under way
 
     # -- a learner's own answers
@@ -89,6 +121,10 @@ class Reference:
 
     def shrink(self, step: int) -> float:
         return 1.0
+
+    def thresholds(self) -> list[float]:
+        """Return the values of z where the coefficient jumps, beside those of the loss."""
+        return []
 
     # -- the loop
     def learn(self, X, y, weight=None, scores=True):
@@ -119,18 +155,26 @@ class Reference:
                 self.waiting.append((len(self.points), change))
         if self.t % self.batch_size == 0:
             self.commit()
-        self.functions.append(self.f)
+        self.total = self._full(self.total) + self._full(self.f)
+        self.count += 1
 
     def commit(self):
         """The end of a mini-batch (of a row, when a batch is one): f <- shrink f + what waits."""
         f = np.zeros((1 + len(self.points), self.f.shape[1]))
         f[: len(self.f)] = self.f * self.shrink((self.t - 1) // self.batch_size + 1)
         for index, change in self.waiting:
-            change = np.pad(change, (0, f.shape[1] - len(change)))
-            f[index] += change
+            f[index, : len(change)] += change
             if self.fit_intercept:
-                f[0] += change * CONSTANT
-        self.waiting, self.f = [], f
+                f[0, : len(change)] += change * CONSTANT
+        self.waiting, self.f = [], f if self.R is None else f * self.R / max(self.R, self.norm(f))
+
+    def norm(self, f):
+        """The RKHS norm from the Gram matrix; the constant column is a unit vector orthogonal to all others."""
+        for x in self.points[len(self._gram) - 1 :]:
+            self._gram = _grown(self._gram, *np.add(self._gram.shape, 1))
+            known = np.asarray(self.points[: len(self._gram) - 1])
+            self._gram[-1, 1:] = self._gram[1:, -1] = np.exp(-self.gamma * ((known - x) ** 2).sum(axis=1))
+        return np.sqrt(max(0.0, np.sum(f * (self._gram @ f))))
 
     def _look(self, columns, label, weight):
         """Score the row and measure its loss; also how far from a jump of the loss."""
@@ -140,14 +184,18 @@ class Reference:
         if self.task == "multiclass":
             others = [c for c in range(len(f)) if c != label]
             if not others:  # no other class is known yet: nothing can be wrong
-                return Row(self.t, weight, 1.0, 1.0, 0.0, np.zeros(1)), np.inf
+                return Row(self.t, weight, 1.0, 1.0, 0.0, np.zeros(1), np.zeros(1)), np.inf
             rival = max(others, key=lambda c: f[c])  # the first of equals
             runners = [c for c in others if c != rival]
-            if runners:
+            if runners and self.loss != "log_loss":
                 rival_gap = min(_gap(f[rival] - f[c], size[rival] + size[c]) for c in runners)
             direction = np.zeros(len(f))
             direction[int(label)], direction[rival] = 1.0, -1.0
             z = f[int(label)] - f[rival]
+            if self.loss == "log_loss":  # softmax
+                share = np.exp(f[others] - f[rival])
+                z -= np.log(share.sum())
+                direction[others] = -share / share.sum()
         elif self.task == "binary":
             direction = np.array([2.0 * label - 1])
             z = direction[0] * f[0]
@@ -156,28 +204,27 @@ class Reference:
             z = f[0] - label
         value, slope, jumps = LOSSES[self.loss](z, self.epsilon)
         terms = np.abs(direction) @ size
-        gap = min(_gap(z - jump, terms) for jump in jumps)
+        gap = min(_gap(z - jump, terms) for jump in jumps + self.thresholds())
         if value < NEGLIGIBLE and not (self.loss == "perceptron" and z == 0):
             value, slope = 0.0, 0.0
         self_kernel = 1.0 + (CONSTANT**2 if self.fit_intercept else 0.0)
-        return Row(self.t, weight, self_kernel, z, value, slope * direction), min(gap, rival_gap)
+        return Row(self.t, weight, self_kernel, z, value, direction, slope * direction), min(gap, rival_gap)
 
     # -- functions
     def columns(self, x):
         """The constant column and the gaussian kernel with every support vector."""
         if not self.points:
             return np.array([CONSTANT])
-        squared_distance = ((np.asarray(self.points) - x) ** 2).sum(axis=1)
+        if len(self._stacked) < len(self.points):
+            self._stacked = np.array(self.points)
+        squared_distance = ((self._stacked - x) ** 2).sum(axis=1)
         return np.concatenate([[CONSTANT], np.exp(-self.gamma * squared_distance)])
 
     def predicting(self):
         """The last function, or the plain mean of all of them."""
         if not self.average:
             return self._full(self.f)
-        total = np.zeros((1 + len(self.points), self.f.shape[1]))
-        for f in self.functions:
-            total[: f.shape[0], : f.shape[1]] += f
-        return total / len(self.functions)
+        return self._full(self.total) / self.count
 
     def decision(self, X):
         return np.array([self.columns(x) @ self.predicting() for x in np.asarray(X, np.float64)])
@@ -188,13 +235,20 @@ class Reference:
         return int(close[0]) if len(close) else len(self.gaps)
 
     def _full(self, f):
-        """Room for points that wait for the end of their mini-batch."""
-        return np.pad(f, ((0, 1 + len(self.points) - len(f)), (0, 0)))
+        """Room for points that wait for the end of their mini-batch, and for a class that was met just now."""
+        return _grown(f, 1 + len(self.points), self.f.shape[1])
 
     def _know(self, label):
-        missing = label + 1 - self.f.shape[1]
-        if missing > 0:
-            self.f = np.pad(self.f, ((0, 0), (0, missing)))
+        self.f = _grown(self.f, len(self.f), max(label + 1, self.f.shape[1]))
+
+
+def _grown(array, rows, columns):
+    """The array with zeros to its right and below."""
+    if array.shape == (rows, columns):
+        return array
+    grown = np.zeros((rows, columns))
+    grown[: array.shape[0], : array.shape[1]] = array
+    return grown
 
 
 def _gap(difference, terms):
