@@ -130,6 +130,7 @@ void FirstOrder::project_on_ball() {
 
 // The end of a mini-batch: f <- shrink f + sum of the waiting rows.
 void FirstOrder::commit(const Scored& row) {
+  committed_ = row.t;
   shrink(step_->shrink(row.step));
   if (pending_slots_.empty()) {
     budget_->idle(row);
@@ -147,7 +148,7 @@ void FirstOrder::commit(const Scored& row) {
 }
 
 void FirstOrder::flush(std::int64_t t) {
-  if (t % period_ == 0) return;
+  if (period_ == 1 || t == committed_) return;
   Block none;
   commit(Scored{.basis = &basis_,
                 .block = &none,
@@ -196,6 +197,7 @@ void FirstOrder::visit(Archive& archive) {
     pending_slots_.clear();
     widen(outputs());
   }
+  if (period_ > 1) archive.scalar("committed", committed_);
   archive.array("pending_slots", pending_slots_);
   archive.matrix("pending", pending_, outputs());
   if (!archive.loading()) return;

@@ -102,6 +102,7 @@ class FirstOrder final : public Update {
   double norm_squared_ = 0.0;  // of f, tracked step by step where there is a ball
   double shrunk_ = 1.0;        // this step's shrink
   std::int64_t period_;
+  std::int64_t committed_ = 0;  // rows whose mini-batches have ended
   // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
   std::vector<std::int64_t> pending_slots_;
   std::vector<double> pending_;                          // [row][output]

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import onkel
+from onkel import parts
 from table import CASES, cases, variants
 
 ROWS = 300
@@ -200,3 +202,16 @@ def test_fit_is_a_function_of_its_seed(case, seed):
     one, two = (case.estimator(random_state=seed, n_epochs=2, gamma="scale").fit(X, y) for _ in range(2))
     assert one._learner.fingerprint() == two._learner.fingerprint()
     assert one.t_ == 2 * len(X)
+
+
+def test_a_flush_ends_a_mini_batch_once():
+    recipe = parts.Recipe(parts.HingeLoss(), parts.OnGradient(), parts.GradientStep(eta=0.5, lam=0.5), batch_size=3)
+    learner = onkel.Learner(recipe)
+    rng = np.random.default_rng(0)
+    learner.learn_rows(rng.normal(size=(4, 2)), np.array([0.0, 1.0, 0.0, 1.0]))
+    waiting = learner.fingerprint()
+    learner.flush()
+    flushed = learner.fingerprint()
+    assert flushed != waiting
+    learner.flush()
+    assert learner.fingerprint() == flushed

@@ -175,7 +175,7 @@ class PAClassifier(KernelClassifierBase):
     C : float, default=1.0
         Aggressiveness: the longest step (PA-I), or its softness (PA-II).
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-    loss : {"hinge", "perceptron"}, default="hinge"
+    loss : {"hinge"}, default="hinge"
     %(parameters)s
 
     Attributes
@@ -499,7 +499,7 @@ class SPAClassifier(KernelClassifierBase):
         rows (of `fit`, or `horizon`), so that E[support vectors] ≤ B; without these it is α.
     horizon : int, default=None
         T: how many rows `partial_fit` will see in all, for ``beta=None``.
-    loss : {"hinge", "perceptron"}, default="hinge"
+    loss : {"hinge"}, default="hinge"
     %(parameters)s
 
     Attributes
@@ -718,7 +718,7 @@ class BPAClassifier(KernelClassifierBase):
         Aggressiveness: the longest step.
     variant : {"simple", "nearest", "project"}, default="simple"
         What the leaving point is projected on: the newcomer, or the newcomer and its own nearest neighbour.
-    loss : {"hinge", "perceptron"}, default="hinge"
+    loss : {"hinge"}, default="hinge"
     %(parameters)s
 
     Attributes

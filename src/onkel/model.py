@@ -186,7 +186,7 @@ def _check_alike(one: KernelEstimator, other: KernelEstimator) -> None:
         "dtypes": (a.dtype, b.dtype),
     }
     if hasattr(one, "classes_"):
-        sides["labels"] = (one.classes_.tolist(), other.classes_.tolist())  # type: ignore[attr-defined]
+        sides["labels"] = (one.classes_.tolist(), other.classes_.tolist())
     for what, (left, right) in sides.items():
         if left != right:
             raise ValueError(f"models with different {what} cannot be merged: {left} and {right}")

@@ -47,6 +47,7 @@ class Loss(Part):
     regression: ClassVar[bool] = False
     piecewise_linear: ClassVar[bool] = False
     logistic: ClassVar[bool] = False  # its scores are log odds
+    starts: ClassVar[bool] = True  # there is a loss at the score 0 that a learner starts from
 
     @property
     def spec(self) -> Spec:
@@ -60,6 +61,7 @@ class PerceptronLoss(Loss):
 
     name = "perceptron"
     piecewise_linear = True
+    starts = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,7 @@ class Admission(Part):
 
     needs_classes: ClassVar[bool] = False
     needs_log_loss: ClassVar[bool] = False
+    needs_start: ClassVar[bool] = False  # a row without a loss is never admitted
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,7 @@ class GradientSampling(Admission):
 class LossSampling(Admission):
     """SPA, Algorithm 1: ``rho_t = min(alpha, l_t) / beta``, at most 1."""
 
+    needs_start = True
     alpha: float = number(1.0, above=0)
     beta: float = number(1.0, above=0)
 
@@ -653,6 +657,13 @@ class Recipe:
             raise ValueError(f"{type(self.budget).__name__} needs the hinge loss, and the loss is {self.loss.name}")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
             raise ValueError(f"{type(self.step).__name__} needs a piecewise linear loss, and {self.loss.name} is none")
+        stuck = self.admission.needs_start, self.step.needs_piecewise_linear_loss
+        for part, needs_loss in zip((self.admission, self.step), stuck, strict=True):
+            if needs_loss and not self.loss.starts:
+                raise ValueError(
+                    f"{type(part).__name__} needs a loss at a score of 0, where learning starts, "
+                    f"and {self.loss.name} has none"
+                )
         if self.admission.needs_log_loss and not self.loss.logistic:
             raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:
