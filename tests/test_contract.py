@@ -325,8 +325,8 @@ def test_callbacks_change_no_bit(case):
 def test_a_hook_may_stop_the_fit(case):
     X, y = case.data(250)
     recorder = Recorder(stop_after=5)
-    model = case.estimator(shuffle=False).set_callbacks(recorder).fit(X, y)
-    assert len(recorder.models) == 5
+    model = case.estimator(shuffle=False, n_epochs=3).set_callbacks(recorder).fit(X, y)
+    assert len(recorder.models) == 5  # neither the rest of this epoch nor the next ones
     assert 0 < model.t_ < 250
     assert recorder.events[-1] == "teardown"
     # what it has is what the rows so far teach, and it goes on from there
