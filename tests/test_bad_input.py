@@ -82,7 +82,6 @@ OWN_PARAMETERS = [
     ({"project": "yes"}, "project"),
     ({"schedule": "sometimes"}, "schedule"),
     ({"sampling": "all"}, "sampling"),
-    ({"sampling": "margin", "eta": 2.0}, "eta"),
     ({"auxiliary": "none"}, "auxiliary"),
     ({"shape": 0.5}, "shape"),
     ({"cutoff": np.nan, "auxiliary": "cutoff"}, "cutoff"),
@@ -91,10 +90,21 @@ OWN_PARAMETERS = [
     ({"G": 0}, "G"),
     ({"G": np.inf}, "G"),
     ({"delta": 0, "eta": None}, "delta"),
+    ({"cap": 0}, "cap"),
+    ({"maintenance": "forget"}, "maintenance"),
+    ({"n_components": 0}, "n_components"),
+    ({"k": 1.5}, "k"),
+    ({"aggressive": "very"}, "aggressive"),
+    ({"rule": "2010"}, "rule"),
+    ({"prune": "all"}, "prune"),
+    ({"eps": 0}, "eps"),
+    ({"parsimony": 0, "eps": None}, "parsimony"),
+    ({"batch_size": 0}, "batch_size"),
 ]
 # the sum of two parts' ranges, or what only one learner refuses
 OF_ONE = {
     "OGD": [({"lam": 1e9}, "lam")],
+    "KLR": [({"sampling": "margin", "eta": 2.0}, "eta")],
     "OSKL": [({"loss": "hinge", "eta": None}, "eta|hinge")],
 }
 IN_FIT_ONLY = [

@@ -432,6 +432,8 @@ def NPBSGD(
     GrowAtRandom(beta=5000.0)
     """
     check_number("beta", beta, above=0)
+    if horizon is not None:
+        check_number("horizon", horizon, at_least=1, integer=True)
     rule: Budget = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 

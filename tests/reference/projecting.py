@@ -173,6 +173,7 @@ class Projecting(Reference):
     def _show(self):
         members = [m for m in self.slots if m is not None]
         self.points = [m.x for m in members]
+        self._stacked = np.empty((0, 0))  # points were replaced, not only added
         self.support = [m.born for m in members]
         self.f = np.array([m.a for m in self._columns_in_order()])
 
