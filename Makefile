@@ -29,7 +29,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed $(VENV)/with-test
-	$(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest -n auto $(PYTEST)
 
 lint: $(VENV)/installed $(VENV)/with-lint
 	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \

@@ -34,12 +34,20 @@ class Stream(NamedTuple):
 def learners(stream: Stream) -> list[Any]:
     """Return the contestants; a further learner is one more line."""
     common = {"gamma": stream.gamma, "budget": stream.budget, "random_state": 0}
-    # A row is admitted with probability loss / beta, and the mean loss of these streams is about 0.1.
+    # A row is admitted with probability loss / beta: a small loss on most rows would fill the budget in the end.
     beta = max(1.0, 0.1 * stream.n_rows / stream.budget)
     return [
         onkel.PerceptronClassifier(**common),
         onkel.OGDClassifier(eta=0.2, **common),
+        onkel.PAClassifier(C=0.2, **common),
+        onkel.OSKLClassifier(G=2.0, **common),
         onkel.SPAClassifier(eta=0.2, beta=beta, **common),
+        onkel.RBPClassifier(**common),
+        onkel.ForgetronClassifier(**common),
+        onkel.BPAClassifier(C=0.2, **common),
+        onkel.BOGDClassifier(eta=0.2, **common),
+        onkel.BSGDClassifier(lam=1e-4, maintenance="merge", **common),
+        onkel.NORMAClassifier(eta=0.2, **common),
     ]
 
 

@@ -1,6 +1,7 @@
 #include "function.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace onkel {
 namespace {
@@ -34,7 +35,12 @@ void Function::set(std::size_t column, std::size_t output, double coefficient) {
 
 void Function::drop(std::size_t column) {
   for (std::size_t o = 0; o < outputs(); ++o) {
-    if (averaged_) c_[o][column] -= b_[o][column] * scale_sum_;
+    if (averaged_) {
+      const double gone = b_[o][column] * scale_sum_;
+      c_[o][column] -= gone;
+      // What came and went between two ticks leaves rounding behind, not a memory.
+      if (std::abs(c_[o][column]) <= 1e-13 * std::abs(gone)) c_[o][column] = 0.0;
+    }
     b_[o][column] = 0.0;
   }
 }

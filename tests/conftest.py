@@ -2,7 +2,7 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile(
     "ci",
@@ -10,6 +10,7 @@ settings.register_profile(
     deadline=None,
     database=None,
     max_examples=25,
+    phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("explore", parent=settings.get_profile("ci"), derandomize=False, max_examples=1000)

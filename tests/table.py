@@ -318,7 +318,7 @@ TABLE = [
         },
     ),
     Named(recipes.RBP, RBP, onkel.RBPClassifier, evicts=True),
-    Named(recipes.Forgetron, Forgetron, onkel.ForgetronClassifier, evicts=True),
+    Named(recipes.Forgetron, Forgetron, onkel.ForgetronClassifier, evicts=True, row_by_row=True),
     Named(
         recipes.NORMA,
         NORMA,

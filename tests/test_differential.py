@@ -23,7 +23,9 @@ def streams(draw, case: Case):
         X[rng.integers(0, n, n // 3)] = X[0]
     if draw(st.booleans()):
         X[:, -1] = 7
-    X = X + X.dtype.type(draw(st.sampled_from([0, 0, 100, -1e6])))
+    # far from 0 a merged point has no place between float32 numbers, where the reference puts it
+    far = [100, -1e6] if case.named.rows_as_given or case.dtype == "float64" else []
+    X = X + X.dtype.type(draw(st.sampled_from([0, 0, *far])))
     weight = rng.choice([0.0, 0.5, 1.0, 2.0], n) if draw(st.booleans()) else None
     return X, y, weight
 

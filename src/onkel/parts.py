@@ -317,7 +317,8 @@ class Budget(Part):
     """What happens when the budget is full."""
 
     reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
-    absorbs: ClassVar[bool] = False  # takes rows in without a slot, or needs the newcomer's own kernel values
+    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, or counts mistakes
+    row_by_row: ClassVar[bool] = False
     needs_gaussian: ClassVar[bool] = False
     needs_hinge: ClassVar[bool] = False
 
@@ -346,13 +347,15 @@ class RemoveSmallest(Budget):
 class Forget(Budget):
     """All coefficients shrink by the self-tuned factor of the Forgetron, then the oldest point leaves."""
 
+    row_by_row = True
+
 
 @dataclass(frozen=True)
 class ProjectOnNewcomer(Budget):
     """An old point is replaced by its projection on the newcomer: the one that loses least (BPA-S)."""
 
     reweights = True
-    absorbs = True
+    row_by_row = True
 
 
 @dataclass(frozen=True)
@@ -360,7 +363,7 @@ class ProjectOnNeighbour(Budget):
     """An old point is replaced by its projection on the newcomer and its own nearest neighbour (BPA-NN)."""
 
     reweights = True
-    absorbs = True
+    row_by_row = True
 
 
 @dataclass(frozen=True)
@@ -415,7 +418,7 @@ class ProjectNewcomer(Budget):
     replaced by its projection on them."""
 
     reweights = True
-    absorbs = True
+    row_by_row = True
     eta: float = number(0.1, at_least=0)
 
 
@@ -439,7 +442,7 @@ class ProjectCheapest(Budget):
     """The old point whose projection on all the rest costs least leaves, and its projection stays (BPA)."""
 
     reweights = True
-    absorbs = True
+    row_by_row = True
 
 
 @dataclass(frozen=True)
@@ -447,7 +450,7 @@ class ProjectSmallest(Budget):
     """The point of least ``|a|^2 k(s, s)`` leaves, and its projection on all the rest stays (BSGD)."""
 
     reweights = True
-    absorbs = True
+    row_by_row = True
 
 
 @dataclass(frozen=True)
@@ -651,7 +654,7 @@ class Recipe:
                 raise ValueError("a ball needs the function's norm after every row: batch_size must be 1 with it")
             if self.budget.reweights:
                 raise ValueError(f"a ball needs the function's norm, which {type(self.budget).__name__} does not keep")
-        if self.budget.absorbs and self.batch_size > 1:
+        if self.budget.row_by_row and self.batch_size > 1:
             raise ValueError(f"{type(self.budget).__name__} works row by row: batch_size must be 1 with it")
         if self.budget.needs_hinge and not isinstance(self.loss, HingeLoss):
             raise ValueError(f"{type(self.budget).__name__} needs the hinge loss, and the loss is {self.loss.name}")

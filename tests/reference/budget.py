@@ -72,7 +72,7 @@ class Budgeted(Reference):
         best = int(np.argmin(costs))
         for i, cost in enumerate(costs):
             if i != best:
-                self.close_call((cost - costs[best]) / max(sizes[i], sizes[best]))
+                self.close_call((cost - costs[best]) / max(sizes[i], sizes[best], 1e-300))
         return members[best]
 
     def smallest(self, members):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference.projecting import Gradient, Projecting
+from reference.budget import Gradient
+from reference.projecting import Projecting
 
 EQUAL = 1e-9
 

@@ -1,7 +1,6 @@
-"""What the references of projecting learners share: points in slots, projections by dense solves, costs of leaving.
+"""What the references of projecting learners share: projections by dense solves, costs of leaving.
 
-Support vectors come in slot order: a newcomer takes the first free slot. The average of a learner whose points leave
-remembers them. Whether a point may be a member at all is the library's own rule (the papers have none), repeated here.
+Whether a point may be a member at all is the library's own rule (the papers have none), repeated here.
 """
 
 from __future__ import annotations
@@ -10,30 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onkel import _core
-from reference.common import CONSTANT, Reference
+from reference.budget import Budgeted, Member
+from reference.common import CONSTANT
 
 TOLERANCE = 1e-5  # least squared distance from the span of the others, relative to k(x, x)
 
 
-@dataclass(eq=False)
-class Member:
-    x: np.ndarray
-    born: int
-    a: np.ndarray  # coefficients in the last function
-    total: np.ndarray  # and summed over all functions so far
-    alive: bool = True
-
-
 @dataclass
-class Projecting(Reference):
+class Projecting(Budgeted):
     """Answers `settle` (after a step; the newcomers are points already) and may answer `absorb` (before)."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        width = self.f.shape[1]
-        self.slots = []
-        self.constant = Member(None, -1, np.zeros(width), np.zeros(width))
 
     def absorb(self, row, x, change):
         """What to insert, or None where the row was taken in or left alone."""
@@ -43,9 +27,6 @@ class Projecting(Reference):
         raise NotImplementedError
 
     # -- geometry
-    def alive(self):
-        return [m for m in self.slots if m is not None and m.alive]
-
     def gram(self, members, others=None):
         a = np.array([m.x for m in members])
         b = a if others is None else np.array([m.x for m in others])
@@ -111,15 +92,6 @@ class Projecting(Reference):
                 self.close_call((price - prices[best]) / max(price, 1e-300))
         return members[best], prices[best]
 
-    def leave(self, member):
-        member.a = np.zeros_like(member.a)
-        member.alive = False
-        if not (self.average and member.total.any()):  # the average has nothing to remember of it
-            self.slots[self.slots.index(member)] = None
-
-    def close_call(self, gap):
-        self.gaps[-1] = min(self.gaps[-1], gap)
-
     # -- the loop
     def _update(self, x, label, weight):
         self.t += 1
@@ -133,7 +105,7 @@ class Projecting(Reference):
             if change.any():
                 change = self.absorb(row, x, change)
                 if change is not None:
-                    self.waiting.append((self._enter(x), change))
+                    self.waiting.append((self.enter(x, self.t - 1, np.zeros(self.f.shape[1])), change))
         if self.t % self.batch_size == 0:
             if self.batch_size > 1:
                 self._scale()
@@ -147,14 +119,6 @@ class Projecting(Reference):
         for member in self._columns_in_order():
             member.a = member.a * factor
 
-    def _enter(self, x):
-        member = Member(x, self.t - 1, np.zeros(self.f.shape[1]), np.zeros(self.f.shape[1]))
-        if None in self.slots:
-            self.slots[self.slots.index(None)] = member
-        else:
-            self.slots.append(member)
-        return member
-
     def _commit(self):
         for member, change in self.waiting:
             change = np.pad(change, (0, len(member.a) - len(change)))
@@ -166,43 +130,3 @@ class Projecting(Reference):
     def move_constant(self, change):
         if self.fit_intercept:
             self.constant.a = self.constant.a + change * CONSTANT
-
-    def _columns_in_order(self):
-        return [self.constant, *(m for m in self.slots if m is not None)]
-
-    def _show(self):
-        members = [m for m in self.slots if m is not None]
-        self.points = [m.x for m in members]
-        self._stacked = np.empty((0, 0))  # points were replaced, not only added
-        self.support = [m.born for m in members]
-        self.f = np.array([m.a for m in self._columns_in_order()])
-
-    def predicting(self):
-        if not self.average:
-            return self.f
-        return np.array([m.total for m in self._columns_in_order()]) / (self.t + 1)
-
-    def _full(self, f):
-        return f
-
-    def _know(self, label):
-        missing = max(0, label + 1 - self.f.shape[1])
-        for member in self._columns_in_order():
-            member.a, member.total = np.pad(member.a, (0, missing)), np.pad(member.total, (0, missing))
-        self._show()
-
-    def draw(self, index):
-        return _core.uniform(self.seed, 0, self.t, 1, index)
-
-
-class Gradient:
-    """-eta g wherever the loss has a slope, after a shrink by 1 - eta lam."""
-
-    def probability(self, row):
-        return 1.0 if row.g.any() else 0.0
-
-    def coefficient(self, row, probability):
-        return -self.eta * row.weight * row.g
-
-    def shrink(self, step):
-        return 1 - self.eta * self.lam
