@@ -26,6 +26,10 @@ SEEDS = {
     "dense": (onkel.SPAClassifier(gamma=0.5, random_state=1), X),
     "sparse": (onkel.OGDClassifier(gamma=0.5, fit_intercept=True, random_state=1), csr_array(np.where(X > 0, X, 0))),
     "float32": (onkel.OSKLClassifier(gamma=0.5, budget=5, random_state=1), X.astype("float32")),
+    "inverse": (onkel.ProjectronClassifier(aggressive=True, gamma=0.5, budget=6, random_state=1), X),
+    "pruned": (onkel.POLKClassifier(gamma=0.5, batch_size=4, random_state=1), X),
+    "ghosts": (onkel.BOGDClassifier(gamma=0.5, budget=4, average=True, random_state=1), X),
+    "features": (onkel.DualSGDClassifier(gamma=0.5, budget=4, n_components=9, k=2, random_state=1), X),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }
 NUMBERS = [0, -1, 1, 2, 3, 7, 16, 2**20, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e-300, 1e308, True, None]

@@ -87,6 +87,6 @@ def test_a_state_whose_inverse_does_not_fit_is_refused():
             learner._core.load({**good, name: change(good[name])})
     spoiled = good["update.budget.gram.inverse"].copy()
     spoiled[0] = np.nan
-    with pytest.raises(ValueError, match="inverse Gram matrix"):
+    with pytest.raises(ValueError, match="inverse"):
         learner._core.load({**good, "update.budget.gram.inverse": spoiled})
     assert learner.state().keys() == good.keys()

@@ -106,9 +106,13 @@ void Span::erase(std::size_t slot) {
 
 void Span::visit(Archive& archive) {
   gram_.visit(archive);
-  for (std::size_t i = 0; i < size() && archive.loading(); ++i)
+  std::vector<bool> seen(basis_.end_slot());
+  for (std::size_t i = 0; i < size() && archive.loading(); ++i) {
     if (slot(i) < basis_.first_slot() || slot(i) >= basis_.end_slot() || !basis_.alive(slot(i)))
       throw std::invalid_argument("state has an inverse Gram matrix of points that are not there");
+    if (seen[slot(i)]) throw std::invalid_argument("state has an inverse Gram matrix with a point twice");
+    seen[slot(i)] = true;
+  }
 }
 
 }  // namespace onkel

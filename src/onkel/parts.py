@@ -413,9 +413,8 @@ class MoveIntoFeatures(Budget):
 
 
 @dataclass(frozen=True)
-class ProjectNewcomer(Budget):
-    """Projectron: a newcomer no further than ``eta`` from the span of the points, or any once the budget is full, is
-    replaced by its projection on them."""
+class Projection(Budget):
+    """Newcomers may be replaced by their projections on the span of the points (``eta``: how near is near enough)."""
 
     reweights = True
     row_by_row = True
@@ -423,7 +422,13 @@ class ProjectNewcomer(Budget):
 
 
 @dataclass(frozen=True)
-class AggressiveProjection(ProjectNewcomer):
+class ProjectNewcomer(Projection):
+    """Projectron: a newcomer no further than ``eta`` from the span of the points, or any once the budget is full, is
+    replaced by its projection on them."""
+
+
+@dataclass(frozen=True)
+class AggressiveProjection(Projection):
     """Projectron++ (2009): as ProjectNewcomer on mistakes; a row that is right by less than 1 is never inserted, its
     projection joins with ``tau = min(l, 2 (l - U delta), |Pk|^2) / |Pk|^2``."""
 
@@ -431,7 +436,7 @@ class AggressiveProjection(ProjectNewcomer):
 
 
 @dataclass(frozen=True)
-class AggressiveProjection2008(ProjectNewcomer):
+class AggressiveProjection2008(Projection):
     """Projectron++ (2008): ``tau = min(l / |Pk|^2, 1)``, where ``2 l - tau |Pk|^2 - 2 U delta`` is not negative."""
 
     needs_hinge = True

@@ -82,6 +82,7 @@ from onkel.parts import (
     PegasosStep,
     PerceptronLoss,
     ProjectCheapest,
+    Projection,
     ProjectNewcomer,
     ProjectOnNeighbour,
     ProjectOnNewcomer,
@@ -480,7 +481,7 @@ def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -
     if not aggressive:
         budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
         return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
-    made = AggressiveProjection if rule == "2009" else AggressiveProjection2008
+    made: type[Projection] = AggressiveProjection if rule == "2009" else AggressiveProjection2008
     return Recipe(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
 
 
