@@ -190,6 +190,11 @@ class SparseBasis final : public Basis {
   // Kernel values of one row against every slot.
   void evaluate(const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
     const std::size_t n = rounded(slots());
+    if (terms().size() == 1 && terms()[0].weight == 1.0) {
+      gather(terms()[0].kernel.base, row, out, n);
+      isa::routines<T>().shape(terms()[0].kernel, out, n);
+      return;
+    }
     scratch.resize(2 * n * sizeof(T));
     T* quantities = reinterpret_cast<T*>(scratch.data());
     T* values = quantities + n;
