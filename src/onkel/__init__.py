@@ -7,8 +7,7 @@ SPAClassifier(budget=500)
 
 from onkel import parts, recipes
 from onkel._core import isa
-from onkel.checkpoint import Checkpointer
-from onkel.estimators import (
+from onkel.budget_estimators import (
     BOGDClassifier,
     BOGDRegressor,
     BPAClassifier,
@@ -17,15 +16,22 @@ from onkel.estimators import (
     DualSGDClassifier,
     DualSGDRegressor,
     ForgetronClassifier,
+    NORMAClassifier,
+    NORMARegressor,
+    NPBSGDClassifier,
+    NPBSGDRegressor,
+    POLKClassifier,
+    POLKRegressor,
+    ProjectronClassifier,
+    RBPClassifier,
+)
+from onkel.checkpoint import Checkpointer
+from onkel.estimators import (
     FSGDClassifier,
     FSGDRegressor,
     KernelClassifier,
     KernelRegressor,
     KLRClassifier,
-    NORMAClassifier,
-    NORMARegressor,
-    NPBSGDClassifier,
-    NPBSGDRegressor,
     OGDClassifier,
     OGDRegressor,
     OSKLClassifier,
@@ -34,10 +40,6 @@ from onkel.estimators import (
     PARegressor,
     PegasosClassifier,
     PerceptronClassifier,
-    POLKClassifier,
-    POLKRegressor,
-    ProjectronClassifier,
-    RBPClassifier,
     SPAClassifier,
     SPARegressor,
 )
