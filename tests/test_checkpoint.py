@@ -277,7 +277,8 @@ kills = fresh = 0
 places = set()
 while kills < n_kills:
     pid = child(lambda: train(where))
-    time.sleep(moments.uniform(0, 3 * seconds / n_kills))
+    # long enough to reach some checkpoint, however many kills there are to be
+    time.sleep(moments.uniform(0, max(3 / n_kills, 0.2) * seconds))
     os.kill(pid, signal.SIGKILL)
     if ended(pid) == 0:  # it was done: once more from the start
         assert_same_end(where)
