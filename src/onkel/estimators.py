@@ -352,8 +352,8 @@ class FSGDRegressor(KernelRegressorBase):
 class KLRClassifier(KernelClassifierBase):
     """Kernel logistic regression with few support vectors, and probabilities.
 
-    Zhang, Jin, Yang, Hoi and Yang, "Online Kernel Learning with Sparsity for large-scale KLR": rows that are already
-    well explained are likely to be skipped.
+    Zhang, Jin, Chen, Bu and He, "Efficient Online Learning for Large-Scale Sparse Kernel Logistic Regression": rows
+    that are already well explained are likely to be skipped.
 
     Parameters
     ----------

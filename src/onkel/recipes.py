@@ -194,7 +194,7 @@ def KLR(
     R: float | None = None,
     horizon: int | None = None,
 ) -> Recipe:
-    """Sparse kernel logistic regression (Zhang, Jin, Yang, Hoi and Yang, "Online Kernel Learning with Sparsity").
+    """Sparse kernel logistic regression (Zhang, Jin, Chen, Bu and He, "Efficient Online Learning for ...").
 
     ``sampling="none"`` is Algorithm 1 (NC: every row), "margin" Algorithm 2 with the probability of Equation (5),
     "auxiliary" Algorithm 3, Equation (6): ``p = l(z)/h(z)`` and a step along ``h(z) = ln(shape + e^-z)`` ("shift"),
