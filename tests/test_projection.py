@@ -61,10 +61,10 @@ def bsgd(eta=0.4, lam=0.05):
 )
 def test_one_leaves_as_in_the_papers(recipe, reference, parameters, task, dtype, fit_intercept, average):
     case = Case(Named(recipe, reference, onkel.KernelClassifier, row_by_row=True), task, dtype, average)
-    X, y = case.data(200)
+    X, y = case.data(200, seed=1)  # rows without an early close call, so that nearly all of them are compared
     settings = {"gamma": 0.7, "budget": 15, "fit_intercept": fit_intercept, "batch_size": 1, "seed": 11}
     n = compare(case, X, y, None, parameters, {**settings, "n_classes": 3 if task == "multiclass" else 1})
-    assert n == 200 if dtype == "float64" else n > 0
+    assert n == 200 if dtype == "float64" else n > 150
 
 
 # -- KOMP -------------------------------------------------------------------------------------------------------------
