@@ -46,6 +46,7 @@ from onkel.estimators import (
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
+from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
 from onkel.persistence import load, save
 
 __version__ = "0.1.0"
@@ -66,6 +67,8 @@ __all__ = [
     "KernelClassifier",
     "KernelRegressor",
     "Learner",
+    "MultiKernelClassifier",
+    "MultiKernelRegressor",
     "NORMAClassifier",
     "NORMARegressor",
     "NPBSGDClassifier",
