@@ -93,7 +93,7 @@ class PlainView final : public View {
 
   void scatter(const std::vector<double>& own, std::vector<double>& pooled) const override {
     for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
-      if (born(slot) >= 0) pooled[place(slot) - pool_.points().first_slot()] = own[slot];
+      if (born(slot) >= 0) pooled[place(slot) - pool_.points().first_slot()] = own[slot - first_slot()];
   }
 
   void visit(Archive& archive) override {

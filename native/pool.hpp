@@ -49,7 +49,7 @@ class View : public Basis {
   std::size_t most_rows() const override { return 1; }
   // Makes `own` the table of one row, which is a row of the pool's block `shared`.
   virtual void look(Block& shared, std::size_t row, Block& own) const = 0;
-  // One coefficient a slot of the pool, from those of the view's own columns.
+  // One coefficient a slot of the pool, from one a slot of the view.
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };
 

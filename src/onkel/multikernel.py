@@ -77,9 +77,10 @@ class SeveralKernels(KernelEstimator):
         return self.recipe
 
     def _chosen_kernel(self) -> Hedge:
-        if self.kernels is None:
-            made = POOL
-        else:
+        made: tuple[Kernel, ...] = POOL
+        if self.kernels is not None:
+            if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence):
+                raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
             numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
             made = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
         return Hedge(made, self.combination, self.discount, self.smoothing)
