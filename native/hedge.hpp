@@ -74,6 +74,7 @@ class Hedge final : public Update {
   void vote(std::span<const double> scores, std::span<double> predicted) const;
   template <class Work>
   void with_budget(Member& member, const Work& work);
+  void count();
   void weigh();
   void remember(std::int64_t t);
 
@@ -82,11 +83,12 @@ class Hedge final : public Update {
   std::unique_ptr<Pool> pool_;
   std::vector<Member> members_;
   std::size_t budget_;
+  std::size_t total_ = 0;  // points of all members, where the budget is for all
   Draws draws_;
   double log_discount_;
-  std::vector<double> logs_;             // of the weights, the largest 0
-  std::vector<double> weights_;          // theta: sum 1
-  double lowest_ = 0.0, highest_ = 0.0;  // targets so far (regression)
+  std::vector<double> logs_;                // of the weights, the largest 0
+  std::vector<double> relative_, weights_;  // theta / max theta; theta, whose sum is 1
+  double lowest_ = 0.0, highest_ = 0.0;     // targets so far (regression)
   // The weights after some rows: those of multiples of a stride that doubles when there are too many.
   std::int64_t stride_ = 1;
   std::vector<std::int64_t> history_rows_;

@@ -164,8 +164,7 @@ class PlainView final : public View {
   // One term's values at the view's own points.
   void pick(const Block& raw, std::size_t at, std::size_t term, T* out, std::size_t n) const {
     const T* quantities = table_row<T>(raw, at, plane_of_[term]) + pool_.points().first_slot();
-    const std::int32_t* places = places_.data();
-    for (std::size_t j = 0; j < n; ++j) out[j] = quantities[places[j]];
+    isa::routines<T>().pick(quantities, places_.data(), out, n);
     isa::routines<T>().shape(planes()[0][term].kernel, out, n);
   }
 

@@ -72,9 +72,9 @@ class Hedge:
     def fault(self, learner, x, label):
         f = learner.columns(x) @ learner._full(learner.f)
         if self.task == "binary":
-            return float((2 * label - 1) * f[0] < 0)
+            return float((2 * label - 1) * f[0] <= 0)
         if self.task == "multiclass":
-            return float(f[int(label)] < f.max())
+            return float(any(f[int(label)] <= f[c] for c in range(len(f)) if c != label))
         reach = self.high - self.low
         return min(1.0, ((f[0] - label) / reach) ** 2) if reach > 0 else 0.0
 
