@@ -5,7 +5,7 @@
 SPAClassifier(budget=500)
 """
 
-from onkel import parts, recipes
+from onkel import parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -92,4 +92,5 @@ __all__ = [
     "parts",
     "recipes",
     "save",
+    "streams",
 ]
