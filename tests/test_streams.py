@@ -4,9 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd

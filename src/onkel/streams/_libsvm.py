@@ -74,7 +74,7 @@ class LibsvmStream(TextStream):
         problem = None
         if complaint is not None:
             line, column, expected, found = complaint
-            got = repr(found.decode("utf-8", "backslashreplace")) if found else "the end of the line"
+            got = repr(found.decode("utf-8", "backslashreplace")) if found else "nothing"
             hint = self._hint if "at most" in expected else ""
             problem = (
                 f"{self.name}, line {self._line + line + 1}, column {column}: expected {expected}, got {got}{hint}"
