@@ -47,6 +47,8 @@ from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
 from onkel.persistence import load, save
+from onkel.pipeline import StreamPipeline
+from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __version__ = "0.1.0"
 
@@ -84,6 +86,9 @@ __all__ = [
     "RBPClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "StreamMinMaxScaler",
+    "StreamPipeline",
+    "StreamStandardScaler",
     "compress",
     "gamma_from_percentile",
     "isa",
