@@ -5,7 +5,7 @@
 SPAClassifier(budget=500)
 """
 
-from onkel import parts, recipes, streams
+from onkel import datasets, parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -90,6 +90,7 @@ __all__ = [
     "StreamPipeline",
     "StreamStandardScaler",
     "compress",
+    "datasets",
     "gamma_from_percentile",
     "isa",
     "load",
