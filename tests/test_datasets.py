@@ -83,7 +83,17 @@ IDX = [
     struct.pack(">IIII", 0x803, 3, 1, 2) + bytes([0, 255, 1, 2, 3, 4]),
     struct.pack(">II", 0x801, 3) + bytes([7, 0, 7]),
 ]
-ARFF = b"% c\n@relation r\n@attribute 'Sex' { M, F}\n@attribute b real\n@attribute c integer\n@data\nM,0.5,1\nF,2,2\n\nM,0,3\n"
+ARFF = b"""% a comment
+@relation r
+@attribute 'Sex' { M, F}
+@attribute b real
+@attribute c integer
+@data
+M,0.5,1
+F,2,2
+
+M,0,3
+"""
 FORMATS = {
     "libsvm": (LIBSVM, [[0.5, 0, 2], [0, 1, 0], [0, 0, 4]], [1, -1, 1]),
     "csv": (b"1,2,3,g\n4,5,6,h\n7,8,9,g\n", [[1, 2, 3], [4, 5, 6], [7, 8, 9]], ["g", "h", "g"]),
