@@ -5,7 +5,7 @@
 SPAClassifier(budget=500)
 """
 
-from onkel import parts, recipes
+from onkel import datasets, parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -48,6 +48,8 @@ from onkel.learner import Learner
 from onkel.model import compress, merge
 from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
 from onkel.persistence import load, save
+from onkel.pipeline import StreamPipeline
+from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __version__ = "0.1.0"
 
@@ -87,7 +89,11 @@ __all__ = [
     "RBPClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "StreamMinMaxScaler",
+    "StreamPipeline",
+    "StreamStandardScaler",
     "compress",
+    "datasets",
     "gamma_from_percentile",
     "isa",
     "load",
@@ -95,4 +101,5 @@ __all__ = [
     "parts",
     "recipes",
     "save",
+    "streams",
 ]

@@ -1,0 +1,116 @@
+"""Streams of LIBSVM text, read by the core's parser (native/libsvm.cpp)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from onkel import _core
+from onkel._checks import check_number
+from onkel.streams._bytes import Bytes
+from onkel.streams._stream import Chunk, Position
+from onkel.streams._text import TextStream
+
+MOST_FEATURES = 2**31 - 1
+
+
+class LibsvmStream(TextStream):
+    """Rows of LIBSVM text: ``label [qid:n] index:value ... [# comment]``.
+
+    Blank lines and comments are no rows. Without `n_features` a file is read twice: its highest index is looked for
+    first. A pipe cannot be read twice; there the first chunk decides.
+    """
+
+    def __init__(
+        self,
+        source: Bytes,
+        *,
+        n_features: int | None,
+        dtype: str,
+        labelled: bool,
+        zero_based: bool,
+        dense: bool,
+        chunk_rows: int,
+        on_error: str,
+    ) -> None:
+        if n_features is not None:
+            check_number("n_features", n_features, at_least=1, at_most=MOST_FEATURES, integer=True)
+        super().__init__(source, chunk_rows=chunk_rows, on_error=on_error)
+        self.n_features = n_features
+        self._limit = n_features or MOST_FEATURES
+        self._hint = ""
+        self._dtype = dtype
+        self._labelled = labelled
+        self._zero_based = zero_based
+        self._dense = dense
+        if n_features is None and self._bytes.can_be_read_again():
+            self.n_features = self._highest_index()
+            self._bytes.seek(0)
+            self._forget_text(line=0)
+
+    def _highest_index(self) -> int:
+        """The width of the rows that are right; those that are not are complained of when they are read."""
+        width = 1
+        while self._fill():
+            width = max(width, _width(self._rows(skip=True)[2]))
+        return width
+
+    def _fill(self, wait: bool = False) -> bool:
+        return super()._fill(wait=self.n_features is None)  # the chunk that decides the width is a full one
+
+    def _rows(self, skip: bool) -> tuple[Any, ...]:
+        """Labels, values, features, offsets, number of wrong lines, the first problem: of at most a chunk of rows."""
+        labels, values, features, offsets, n_bytes, n_lines, skipped, complaint = _core.read_libsvm(
+            self._text,
+            begin=self._used,
+            last=self._last,
+            most=self.chunk_rows,
+            labelled=self._labelled,
+            zero_based=self._zero_based,
+            width=self._limit,
+            skip=skip,
+            single=self._dtype == "float32",
+        )
+        problem = None
+        if complaint is not None:
+            line, column, expected, found = complaint
+            got = repr(found.decode("utf-8", "backslashreplace")) if found else "nothing"
+            hint = self._hint if "at most" in expected else ""
+            problem = (
+                f"{self.name}, line {self._line + line + 1}, column {column}: expected {expected}, got {got}{hint}"
+            )
+        self._used += n_bytes
+        self._line += n_lines
+        return labels, values, features, offsets, skipped, problem
+
+    def _parse(self) -> tuple[Chunk | None, list[str]]:
+        labels, values, features, offsets, skipped, problem = self._rows(skip=self.on_error == "skip")
+        self.skipped += max(0, skipped - 1)  # the first is counted where it is noted
+        chunk = (self._matrix(values, features, offsets), labels if self._labelled else None) if len(labels) else None
+        return chunk, [] if problem is None else [problem]
+
+    def _matrix(self, values: Any, features: Any, offsets: Any) -> Any:
+        width = _width(features)
+        if self.n_features is None:
+            self._limit = self.n_features = width
+            self._hint = "; the first chunk has no higher index: give n_features"
+        if width > self.n_features:  # no higher index was found when the file was opened
+            raise ValueError(f"{self.name} has changed since it was opened: it has an index {width} now")
+        X = csr_array((values, features, offsets), shape=(len(offsets) - 1, self.n_features))
+        X.has_canonical_format = True  # the parser has seen to it
+        return X.toarray() if self._dense else X
+
+    def position(self) -> Position:
+        """Return where the next chunk begins, as JSON; bytes are counted after decompression."""
+        return {**super().position(), "n_features": self.n_features or 0}
+
+    def seek(self, position: Position) -> None:
+        """Make the next chunk the one that begins at a position of this stream."""
+        super().seek(position)
+        if self.n_features is None and position["n_features"]:
+            self._limit = self.n_features = position["n_features"]
+
+
+def _width(features: Any) -> int:
+    return int(features.max(initial=0)) + 1
