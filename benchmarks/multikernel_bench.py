@@ -2,8 +2,8 @@
 
 Times are of the processor, the best of three. Errors are means over permutations at the paper's settings (section
 6.2.4); its figures (Tables 5 and 6) are constants here. Rows are float64: in float32 the values of narrow
-kernels become 0 sooner, which changes who is at fault. ijcnn1 is run with beta = 10 as well: the paper's count is nearer
-to that than to the beta = 3 of its text.
+kernels become 0 sooner, which changes who is at fault. ijcnn1 is run with beta = 10 as well: the paper's count is
+nearer to that than to the beta = 3 of its text.
 """
 
 from __future__ import annotations
