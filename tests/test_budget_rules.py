@@ -111,44 +111,6 @@ def test_bogd_weights_never_exceed_the_cap_and_are_those_of_equation_10(sampling
     assert checked > 100
 
 
-def regret(recipe, budget, competitor_steps=400, T=400, seeds=range(20)):
-    """The learner's loss in the mean over its draws, and a competitor in the paper's set: its loss and norm."""
-    X, y = rows(T, d=2, seed=5)
-    sign = 2 * y - 1
-    eta, cap = recipe.step.eta, recipe.budget.cap if budget else np.inf
-    losses = []
-    for seed in seeds:
-        learner = onkel.Learner(recipe, budget=budget, seed=seed)
-        scores = learner.learn_rows(X, y, scores=True)[:, 0]
-        losses.append(np.maximum(0, 1 - sign * scores).sum())
-    K = gaussian(X, X)
-    alpha = np.zeros(T)  # f = sum alpha_i y_i k(x_i, .), 0 <= alpha <= the cap
-    for _ in range(competitor_steps):
-        margin = sign * (K @ (alpha * sign))
-        alpha = np.clip(alpha + 0.01 * eta * ((margin < 1) - 0.05 * alpha), 0, min(cap, 1.0))
-    f = K @ (alpha * sign)
-    return np.mean(losses), np.maximum(0, 1 - sign * f).sum(), (alpha * sign) @ K @ (alpha * sign)
-
-
-@pytest.mark.parametrize("eta", [0.05, 0.2])
-def test_theorem_1_gradient_descent(eta):
-    T, lam = 400, 1 / (eta * 400)
-    loss, best, norm = regret(recipes.OGD(eta=eta, lam=lam), None, seeds=[0])
-    assert loss <= (1 / eta + lam * T) / 2 * norm + best + eta * T
-
-
-@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
-@pytest.mark.parametrize("cap", [1.0, 2.0])
-def test_theorems_2_to_4_loss_bounds_in_the_mean(sampling, cap):
-    # Theorem 3 (and 4, whose last term only lowers it for the weighted draw) over Theorem 2's assumption lam eta <= 1/2
-    T, B, eta = 400, 20, 0.05
-    lam = 1 / (eta * T)
-    recipe = recipes.BOGD(eta=eta, lam=lam, cap=cap, sampling=sampling)
-    loss, best, norm = regret(recipe, B)
-    bound = ((B / (B - 1)) ** 2 * cap**2 + 1) * eta * T + (1 / eta + lam * T) / 2 * norm + best
-    assert loss <= bound
-
-
 def test_bogd_budget_of_one_replaces():
     X, y = rows(60)
     learner = onkel.Learner(recipes.BOGD(sampling="weighted"), budget=1)
