@@ -203,8 +203,8 @@ def multidist(n, rng, seed, deviation=0.2):
 
 
 # The seeds below 60 whose mixture has a Bayes error of at most 4 %, as the paper's must have had: 0.7, 2.1, 3.8 and
-# 3.7 %. POLK comes 0.0, 0.5, 0.9 and 0.5 points behind the batch machine. With the four seeds from there to 5.5 % (4, 14,
-# 15, 58) it is 2.9, -0.2, 1.2 and 1.1: where modes overlap more, 16 points are not quite enough.
+# 3.7 %. POLK comes 0.0, 0.5, 0.9 and 0.5 points behind the batch machine. With the four seeds from there to 5.5 % (4,
+# 14, 15, 58) it is 2.9, -0.2, 1.2 and 1.1: where modes overlap more, 16 points are not quite enough.
 @pytest.mark.parametrize("seed", [1, 6, 16, 59])
 def test_polk_finds_the_modes_of_its_papers_mixture(seed):
     X, y = multidist(5000, np.random.default_rng(2), seed)
