@@ -36,10 +36,7 @@ class CallableBasis final : public Basis {
     std::copy_n(table(block), columns(), out.begin());
   }
 
-  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
-    evaluate(point(slot), scratch);
-    values(scratch, 0, out);
-  }
+  void view(std::size_t slot, Block& scratch) const override { evaluate(point(slot), scratch); }
 
   void visit(Archive& archive) override {
     Basis::visit(archive);

@@ -63,9 +63,15 @@ def test_forgetron_keeps_its_damage_below_the_mistakes():
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, max_size=12)
 
 
+def probabilities(weights):
+    """With what probability each leaves, as the rule makes them of its water level."""
+    w, level = np.array(weights), _core.water_level(weights)
+    return np.maximum(0, 1 - w / level) if level > 0 else (w == 0) / (w == 0).sum()
+
+
 @given(weights=weights)
 def test_bogd_probabilities(weights):
-    p = 1 - np.array(_core.stay_probabilities(weights))
+    p = probabilities(weights)
     assert (p >= 0).all()
     assert p.sum() == pytest.approx(1)
     np.testing.assert_allclose(p, leaving_probabilities(weights), atol=1e-12)
@@ -78,7 +84,7 @@ def test_bogd_probabilities(weights):
 @given(weights=st.lists(st.floats(0.01, 100), min_size=2, max_size=12))
 def test_bogd_is_unbiased_over_the_draw(weights):
     # before the cap: sum over who leaves of p_i * (what the others become) is what they were
-    w, stay = np.array(weights), np.array(_core.stay_probabilities(weights))
+    w, stay = np.array(weights), 1 - probabilities(weights)
     after = sum((1 - stay[i]) * np.where(np.arange(len(w)) == i, 0, w / stay) for i in range(len(w)))
     np.testing.assert_allclose(after, w, rtol=1e-9)
 
