@@ -24,10 +24,8 @@ std::size_t Basis::occupy(std::int64_t position) {
     if (index % isa::score_lanes == 0) grow();
     births_.push_back(-1);
     if (keeps_ghosts_) ghosts_.push_back(0);
-    if (keeps_diagonal_) {
-      diagonal_.push_back(0.0);
-      lengths_.push_back(0.0);
-    }
+    if (keeps_diagonal_)
+      for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->push_back(0.0);
   }
   births_[index] = position;
   return first_slot() + index;
@@ -62,12 +60,12 @@ void Basis::measure(std::size_t slot) {
   const std::size_t index = slot - first_slot();
   diagonal_[index] = self_of(slot);
   lengths_[index] = std::sqrt(std::max(0.0, diagonal_[index]));
+  inverse_lengths_[index] = 1 / lengths_[index];
 }
 
 void Basis::restore_diagonal() {
   if (!keeps_diagonal_) return;
-  diagonal_.assign(slots(), 0.0);
-  lengths_.assign(slots(), 0.0);
+  for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (born(slot) >= 0) measure(slot);
 }

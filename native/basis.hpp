@@ -92,11 +92,12 @@ class Basis {
   std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
-  // From now on each point's kernel(s, s) is at hand, and its root, the point's length in the kernel's space.
+  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that.
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
   std::span<const double> diagonal() const { return diagonal_; }
   std::span<const double> lengths() const { return lengths_; }
+  std::span<const double> inverse_lengths() const { return inverse_lengths_; }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
@@ -161,7 +162,7 @@ class Basis {
 
  private:
   std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
-  void measure(std::size_t slot);             // its diagonal and length
+  void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);
 
   Terms terms_;
@@ -172,7 +173,7 @@ class Basis {
   std::size_t holes_ = 0, n_ghosts_ = 0;
   std::size_t no_hole_before_ = 0;  // where to look for the first hole
   bool keeps_ghosts_ = false, keeps_diagonal_ = false;
-  std::vector<double> diagonal_, lengths_;
+  std::vector<double> diagonal_, lengths_, inverse_lengths_;
 };
 
 template <class T>

@@ -27,9 +27,9 @@ class Function {
   void add(std::size_t column, std::size_t output, double change);
   void drop(std::size_t column);  // to exactly 0 in f; the average keeps what it had
   // The coefficients a of the n columns from `first` on keep their direction and get the length wanted(j, |a|), j
-  // counted from `first`.
+  // counted from `first`; zeros stay.
   template <class Wanted>
-  void stretch(std::size_t first, std::size_t n, const Wanted& wanted);
+  void stretch(std::size_t first, std::size_t n, Wanted wanted);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
   // For a fresh function: `ticks` rows are over and every f so far was what is set from now on.
   void begin_at(std::int64_t ticks) { ticks_ = ticks; }
@@ -71,11 +71,14 @@ class Function {
 };
 
 template <class Wanted>
-void Function::stretch(std::size_t first, std::size_t n, const Wanted& wanted) {
-  const double unit = 1 / scale_;
+void Function::stretch(std::size_t first, std::size_t n, Wanted wanted) {
   if (outputs() == 1 && !averaged_) {
     double* b = b_[0].data() + first;
-    for (std::size_t j = 0; j < n; ++j) b[j] = std::copysign(wanted(j, scale_ * std::abs(b[j])) * unit, b[j]);
+    const double scale = scale_, unit = 1 / scale_;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double stretched = std::copysign(wanted(j, scale * std::abs(b[j])) * unit, b[j]);
+      b[j] = b[j] == 0 ? 0.0 : stretched;
+    }
     return;
   }
   std::vector<double> lengths(n);

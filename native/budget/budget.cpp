@@ -1,7 +1,6 @@
 #include "budget.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "rules.hpp"
 
@@ -43,14 +42,8 @@ void Budget::exclude(std::span<double> costs, std::size_t except) const {
 
 std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const {
   exclude(costs, except);
-  // Eight minima side by side: one alone would wait for itself at every step.
-  std::array<double, 8> least;
-  least.fill(infinite);
-  std::size_t j = 0;
-  for (; j + least.size() <= costs.size(); j += least.size())
-    for (std::size_t lane = 0; lane < least.size(); ++lane) least[lane] = std::min(least[lane], costs[j + lane]);
-  for (; j < costs.size(); ++j) least[0] = std::min(least[0], costs[j]);
-  const auto found = std::find(costs.begin(), costs.end(), *std::min_element(least.begin(), least.end()));
+  const double least = isa::routines<double>().least(costs.data(), costs.size());
+  const auto found = std::find(costs.begin(), costs.end(), least);
   return hold_.basis.first_slot() + static_cast<std::size_t>(found - costs.begin());
 }
 

@@ -4,35 +4,19 @@
 #include "resample.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
 
 #include "rules.hpp"
 
 namespace onkel {
 namespace {
 
-// How many weights are below a limit, and their sum. Eight of each side by side: one alone would wait for itself at
-// every step.
 struct Below {
-  double sum, count;
+  double count = 0.0, sum = 0.0;
 };
 Below below(double limit, std::span<const double> weights) {
-  std::array<double, 8> sums{}, counts{};
-  std::size_t j = 0;
-  for (; j + sums.size() <= weights.size(); j += sums.size())
-    for (std::size_t lane = 0; lane < sums.size(); ++lane) {
-      const double weight = weights[j + lane];
-      sums[lane] += weight < limit ? weight : 0.0;
-      counts[lane] += weight < limit ? 1.0 : 0.0;
-    }
-  for (; j < weights.size(); ++j)
-    if (weights[j] < limit) {
-      sums[0] += weights[j];
-      ++counts[0];
-    }
-  return {std::accumulate(sums.begin(), sums.end(), 0.0), std::accumulate(counts.begin(), counts.end(), 0.0)};
+  Below found;
+  isa::routines<double>().below(limit, weights.data(), weights.size(), &found.count, &found.sum);
+  return found;
 }
 
 }  // namespace
@@ -70,7 +54,7 @@ class Resample final : public Budget {
     const auto old = static_cast<double>(hold_.basis.size() - 1);
     const std::size_t leaves = old_point(static_cast<std::size_t>(u * old), newest);
     const double factor = old > 1 ? old / (old - 1) : 1.0;
-    repair(newest, [&](std::size_t, double length) { return factor * length; });
+    repair(newest, [=](std::size_t, double length) { return factor * length; });
     return leaves;
   }
 
@@ -83,9 +67,9 @@ class Resample final : public Budget {
     exclude(weights_, newest);
     const double level = water_level(weights_);
     const std::size_t leaves = pick(u, level);
-    repair(newest, [&](std::size_t j, double length) {
-      const double raised = level / lengths[j];
-      return weights_[j] < level ? raised : length;
+    // Whoever has no weight has none afterwards: stretch leaves zeros alone.
+    repair(newest, [=, shorter = hold_.basis.inverse_lengths().data()](std::size_t j, double length) {
+      return std::max(length, level * shorter[j]);
     });
     return leaves;
   }
@@ -122,10 +106,11 @@ class Resample final : public Budget {
   template <class Wanted>
   void repair(std::size_t newest, const Wanted& wanted) {
     const std::size_t first = hold_.basis.first_slot(), at = newest - first, end = hold_.basis.end_slot() - first;
-    const double cap = cap_;
     const auto stretch = [&](std::size_t from, std::size_t to, const auto& length) {
-      hold_.function.stretch(first + from, to - from,
-                             [&](std::size_t j, double now) { return std::min(length(from + j, now), cap); });
+      // Values, not references: the loop inside must see that nobody else changes them.
+      hold_.function.stretch(first + from, to - from, [=, cap = cap_](std::size_t j, double now) {
+        return std::min(length(from + j, now), cap);
+      });
     };
     stretch(0, at, wanted);
     stretch(at, at + 1, [](std::size_t, double now) { return now; });
