@@ -89,7 +89,9 @@ std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold) {
   if (spec.name == "ResampleUniformly") return make_resample(spec, hold, false);
   if (spec.name == "ResampleByWeight") return make_resample(spec, hold, true);
   if (spec.name == "Merge") return make_merge(spec, hold);
+  if (spec.name == "ProjectOnNearest") return make_project_on_nearest(spec, hold);
   if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, hold);
+  if (spec.name == "GrowAtRandomOrProject") return make_grow_at_random(spec, hold);
   if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, hold);
   if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, hold);
   if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, hold);

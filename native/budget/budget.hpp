@@ -46,6 +46,8 @@ class Budget {
   virtual void idle(const Scored&) {}
   // Whether points leave: then the average, if asked for, keeps them as ghosts.
   virtual bool evicts() const { return true; }
+  // Another budget from now on, for a rule that is part of another.
+  void allow(std::size_t size) { hold_.size = size; }
   virtual void visit(Archive&) {}
 
  protected:
