@@ -43,4 +43,8 @@ class NPBSGD(Pegasos, Projecting):
         for i in order[:FEW]:
             if self.look(others[i].x, members)[2]:
                 members.append(others[i])
-        self.add(members, self.look(leaver.x, members)[0], leaver.a)
+        d = self.look(leaver.x, members)[0]
+        for m, share in zip(members, d, strict=True):  # whether one becomes exactly 0, and no ghost later, is rounding
+            terms = np.abs(m.a).max() + np.abs(share * leaver.a).max()
+            self.close_call(np.abs(m.a + share * leaver.a).max() / max(terms, 1e-300))
+        self.add(members, d, leaver.a)
