@@ -394,14 +394,7 @@ NB_MODULE(_core, m) {
                 "tuple[float, list[float], float, bool]"));
   // What the budget rules compute inside, for their tests.
   m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
-  m.def(
-      "stay_probabilities",
-      [](const std::vector<double>& weights) {
-        std::vector<double> stay(weights.size());
-        stay_probabilities(weights, stay);
-        return stay;
-      },
-      "weights"_a);
+  m.def("water_level", [](const std::vector<double>& weights) { return water_level(weights); }, "weights"_a);
   m.def(
       "best_merge",
       [](double L, double A, double B, double C) {

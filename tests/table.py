@@ -369,15 +369,22 @@ TABLE = [
         )
         for rule in ("remove", "merge")
     ),
-    Named(
-        recipes.NPBSGD,
-        NPBSGD,
-        onkel.NPBSGDClassifier,
-        onkel.NPBSGDRegressor,
-        budget_parameters("lam_above", "beta", "horizon"),
-        for_both(lam=0.1, beta=0.5, horizon=300),
-        evicts=True,
-        grows=True,
+    *(
+        Named(
+            recipes.NPBSGD,
+            NPBSGD,
+            onkel.NPBSGDClassifier,
+            onkel.NPBSGDRegressor,
+            lambda task, rule=rule: budget_parameters("lam_above", "beta", "horizon")(task).map(
+                lambda p: p | {"maintenance": rule}
+            ),
+            for_both(lam=0.1, beta=0.5, horizon=300, maintenance=rule),
+            variant="" if rule == "remove" else f"-{rule}",
+            evicts=True,
+            row_by_row=rule == "project",
+            grows=True,
+        )
+        for rule in ("remove", "project")
     ),
     Named(
         recipes.DualSGD,

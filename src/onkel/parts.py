@@ -317,7 +317,8 @@ class Budget(Part):
     """What happens when the budget is full."""
 
     reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
-    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, or counts mistakes
+    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, counts mistakes, or makes
+    # newcomers' coefficients flow into each other, after which an average cannot tell that one came and went unseen
     row_by_row: ClassVar[bool] = False
     needs_gaussian: ClassVar[bool] = False
     needs_hinge: ClassVar[bool] = False
@@ -396,10 +397,29 @@ class Merge(Budget):
 
 
 @dataclass(frozen=True)
+class ProjectOnNearest(Budget):
+    """The smallest point, be it the newcomer, is replaced by its projection on the ``n_neighbours`` nearest to it."""
+
+    reweights = True
+    row_by_row = True
+    n_neighbours: int = number(5, at_least=1, integer=True)
+
+
+@dataclass(frozen=True)
 class GrowAtRandom(Budget):
     """The smallest point leaves with probability ``min(1, beta/t)``, else the budget grows by one (NPBSGD)."""
 
     beta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class GrowAtRandomOrProject(Budget):
+    """As GrowAtRandom, but the smallest point is projected on the ``n_neighbours`` nearest to it."""
+
+    reweights = True
+    row_by_row = True
+    beta: float = number(above=0)
+    n_neighbours: int = number(5, at_least=1, integer=True)
 
 
 @dataclass(frozen=True)

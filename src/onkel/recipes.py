@@ -70,6 +70,7 @@ from onkel.parts import (
     GradientSampling,
     GradientStep,
     GrowAtRandom,
+    GrowAtRandomOrProject,
     HardPassiveAggressiveStep,
     ImportanceStep,
     LossSampling,
@@ -84,6 +85,7 @@ from onkel.parts import (
     ProjectCheapest,
     Projection,
     ProjectNewcomer,
+    ProjectOnNearest,
     ProjectOnNeighbour,
     ProjectOnNewcomer,
     ProjectSmallest,
@@ -417,6 +419,7 @@ def BSGD(
 def NPBSGD(
     lam: float = 0.01,
     beta: float = 0.5,
+    maintenance: str = "remove",
     loss: str = "hinge",
     epsilon: float = 0.1,
     horizon: int | None = None,
@@ -424,7 +427,8 @@ def NPBSGD(
     """BSGD whose budget grows late in the stream.
 
     A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise
-    the budget itself grows by one. Without a horizon it never grows.
+    the budget itself grows by one. Without a horizon it never grows. The point that leaves is removed, or replaced by
+    its projection on the five points nearest to it.
 
     Examples
     --------
@@ -435,7 +439,12 @@ def NPBSGD(
     check_number("beta", beta, above=0)
     if horizon is not None:
         check_number("horizon", horizon, at_least=1, integer=True)
-    rule: Budget = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
+    check_choice("maintenance", maintenance, ("remove", "project"))
+    rule: Budget
+    if maintenance == "remove":
+        rule = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
+    else:
+        rule = ProjectOnNearest() if horizon is None else GrowAtRandomOrProject(beta=beta * horizon)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
