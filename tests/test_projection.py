@@ -194,9 +194,9 @@ def test_polk_refuses_steps_that_do_not_shrink():
         onkel.POLKClassifier(eta=2.0, lam=0.5).fit([[0.0], [1.0]], [0, 1])
 
 
-# The first seeds whose mixture has a Bayes error of about 4 % or less, as the paper's must have had: 3.2, 2.5, 2.0, 4.1,
-# 1.9, 2.0 and 3.7 %. POLK comes -0.3 to 0.4 points behind the batch machine. With the four that go on to 4.7 % (18, 20,
-# 23, 29) it is 1.4, 0.9, 1.2 and 0.1: where modes overlap more, 16 points are not quite enough.
+# The first seeds whose mixture has a Bayes error of about 4 % or less, as the paper's must have had: 3.2, 2.5, 2.0,
+# 4.1, 1.9, 2.0 and 3.7 %. POLK comes -0.3 to 0.4 points behind the batch machine. With the four that go on to 4.7 %
+# (18, 20, 23, 29) it is 1.4, 0.9, 1.2 and 0.1: where modes overlap more, 16 points are not quite enough.
 @pytest.mark.parametrize("task_seed", [5, 9, 17, 19, 33, 35, 44])
 def test_polk_finds_the_modes_of_its_papers_mixture(task_seed):
     X, y = next(mixture(5000, seed=2, task_seed=task_seed, chunk_rows=5000))
