@@ -1,0 +1,88 @@
+"""The names that `import onkel` offers; a new one is added here, in both lists."""
+
+from onkel import parts, recipes
+from onkel._core import isa
+from onkel.budget_estimators import (
+    BOGDClassifier,
+    BOGDRegressor,
+    BPAClassifier,
+    BSGDClassifier,
+    BSGDRegressor,
+    DualSGDClassifier,
+    DualSGDRegressor,
+    ForgetronClassifier,
+    NORMAClassifier,
+    NORMARegressor,
+    NPBSGDClassifier,
+    NPBSGDRegressor,
+    POLKClassifier,
+    POLKRegressor,
+    ProjectronClassifier,
+    RBPClassifier,
+)
+from onkel.checkpoint import Checkpointer
+from onkel.estimators import (
+    FSGDClassifier,
+    FSGDRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    KLRClassifier,
+    OGDClassifier,
+    OGDRegressor,
+    OSKLClassifier,
+    OSKLRegressor,
+    PAClassifier,
+    PARegressor,
+    PegasosClassifier,
+    PerceptronClassifier,
+    SPAClassifier,
+    SPARegressor,
+)
+from onkel.kernel_width import gamma_from_percentile
+from onkel.learner import Learner
+from onkel.model import compress, merge
+from onkel.persistence import load, save
+
+__all__ = [
+    "BOGDClassifier",
+    "BOGDRegressor",
+    "BPAClassifier",
+    "BSGDClassifier",
+    "BSGDRegressor",
+    "Checkpointer",
+    "DualSGDClassifier",
+    "DualSGDRegressor",
+    "FSGDClassifier",
+    "FSGDRegressor",
+    "ForgetronClassifier",
+    "KLRClassifier",
+    "KernelClassifier",
+    "KernelRegressor",
+    "Learner",
+    "NORMAClassifier",
+    "NORMARegressor",
+    "NPBSGDClassifier",
+    "NPBSGDRegressor",
+    "OGDClassifier",
+    "OGDRegressor",
+    "OSKLClassifier",
+    "OSKLRegressor",
+    "PAClassifier",
+    "PARegressor",
+    "POLKClassifier",
+    "POLKRegressor",
+    "PegasosClassifier",
+    "PerceptronClassifier",
+    "ProjectronClassifier",
+    "RBPClassifier",
+    "SPAClassifier",
+    "SPARegressor",
+    "compress",
+    "gamma_from_percentile",
+    "isa",
+    "load",
+    "merge",
+    "parts",
+    "recipes",
+    "save",
+]
