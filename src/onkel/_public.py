@@ -1,6 +1,6 @@
 """The names that `import onkel` offers; a new one is added here, in both lists."""
 
-from onkel import parts, recipes
+from onkel import evaluate, parts, recipes
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -78,6 +78,7 @@ __all__ = [
     "SPAClassifier",
     "SPARegressor",
     "compress",
+    "evaluate",
     "gamma_from_percentile",
     "isa",
     "load",
