@@ -19,6 +19,7 @@
 #include "budget/merge.hpp"
 #include "budget/resample.hpp"
 #include "learner.hpp"
+#include "libsvm.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -310,6 +311,19 @@ nb::tuple evaluate_admission(const Part& admission, const Part& loss, const std:
   return nb::make_tuple(p, lone.g);
 }
 
+// Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
+template <class T>
+nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules) {
+  LibsvmRows<T> rows = unlocked([&] { return read_libsvm<T>(text, last, most, rules); });
+  const std::size_t count = rows.labels.size(), stored = rows.values.size();
+  nb::object complaint = nb::none();
+  if (const auto& c = rows.complaint)
+    complaint = nb::make_tuple(c->line, c->column, c->expected, nb::bytes(c->found.data(), c->found.size()));
+  return nb::make_tuple(array(std::move(rows.labels), {count}), array(std::move(rows.values), {stored}),
+                        array(std::move(rows.features), {stored}), array(std::move(rows.offsets), {count + 1}),
+                        rows.bytes, rows.lines, rows.skipped, complaint);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -352,6 +366,23 @@ NB_MODULE(_core, m) {
   m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float]], loss: tuple[str, dict[str, float]], "
                 "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
+
+  m.def(
+      "read_libsvm",
+      [](const nb::bytes& text, std::size_t begin, bool last, std::size_t most, bool labelled, bool zero_based,
+         std::int64_t width, bool skip, bool single) {
+        const std::string_view rest(text.c_str() + std::min(begin, text.size()),
+                                    text.size() - std::min(begin, text.size()));
+        const LibsvmRules rules{labelled, zero_based, width, skip};
+        return single ? rows_of_libsvm<float>(rest, last, most, rules)
+                      : rows_of_libsvm<double>(rest, last, most, rules);
+      },
+      "text"_a, nb::kw_only(), "begin"_a, "last"_a, "most"_a, "labelled"_a, "zero_based"_a, "width"_a, "skip"_a,
+      "single"_a,
+      nb::sig("def read_libsvm(text: bytes, *, begin: int, last: bool, most: int, labelled: bool, zero_based: bool, "
+              "width: int, skip: bool, single: bool) -> tuple[numpy.typing.NDArray[numpy.float64], "
+              "numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64], "
+              "int, int, int, tuple[int, int, str, bytes] | None]"));
 
   auto learner = nb::class_<PyLearner>(m, "Learner");
   const auto take_rows = [&]<class T>(T) {

@@ -1,6 +1,6 @@
 """The names that `import onkel` offers; a new one is added here, in both lists."""
 
-from onkel import evaluate, parts, recipes
+from onkel import evaluate, parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -86,4 +86,5 @@ __all__ = [
     "parts",
     "recipes",
     "save",
+    "streams",
 ]

@@ -1,0 +1,135 @@
+"""Bytes of files, plain or compressed, and of pipes: read forward, counted, taken up again at a byte."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+from onkel.streams._extra import pyarrow
+
+BLOCK = 1 << 20
+
+
+def _zstd(file: Any) -> Any:
+    arrow = pyarrow("a file compressed with zstd")
+    return arrow.CompressedInputStream(arrow.PythonFile(file, "r"), "zstd")
+
+
+COMPRESSIONS: dict[str, Callable[[Any], Any]] = {
+    ".gz": gzip.GzipFile,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+    ".zst": _zstd,
+}
+# what the packages raise when compressed bytes are not what they should be
+_BROKEN = (EOFError, zlib.error, lzma.LZMAError)
+
+
+class Bytes:
+    """The content of a file, of standard input ("-") or of an open binary file, after decompression.
+
+    Parameters
+    ----------
+    source : str, path or binary file
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._given = hasattr(source, "read")
+        if self._given:
+            self.name = str(getattr(source, "name", None) or f"a {type(source).__name__}")
+        else:
+            self.name = "standard input" if source == "-" else os.fspath(source)
+        self._open()
+
+    def _open(self) -> None:
+        self.at = 0  # the next byte
+        self._start = 0  # the byte of an open file that is the first here
+        if self._given or self._source == "-":
+            self._raw: BinaryIO = self._source if self._given else sys.stdin.buffer
+            self._file: Any = self._raw
+            self._start = self._raw.tell() if self.can_be_read_again() else 0
+            return
+        self._raw = open(self._source, "rb")  # noqa: SIM115
+        try:
+            decompress = COMPRESSIONS.get(PurePath(self._source).suffix.lower())
+            self._file = self._raw if decompress is None else decompress(self._raw)
+        except BaseException:
+            self._raw.close()
+            raise
+
+    def read(self, n: int, wait: bool = True) -> bytes:
+        """Read at most n bytes, of a slow pipe only those that are there already unless told to wait.
+
+        None are left when none are returned.
+        """
+        read = self._file.read if wait or self._file is not self._raw else getattr(self._raw, "read1", self._raw.read)
+        try:
+            block = read(n)
+        except _BROKEN as error:
+            raise ValueError(f"{self.name} is broken after byte {self.at} of its content: {_sentence(error)}") from None
+        except OSError as error:
+            if error.errno is not None and not isinstance(error, gzip.BadGzipFile):  # the disk's, not the content's
+                raise
+            raise ValueError(f"{self.name} is broken after byte {self.at} of its content: {_sentence(error)}") from None
+        if not isinstance(block, bytes):
+            raise ValueError(f"{self.name} must be opened for binary reading, and gives {type(block).__name__}")
+        self.at += len(block)
+        return block
+
+    def seek(self, at: int) -> None:
+        """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""
+        if at < self.at:
+            if not self.can_be_read_again():
+                raise ValueError(f"{self.name} can be read only once, and its byte {at} has been read")
+            if not self._given:
+                self.close()
+                self._open()
+        size = self.size() if self._file is self._raw else None
+        if size is not None:
+            self.at = min(at, size - self._start)
+            self._raw.seek(self._start + self.at)
+        while self.at < at and self.read(min(BLOCK, at - self.at)):
+            pass
+        if self.at < at:
+            raise ValueError(f"{self.name} has {self.at} bytes, and the position is byte {at}: another file")
+
+    def fraction(self) -> float | None:
+        """Return how much of the file has been read, from 0 to 1, counted before decompression; None for a pipe."""
+        size = self.size()
+        if size is None:
+            return None
+        return min(1.0, (self._raw.tell() - self._start) / (size - self._start)) if size > self._start else 1.0
+
+    def size(self) -> int | None:
+        """Return the file's size on disk; None for a pipe."""
+        try:
+            if not self._raw.seekable():
+                return None
+            if isinstance(self._raw, io.BytesIO):
+                return self._raw.getbuffer().nbytes
+            return os.fstat(self._raw.fileno()).st_size
+        except (OSError, ValueError):
+            return None
+
+    def can_be_read_again(self) -> bool:
+        """Say whether the first byte can be reached again."""
+        return self._source != "-" and (not self._given or self._raw.seekable())
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if not self._given and self._source != "-":
+            self._file.close()
+            self._raw.close()
+
+
+def _sentence(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
