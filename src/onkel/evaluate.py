@@ -174,7 +174,7 @@ def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
     points = [point for point in progressive_steps(est, stream, **options) if point.is_checkpoint]
     if not points:
         raise ValueError("the stream has no rows: there is nothing to evaluate")
-    return Curve(type(_model(est)).__name__, tuple(points))
+    return Curve(type(learner_of(est)).__name__, tuple(points))
 
 
 def progressive_steps(
@@ -217,7 +217,7 @@ def progressive_steps(
     due = next(checkpoints)
 
     def measured(at_checkpoint: bool) -> Point:
-        model = _model(est)
+        model = learner_of(est)
         values: dict[str, Any] = sums.values()
         if at_checkpoint:
             values |= sums.costly_values()
@@ -289,7 +289,7 @@ class _ClassSums:
             self.ranks.add(scores, positive)
             losses = np.logaddexp(0, np.where(positive, -scores, scores))
         else:
-            known = self._known_before(codes, scores.shape[1], getattr(_model(est), "_open", False))
+            known = self._known_before(codes, scores.shape[1], getattr(learner_of(est), "_open", False))
             there = np.arange(scores.shape[1]) < known[:, None]
             guesses = np.where(there, scores, -np.inf).argmax(axis=1)
             self.right += int(np.count_nonzero((guesses == codes) & (codes < known)))
@@ -370,7 +370,7 @@ def _held_out(est: Any, X: Any, y: ArrayLike) -> float:
 
 def _width_is_open(est: Any) -> bool:
     """Whether the first rows will decide the kernel's width."""
-    model = _model(est)
+    model = learner_of(est)
     return getattr(model, "gamma", None) == "scale" and not hasattr(model, "gamma_")
 
 

@@ -12,18 +12,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
 from onkel._checks import check_choice, check_flag
-from onkel.streams import _objects
+from onkel.streams import _objects, _tables
 from onkel.streams._bytes import COMPRESSIONS
+from onkel.streams._csv import CsvStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
 
 __all__ = ["FORMATS", "Stream", "open"]
 
-FORMATS = ("libsvm",)
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".npy": "npy"}
 
 
@@ -31,7 +33,10 @@ def open(
     source: Any,
     *,
     format: str | None = None,
-    target: Any = None,
+    target: str | int | bool | None = None,
+    columns: Sequence[str | int] | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     dense: bool = False,
@@ -43,13 +48,20 @@ def open(
 
     Parameters
     ----------
-    source : path, "-", binary file, arrays or iterable
-        A file, plain or compressed (.gz, .bz2, .xz, .zst); standard input; an open file; ``(X, y)`` or ``X`` alone,
-        arrays or a sparse matrix; or any iterable of rows ``(x, y)`` or of chunks ``(X, y)``.
-    format : {"libsvm"}, default=None
+    source : path, "-", binary file, arrays, data frame or iterable
+        A file, plain or compressed (.gz, .bz2, .xz, .zst); standard input; an open file; ``(X, y)`` or ``X`` alone:
+        arrays, a sparse matrix, a frame of pandas or polars; or any iterable of rows ``(x, y)`` or chunks ``(X, y)``.
+    format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy"}, default=None
         None goes by the file's name, whatever its compression; a name that says nothing means LIBSVM text.
-    target : False, default=None
-        False reads rows without a target: y is None.
+    target : str, int or False, default=None
+        The target's column, by name or by number from 0. None is the last column of a file, and no column of an
+        object. False reads rows without a target: y is None; LIBSVM text may then lack labels.
+    columns : sequence of str or int, default=None
+        The features' columns; None is all but the target.
+    header : bool, default=None
+        Whether the first line of CSV text names the columns; None: if no field of it is a number.
+    delimiter : str, default=None
+        Of CSV text; None is the comma, and the tab for "tsv".
     n_features : int, default=None
         Of LIBSVM text. Without it a file is read twice, since its highest index must be known first; of a pipe the
         first chunk decides, and a higher index later is an error.
@@ -85,21 +97,42 @@ def open(
         check_choice("format", format, FORMATS)
     if dtype is not None:
         check_choice("dtype", dtype, ("float64", "float32"))
-    for name, flag in (("zero_based", zero_based), ("dense", dense)):
-        check_flag(name, flag)
+    if target is True:
+        raise ValueError("target must be a column's name or number, False or None, got True")
+    check_flag("dense", dense)
+    check_flag("zero_based", zero_based)
+    is_file = isinstance(source, str | os.PathLike) or hasattr(source, "read")
+    kind = (format or _format_of(source)) if is_file else "object"
+    for name, value, formats in (
+        ("n_features", n_features, ("libsvm",)),
+        ("zero_based", zero_based or None, ("libsvm",)),
+        ("columns", columns, ("csv", "tsv", "parquet", "arrow", "npy", "object")),
+        ("header", header, ("csv", "tsv")),
+        ("delimiter", delimiter, ("csv", "tsv")),
+    ):
+        if value is not None and kind not in formats:
+            raise ValueError(f"{name} is for {', '.join(formats)}, and the source is {kind}")
     common: dict[str, Any] = {"chunk_rows": chunk_rows, "on_error": on_error}
-    if not (isinstance(source, str | os.PathLike) or hasattr(source, "read")):
-        return _objects.opened(source, target=target, dense=dense, dtype=dtype, **common)
-    labelled = target is None
-    return LibsvmStream(
-        source,
-        n_features=n_features,
-        dtype=dtype or "float64",
-        labelled=labelled,
-        zero_based=zero_based,
-        dense=dense,
-        **common,
-    )
+    if kind == "object":
+        return _objects.opened(source, target=target, columns=columns, dense=dense, dtype=dtype, **common)
+    if kind == "libsvm":
+        if target not in (None, False):
+            raise ValueError(f"the target of LIBSVM text is its label: target must be None or False, got {target!r}")
+        labelled = target is None
+        common |= {"n_features": n_features, "labelled": labelled, "zero_based": zero_based, "dense": dense}
+        return LibsvmStream(source, dtype=dtype or "float64", **common)
+    common |= {"target": target, "columns": columns}
+    if kind in ("csv", "tsv"):
+        separator = delimiter or {"csv": ",", "tsv": "\t"}[kind]
+        return CsvStream(source, header=header, delimiter=separator, dtype=dtype or "float64", **common)
+    if not isinstance(source, str | os.PathLike) or source == "-" or _compression(source):
+        raise ValueError(f"{kind} must be a file of its own, not compressed and no pipe, got {source!r}")
+    opened = {"parquet": _tables.of_parquet, "arrow": _tables.of_arrow, "npy": _objects.of_npy}[kind]
+    return opened(source, dtype=dtype, **common)
+
+
+def _compression(source: Any) -> bool:
+    return PurePath(source).suffix.lower() in COMPRESSIONS
 
 
 def _format_of(source: Any) -> str:
@@ -107,5 +140,5 @@ def _format_of(source: Any) -> str:
     if not isinstance(source, str | os.PathLike):
         return "libsvm"
     path = PurePath(source)
-    suffix = path.with_suffix("").suffix if path.suffix.lower() in COMPRESSIONS else path.suffix
+    suffix = path.with_suffix("").suffix if _compression(path) else path.suffix
     return _SUFFIXES.get(suffix.lower(), "libsvm")

@@ -24,7 +24,7 @@ def _zstd(file: Any) -> Any:
 
 
 COMPRESSIONS: dict[str, Callable[[Any], Any]] = {
-    ".gz": gzip.GzipFile,
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
     ".zst": _zstd,
@@ -83,16 +83,17 @@ class Bytes:
         if not isinstance(block, bytes):
             raise ValueError(f"{self.name} must be opened for binary reading, and gives {type(block).__name__}")
         self.at += len(block)
+        if not block and n > 0:
+            self.close()
         return block
 
     def seek(self, at: int) -> None:
         """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""
-        if at < self.at:
-            if not self.can_be_read_again():
-                raise ValueError(f"{self.name} can be read only once, and its byte {at} has been read")
-            if not self._given:
-                self.close()
-                self._open()
+        if at < self.at and not self.can_be_read_again():
+            raise ValueError(f"{self.name} can be read only once, and its byte {at} has been read")
+        if (at < self.at or self._raw.closed) and not self._given:
+            self.close()
+            self._open()
         size = self.size() if self._file is self._raw else None
         if size is not None:
             self.at = min(at, size - self._start)
@@ -104,6 +105,8 @@ class Bytes:
 
     def fraction(self) -> float | None:
         """Return how much of the file has been read, from 0 to 1, counted before decompression; None for a pipe."""
+        if self._raw.closed:
+            return 1.0
         size = self.size()
         if size is None:
             return None
@@ -125,7 +128,7 @@ class Bytes:
         return self._source != "-" and (not self._given or self._raw.seekable())
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close what was opened here; `seek` opens it again."""
         if not self._given and self._source != "-":
             self._file.close()
             self._raw.close()

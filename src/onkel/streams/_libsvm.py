@@ -8,14 +8,13 @@ from scipy.sparse import csr_array
 
 from onkel import _core
 from onkel._checks import check_number
-from onkel.streams._bytes import BLOCK, Bytes
-from onkel.streams._stream import Chunk, Position, Stream, check_position
+from onkel.streams._stream import Chunk, Position
+from onkel.streams._text import TextStream
 
 MOST_FEATURES = 2**31 - 1
-MOST_LINE_BYTES = 1 << 30
 
 
-class LibsvmStream(Stream):
+class LibsvmStream(TextStream):
     """Rows of LIBSVM text: ``label [qid:n] index:value ... [# comment]``.
 
     Blank lines and comments are no rows. Without `n_features` a file is read twice: its highest index is looked for
@@ -26,18 +25,17 @@ class LibsvmStream(Stream):
         self,
         source: Any,
         *,
-        chunk_rows: int,
-        on_error: str,
         n_features: int | None,
         dtype: str,
         labelled: bool,
         zero_based: bool,
         dense: bool,
+        chunk_rows: int,
+        on_error: str,
     ) -> None:
-        self._bytes = Bytes(source)
-        super().__init__(self._bytes.name, chunk_rows, on_error)
         if n_features is not None:
             check_number("n_features", n_features, at_least=1, at_most=MOST_FEATURES, integer=True)
+        super().__init__(source, chunk_rows=chunk_rows, on_error=on_error)
         self.n_features = n_features
         self._limit = n_features or MOST_FEATURES
         self._hint = ""
@@ -45,35 +43,23 @@ class LibsvmStream(Stream):
         self._labelled = labelled
         self._zero_based = zero_based
         self._dense = dense
-        self._text, self._used, self._last = b"", 0, False
-        self._line = 0  # lines before the next
         if n_features is None and self._bytes.can_be_read_again():
             self.n_features = self._highest_index()
             self._bytes.seek(0)
+            self._forget_text(line=0)
 
     def _highest_index(self) -> int:
         """The width of the rows that are right; those that are not are complained of when they are read."""
         width = 1
         while self._fill():
-            _, _, features, *_ = self._parse(skip=True)
-            width = max(width, int(features.max(initial=0)) + 1)
-        self._text, self._used, self._last, self._line = b"", 0, False, 0
+            width = max(width, _width(self._rows(skip=True)[2]))
         return width
 
-    def _fill(self) -> bool:
-        """Have a whole line in the text, unless all has been read; False when nothing is left."""
-        while not self._last and self._text.find(b"\n", self._used) < 0:
-            rest = self._text[self._used :]
-            if len(rest) > MOST_LINE_BYTES:
-                raise ValueError(f"{self.name}, line {self._line + 1}: longer than {MOST_LINE_BYTES} bytes")
-            # Twice as much each time: a long line is not copied often. The chunk that decides the width is a full one.
-            block = self._bytes.read(max(BLOCK, len(rest)), wait=self.n_features is None)
-            self._last = not block
-            self._text, self._used = rest + block, 0
-        return self._used < len(self._text)
+    def _fill(self, wait: bool = False) -> bool:
+        return super()._fill(wait=self.n_features is None)  # the chunk that decides the width is a full one
 
-    def _parse(self, skip: bool) -> tuple[Any, ...]:
-        """Labels, values, features, offsets, lines skipped, complaint: of whole lines, at most a chunk of them."""
+    def _rows(self, skip: bool) -> tuple[Any, ...]:
+        """Labels, values, features, offsets, number of wrong lines, the first problem: of at most a chunk of rows."""
         labels, values, features, offsets, n_bytes, n_lines, skipped, complaint = _core.read_libsvm(
             self._text,
             begin=self._used,
@@ -89,24 +75,22 @@ class LibsvmStream(Stream):
         if complaint is not None:
             line, column, expected, found = complaint
             got = repr(found.decode("utf-8", "backslashreplace")) if found else "the end of the line"
-            place = f"{self.name}, line {self._line + line + 1}, column {column}"
-            problem = f"{place}: expected {expected}, got {got}{self._hint if 'at most' in expected else ''}"
+            hint = self._hint if "at most" in expected else ""
+            problem = (
+                f"{self.name}, line {self._line + line + 1}, column {column}: expected {expected}, got {got}{hint}"
+            )
         self._used += n_bytes
         self._line += n_lines
         return labels, values, features, offsets, skipped, problem
 
-    def _next(self) -> Chunk | None:
-        while self._fill():
-            labels, values, features, offsets, skipped, problem = self._parse(self.on_error == "skip")
-            if problem is not None and (self.on_error == "skip" or len(labels) == 0):
-                self._wrong(problem)
-                self.skipped += skipped - 1
-            if len(labels):
-                return self._matrix(values, features, offsets), labels if self._labelled else None
-        return None
+    def _parse(self) -> tuple[Chunk | None, list[str]]:
+        labels, values, features, offsets, skipped, problem = self._rows(skip=self.on_error == "skip")
+        self.skipped += max(0, skipped - 1)  # the first is counted where it is noted
+        chunk = (self._matrix(values, features, offsets), labels if self._labelled else None) if len(labels) else None
+        return chunk, [] if problem is None else [problem]
 
     def _matrix(self, values: Any, features: Any, offsets: Any) -> Any:
-        width = int(features.max(initial=0)) + 1
+        width = _width(features)
         if self.n_features is None:
             self._limit = self.n_features = width
             self._hint = "; the first chunk has no higher index: give n_features"
@@ -118,29 +102,14 @@ class LibsvmStream(Stream):
 
     def position(self) -> Position:
         """Return where the next chunk begins, as JSON; bytes are counted after decompression."""
-        return {
-            "byte": self._bytes.at - len(self._text) + self._used,
-            "line": self._line,
-            "rows": self.rows,
-            "skipped": self.skipped,
-            "n_features": self.n_features or 0,
-        }
+        return {**super().position(), "n_features": self.n_features or 0}
 
     def seek(self, position: Position) -> None:
         """Make the next chunk the one that begins at a position of this stream."""
-        checked = check_position(self, position)
-        self._bytes.seek(checked["byte"])
-        self._text, self._used, self._last = b"", 0, False
-        self._line, self.rows, self.skipped = checked["line"], checked["rows"], checked["skipped"]
-        self.n_features = checked["n_features"] or self.n_features
-        self.problems = self.problems if self.skipped else []
+        super().seek(position)
+        if self.n_features is None and position["n_features"]:
+            self._limit = self.n_features = position["n_features"]
 
-    def fraction(self) -> float | None:
-        """Return how much of the file has been read, from 0 to 1; None for a pipe."""
-        if self._last and self._used == len(self._text):
-            return 1.0
-        return self._bytes.fraction()
 
-    def close(self) -> None:
-        """Close the file."""
-        self._bytes.close()
+def _width(features: Any) -> int:
+    return int(features.max(initial=0)) + 1

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel._checks import check_choice, check_number
+from onkel.streams._columns import labels
 
 Chunk = tuple[Any, NDArray[Any] | None]
 Position = dict[str, int]
@@ -40,6 +41,8 @@ class Stream(ABC):
         Rows left out so far because they were wrong (``on_error="skip"``).
     problems : list of str
         What was wrong with the first ten of them.
+    columns : list of str or None
+        The features' names, where they have some.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class Stream(ABC):
         self.rows = 0
         self.skipped = 0
         self.problems: list[str] = []
+        self.columns: list[str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
         return self
@@ -114,6 +118,10 @@ class Stream(ABC):
     ) -> None:
         self.close()
 
+    def _count_from(self, position: Position) -> None:
+        self.rows, self.skipped = position["rows"], position["skipped"]
+        self.problems = self.problems if self.skipped else []
+
     def _wrong(self, problem: str) -> None:
         """A row is wrong: stop with what is wrong with it, or note it and leave the row out."""
         if self.on_error == "raise":
@@ -144,7 +152,6 @@ class RowStream(Stream):
 
     def __init__(self, name: str, chunk_rows: int, on_error: str = "raise") -> None:
         super().__init__(name, chunk_rows, on_error)
-        self._columns: list[str] | None = None  # the features' names, for messages
         self._waiting: Chunk | None = None  # begins with a wrong row
 
     @property
@@ -168,9 +175,8 @@ class RowStream(Stream):
         """Make the next chunk the one that begins at a position of this stream."""
         checked = check_position(self, position)
         self._waiting = None
-        self._go_to(sum(checked.values()))
-        self.rows, self.skipped = checked["rows"], checked["skipped"]
-        self.problems = self.problems if self.skipped else []
+        self._go_to(checked["rows"] + checked["skipped"])
+        self._count_from(checked)
 
     def _next(self) -> Chunk | None:
         while True:
@@ -190,13 +196,12 @@ class RowStream(Stream):
                 return cut(chunk, slice(0, good))
             else:
                 self._waiting = chunk
-                self._wrong(self._problem(*chunk, 0))
+                self._wrong(self._problem(*chunk, 0, self._row))
 
     def _n_good(self, X: Any, y: NDArray[Any] | None) -> int:
         """How many rows there are before the first wrong one."""
-        values = X.data if issparse(X) else X
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(values.sum()) and (y is None or y.dtype.kind != "f" or np.isfinite(y.sum())):
+            if np.isfinite(X.data.sum() if issparse(X) else X.sum()) and (y is None or y.dtype.kind not in "fO"):
                 return int(X.shape[0])
         good = self._are_good(X, y)
         return int(X.shape[0]) if good.all() else int(good.argmin())
@@ -207,24 +212,27 @@ class RowStream(Stream):
             good[np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data)), side="right") - 1] = False
         else:
             good = np.isfinite(X).all(axis=1)
-        return good if y is None or y.dtype.kind != "f" else good & np.isfinite(y)
+        if y is not None and y.dtype.kind == "f":
+            good &= np.isfinite(y)
+        if y is not None and y.dtype.kind == "O":
+            good &= np.array([value is not None for value in y])
+        return good
 
     def _good_rows(self, X: Any, y: NDArray[Any] | None) -> Chunk:
         good = self._are_good(X, y)
-        before = self._row
-        for i in np.flatnonzero(~good):
-            self._wrong(self._problem(X, y, int(i), row=before + int(i)))
+        first = self._row
+        for i in np.flatnonzero(~good).tolist():
+            self._wrong(self._problem(X, y, i, first + i))
         return cut((X, y), good)
 
-    def _problem(self, X: Any, y: NDArray[Any] | None, i: int, row: int | None = None) -> str:
-        """What is wrong with row i of a chunk; rows are numbered from 1 in messages."""
-        values = X[i : i + 1].toarray()[0] if issparse(X) else X[i]
-        place = f"{self.name}, row {(self._row if row is None else row) + 1}"
+    def _problem(self, X: Any, y: NDArray[Any] | None, i: int, row: int) -> str:
+        """What is wrong with row i of a chunk; messages number rows and columns from 1."""
+        values = X[[i]].toarray()[0] if issparse(X) else X[i]
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad) == 0:
-            return f"{place}: expected a finite target, got {y[i] if y is not None else None}"
-        named = f" ({self._columns[bad[0]]!r})" if self._columns else ""
-        return f"{place}, column {bad[0] + 1}{named}: expected a finite number, got {values[bad[0]]}"
+            return f"{self.name}, row {row + 1}: expected a target, got {None if y is None else y[i]}"
+        column = f"column {bad[0] + 1}" + (f" ({self.columns[bad[0]]!r})" if self.columns else "")
+        return f"{self.name}, row {row + 1}, {column}: expected a finite number, got {values[bad[0]]}"
 
 
 class ArrayStream(RowStream):
@@ -308,4 +316,4 @@ class BlockStream(RowStream):
 def cut(chunk: Chunk, rows: Any) -> Chunk:
     """Some rows of a chunk."""
     X, y = chunk
-    return X[rows], None if y is None else y[rows]
+    return X[rows], None if y is None else labels(y[rows])

@@ -1,0 +1,92 @@
+"""Which columns of a table are the features, and which is the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The numbers of a table's features and of its target, if it has one."""
+
+    names: list[str]
+    features: list[int]
+    target: int | None
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The features' names, in order."""
+        return [self.names[i] for i in self.features]
+
+
+def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool) -> Columns:
+    """Choose by names or numbers (from 0, or from the end): the target, and the features, all others unless said.
+
+    Parameters
+    ----------
+    table : str
+        What messages call it.
+    names : sequence of str
+    target : str, int, False or None
+        None is the last column where `last`, otherwise none.
+    columns : sequence of str or int, or None
+    last : bool
+
+    Examples
+    --------
+    >>> choose("data.csv", ["age", "height", "sick"], None, None, last=True).feature_names
+    ['age', 'height']
+    >>> choose("data.csv", ["age", "height", "sick"], "ill", None, last=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: data.csv has no column 'ill' for target; it has 'age', 'height', 'sick'
+    """
+    known = [str(name) for name in names]
+    if target is None:
+        goal = len(known) - 1 if last else None
+    else:
+        goal = None if target is False else _number(table, known, target, "target")
+    if columns is None:
+        features = [i for i in range(len(known)) if i != goal]
+    else:
+        features = [_number(table, known, column, "columns") for column in columns]
+    if goal in features:
+        raise ValueError(f"{table}: column {known[goal]!r} cannot be both the target and a feature")
+    if not features:
+        raise ValueError(f"{table} has no column for features beside the target")
+    return Columns(known, features, goal)
+
+
+def _number(table: str, names: list[str], wanted: Any, what: str) -> int:
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
+        if not -len(names) <= wanted < len(names):
+            raise ValueError(f"{table} has {len(names)} columns, and {what} asks for number {wanted} (they begin at 0)")
+        return int(wanted) % len(names)
+    found = [i for i, name in enumerate(names) if name == wanted]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(f"{table} has {len(found)} columns called {wanted!r}: give {what} as a number, from 0")
+    shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    raise ValueError(f"{table} has no column {wanted!r} for {what}; it has {shown}")
+
+
+def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:
+    """Say that a feature is no number, and what to do about it."""
+    return ValueError(
+        f"{table}, column {number + 1} ({name!r}) holds {what}, and features must be numbers: "
+        "encode it first, or choose other columns with columns="
+    )
+
+
+def labels(values: Any) -> NDArray[Any]:
+    """Targets as an array; text as text, not as objects."""
+    made = np.asarray(values)
+    if made.dtype.kind == "O" and all(isinstance(value, str) for value in made):
+        return made.astype(str)
+    return made

@@ -1,0 +1,99 @@
+"""Streams of tables in Parquet and Arrow (Feather) files, read by pyarrow batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.streams._columns import Columns, choose, labels, not_numbers
+from onkel.streams._extra import pyarrow
+from onkel.streams._stream import BlockStream, Chunk
+
+
+class TableStream(BlockStream):
+    """Rows of record batches."""
+
+    def __init__(
+        self,
+        path: Any,
+        batches: Callable[[], Iterator[Any]],
+        schema: Any,
+        n_rows: int,
+        *,
+        target: Any,
+        columns: Any,
+        dtype: str | None,
+        chunk_rows: int,
+        on_error: str,
+    ) -> None:
+        name = str(path)
+        self._chosen = choose(name, schema.names, target, columns, last=True)
+        for i in self._chosen.features:
+            if not _holds_numbers(schema.types[i]):
+                raise not_numbers(name, i, schema.names[i], str(schema.types[i]))
+        if dtype is None:
+            single = all(str(schema.types[i]) in ("float", "halffloat") for i in self._chosen.features)
+            dtype = "float32" if single else "float64"
+        super().__init__(name, lambda: (_chunk(b, self._chosen, dtype) for b in batches()), chunk_rows, on_error)
+        self.columns = self._chosen.feature_names
+        self.n_features = len(self._chosen.features)
+        self.n_rows = n_rows
+
+    def fraction(self) -> float | None:
+        """Return how much of the table has been read, from 0 to 1."""
+        return self._row / max(1, self.n_rows)
+
+
+def of_parquet(path: Any, **options: Any) -> TableStream:
+    """Open a stream of a Parquet file."""
+    parquet = pyarrow("a Parquet file", "pyarrow.parquet")
+    file = _opened(path, "a Parquet file", lambda: parquet.ParquetFile(path))
+
+    def batches() -> Iterator[Any]:
+        return iter(file.iter_batches(batch_size=options["chunk_rows"], use_threads=False))
+
+    return TableStream(path, batches, file.schema_arrow, file.metadata.num_rows, **options)
+
+
+def of_arrow(path: Any, **options: Any) -> TableStream:
+    """Open a stream of an Arrow file, which is mapped, not read."""
+    arrow, ipc = pyarrow("an Arrow file"), pyarrow("an Arrow file", "pyarrow.ipc")
+    file = _opened(path, "an Arrow file", lambda: ipc.open_file(arrow.memory_map(str(path))))
+
+    def batches() -> Iterator[Any]:
+        return (file.get_batch(i) for i in range(file.num_record_batches))
+
+    n_rows = sum(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+    return TableStream(path, batches, file.schema, n_rows, **options)
+
+
+def _opened(path: Any, what: str, opened: Callable[[], Any]) -> Any:
+    try:
+        return opened()
+    except pyarrow(what).ArrowInvalid as error:
+        raise ValueError(f"{path} is not {what}: {str(error).splitlines()[0]}") from None
+
+
+def _holds_numbers(kind: Any) -> bool:
+    types = pyarrow("a table").types
+    checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(check(kind) for check in checks)
+
+
+def _chunk(batch: Any, columns: Columns, dtype: str) -> Chunk:
+    """A batch as arrays; what is missing becomes NaN, or None where targets are text."""
+    double = pyarrow("a table").float64()
+    X = np.empty((batch.num_rows, len(columns.features)), dtype)
+    with np.errstate(over="ignore"):
+        for feature, i in enumerate(columns.features):
+            X[:, feature] = batch.column(i).cast(double).to_numpy(zero_copy_only=False)
+    return X, None if columns.target is None else _targets(batch.column(columns.target))
+
+
+def _targets(column: Any) -> NDArray[Any]:
+    if str(column.type).startswith("dictionary"):
+        column = column.dictionary_decode()
+    return labels(column.to_numpy(zero_copy_only=False))

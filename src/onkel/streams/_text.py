@@ -1,0 +1,73 @@
+"""Streams of lines of text: whole lines at a time, whatever the bytes' compression; a position is a byte and a line."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from onkel.streams._bytes import BLOCK, Bytes
+from onkel.streams._stream import Chunk, Position, Stream, check_position
+
+MOST_LINE_BYTES = 1 << 30
+
+
+class TextStream(Stream):
+    """What LIBSVM and CSV text share."""
+
+    def __init__(self, source: Any, *, chunk_rows: int, on_error: str) -> None:
+        self._bytes = Bytes(source)
+        super().__init__(self._bytes.name, chunk_rows, on_error)
+        self._forget_text(line=0)
+
+    def _forget_text(self, line: int) -> None:
+        self._text = b""
+        self._used = 0  # bytes of the text
+        self._last = False  # whether the text ends where the file does
+        self._line = line  # lines before the next
+
+    def _fill(self, wait: bool = False) -> bool:
+        """Have a whole line in the text, unless all has been read; False when nothing is left."""
+        while not self._last and self._text.find(b"\n", self._used) < 0:
+            rest = self._text[self._used :]
+            if len(rest) > MOST_LINE_BYTES:
+                raise ValueError(f"{self.name}, line {self._line + 1}: longer than {MOST_LINE_BYTES} bytes")
+            block = self._bytes.read(max(BLOCK, len(rest)), wait)  # doubled each time: a long line is not copied often
+            self._last = not block
+            self._text, self._used = rest + block, 0
+        return self._used < len(self._text)
+
+    def _next(self) -> Chunk | None:
+        while self._fill():
+            chunk, problems = self._parse()
+            for problem in problems:
+                if chunk is None or self.on_error == "skip":  # otherwise it comes back when its line is the first
+                    self._wrong(problem)
+            if chunk is not None:
+                return chunk
+        return None
+
+    @abstractmethod
+    def _parse(self) -> tuple[Chunk | None, list[str]]:
+        """Read the rows of some lines and what is wrong; unless rows are skipped, stop before a line that is wrong."""
+
+    def position(self) -> Position:
+        """Return where the next chunk begins, as JSON; bytes are counted after decompression."""
+        byte = self._bytes.at - len(self._text) + self._used
+        return {"byte": byte, "line": self._line, "rows": self.rows, "skipped": self.skipped}
+
+    def seek(self, position: Position) -> None:
+        """Make the next chunk the one that begins at a position of this stream."""
+        checked = check_position(self, position)
+        self._bytes.seek(checked["byte"])
+        self._forget_text(checked["line"])
+        self._count_from(checked)
+
+    def fraction(self) -> float | None:
+        """Return how much of the file has been read, from 0 to 1; None for a pipe."""
+        if self._last and self._used == len(self._text):
+            return 1.0
+        return self._bytes.fraction()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._bytes.close()
