@@ -374,6 +374,6 @@ def _width_is_open(est: Any) -> bool:
     return getattr(model, "gamma", None) == "scale" and not hasattr(model, "gamma_")
 
 
-def _model(est: Any) -> Any:
-    """The estimator itself, or the one at the end of a pipeline."""
+def learner_of(est: Any) -> Any:
+    """Return the estimator itself, or the one at the end of a pipeline."""
     return getattr(est, "estimator", est)

@@ -155,7 +155,7 @@ def open_rows(data: str, options: Reading, **how: Any) -> Rows:
     if os.path.isfile(data) or os.path.isdir(data):
         return SeekableRows(onkel.streams.open(data, **how), options.rows)
     # A pipe, whatever its name, is read once.
-    return Rows(onkel.streams.open(data if data == "-" else open(data, "rb"), **how), options.rows)  # noqa: SIM115
+    return Rows(onkel.streams.open(data if data == "-" else open(data, "rb"), **how), options.rows)
 
 
 def check_writable(path: str) -> None:

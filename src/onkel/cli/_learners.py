@@ -74,8 +74,8 @@ def _own(name: str, cls: type[Any], chosen: list[tuple[str, str, str]]) -> dict[
 def _value(kind: Any, text: str) -> Any:
     """A parameter's value: text as it is where the estimator wants a string, otherwise what it is in Python.
 
-    >>> _value(float, "0.5"), _value(int | None, "none"), _value(bool, "true"), _value(str, "1"), _value(object, "scale")
-    (0.5, None, True, '1', 'scale')
+    >>> [_value(kind, text) for kind, text in [(float, "0.5"), (int | None, "none"), (bool, "true"), (str, "1")]]
+    [0.5, None, True, '1']
     """
     if kind is str:
         return text

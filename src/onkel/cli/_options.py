@@ -44,7 +44,8 @@ class Reading:
     """How DATA is read."""
 
     format: Annotated[
-        str | None, Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; otherwise by the file's name.")
+        str | None,
+        Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; otherwise by the file's name."),
     ] = None
     target: Annotated[str | None, Option(metavar="COLUMN", help="Of a table: the column to predict.")] = None
     rows: Annotated[int | None, Option(min=1, metavar="N", help="Read no more than so many rows.")] = None

@@ -57,12 +57,11 @@ def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: st
     Console(highlight=False).print(table(list(columns), list(rows), best))
 
 
-def print_facts(facts: dict[str, Any]) -> None:
-    """Print names and values in two columns."""
-    grid = Table.grid(padding=(0, 2))
+def print_facts(facts: dict[str, str]) -> None:
+    """Print names and values in two columns, a line each."""
+    width = max(map(len, facts))
     for name, value in facts.items():
-        grid.add_row(Text(name, style="dim"), Text(str(value)))
-    Console(highlight=False).print(grid)
+        print(f"{name:<{width}}  {value}")
 
 
 def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = None) -> Table:

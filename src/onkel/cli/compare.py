@@ -27,7 +27,9 @@ def evaluate(
     json: Json = False,
     options: Learning,
 ) -> None:
-    """Predict each row of DATA, then learn from it; print the learning curve.
+    """Take a learner through DATA; print its learning curve.
+
+    Each row is predicted before it is learned from.
 
     \b
     Examples:
@@ -52,9 +54,9 @@ def compare(
     json: Json = False,
     options: Learning,
 ) -> None:
-    """Take several learners through DATA, each row predicted before it is learned from; print a table.
+    """Take several learners through DATA; print a table.
 
-    The data is read once for all of them, so it may be a pipe.
+    Each row is predicted before it is learned from. The data is read once for all of them, so it may be a pipe.
 
     \b
     Examples:
@@ -103,7 +105,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from onkel.cli._show import METRICS, Progress
     from onkel.evaluate import Curve, progressive_steps
 
-    # All runs have their points at the same rows, so that zip takes them through the same chunk before the next is read.
+    # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
     streams = tee(source.stream, len(models))
     steps = [
         progressive_steps(model, stream, classes=source.classes, every=every)

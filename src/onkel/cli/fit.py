@@ -23,7 +23,7 @@ def fit(
     json: Json = False,
     options: Learning,
 ) -> None:
-    """Learn from DATA in one pass, in its order, and save the model.
+    """Learn from DATA in one pass, and save the model.
 
     \b
     Examples:
@@ -66,7 +66,9 @@ def fit(
         made = {"model": output, "learner": name, "parameters": parameters(model)}
         print_json({**made, "data": source.describe(final.t_), **facts})
         return
-    how_good = "" if point is None else f", {cell(source.metric, getattr(point, source.metric))} {source.metric} on the way"
+    how_good = (
+        "" if point is None else f", {cell(source.metric, getattr(point, source.metric))} {source.metric} on the way"
+    )
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{how_good}")
 
 

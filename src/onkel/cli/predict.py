@@ -24,7 +24,9 @@ def predict(
     json: Json = False,
     options: Reading,
 ) -> None:
-    """Print a prediction for each row of DATA, one a line; where DATA has a target, say how good they were.
+    """Print a prediction for each row of DATA.
+
+    One a line, on standard output. Where DATA has a target, the end says how good they were.
 
     \b
     Examples:
@@ -42,7 +44,9 @@ def predict(
         raise ValueError(f"{model} has learned nothing yet: there is nothing to predict with")
     what = "decision_function" if scores else "predict_proba" if proba else "predict"
     if not hasattr(loaded, what):
-        raise Misused(f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none")
+        raise Misused(
+            f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none"
+        )
     how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
     if no_target:
         how["target"] = False
@@ -74,8 +78,10 @@ class _Quality:
             self.right += int((predicted == y).sum())
 
     def sentence(self) -> str:
-        how_good = f"RMSE {(self.squared / self.rows) ** 0.5:.4f}" if self.is_regression else (
-            f"{self.right / self.rows:.2%} right".replace("%", " %")
+        how_good = (
+            f"RMSE {(self.squared / self.rows) ** 0.5:.4f}"
+            if self.is_regression
+            else (f"{self.right / self.rows:.2%} right".replace("%", " %"))
         )
         return f"{self.rows:,} rows, {how_good}"
 
