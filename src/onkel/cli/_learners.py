@@ -40,9 +40,10 @@ def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[
             reason = f"there is no learner {name!r} for {task}" if other else f"there is no learner {name!r}"
             raise Misused(f"{reason}; expected one of {', '.join(known)}" + ("" if other else f" (for {task})"))
     chosen = [_assignment(text) for text in options.set or []]
-    common: dict[str, Any] = {"gamma": gamma, "random_state": options.seed, "n_jobs": options.jobs}
-    if options.budget is not None:
-        common["budget"] = options.budget
+    common: dict[str, Any] = {"gamma": gamma, "random_state": options.seed}
+    common |= {
+        name: value for name, value in [("budget", options.budget), ("n_jobs", options.jobs)] if value is not None
+    }
     _check_used(chosen, {name: known[name] for name in picked})
     return {
         name: _scaled(known[name](**{**common, **_own(name, known[name], chosen)}), options.scale) for name in picked

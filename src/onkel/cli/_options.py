@@ -74,7 +74,9 @@ class Learning(Reading):
     ] = None
     seed: Annotated[int, Option(min=0, help="Of the learners' draws and of --shuffle.")] = 0
     dtype: Annotated[Numbers, Option(help="float32 is up to twice as fast.")] = Numbers.FLOAT64
-    jobs: Annotated[int, Option(metavar="N", help="Threads (-1: all cores); results do not depend on it.")] = 1
+    jobs: Annotated[int | None, Option(metavar="N", help="Threads (-1: all cores); results do not depend on it.")] = (
+        None
+    )
 
 
 def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
