@@ -25,14 +25,14 @@ if "ONKEL_SANITIZE" in os.environ:  # minutes of compiling
 
 
 @pytest.fixture(scope="module", params=BUILDS)
-def program(request, tmp_path_factory):
+def build(request, tmp_path_factory):
     build = tmp_path_factory.mktemp(request.param)
     flags = BUILDS[request.param]
     configure = [CMAKE, "-S", ROOT, "-B", build, "-DONKEL_PYTHON=OFF", "-DONKEL_TESTS=ON", f"-DCMAKE_CXX_FLAGS={flags}"]
-    for command in (configure, [CMAKE, "--build", build, "--target", "test_isa", "-j2"]):
+    for command in (configure, [CMAKE, "--build", build, "--target", "test_isa", "test_libsvm", "-j2"]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
-    return build / "test_isa"
+    return build
 
 
 def levels():
@@ -47,6 +47,11 @@ def levels():
 
 
 @pytest.mark.parametrize("level", levels())
-def test_isa(program, level):
-    done = subprocess.run([program], capture_output=True, text=True, env=os.environ | {"ONKEL_ISA": level})
+def test_isa(build, level):
+    done = subprocess.run([build / "test_isa"], capture_output=True, text=True, env=os.environ | {"ONKEL_ISA": level})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_libsvm(build):
+    done = subprocess.run([build / "test_libsvm"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import subprocess
 import sys
 
@@ -128,3 +129,273 @@ def test_checkpointer_takes_streams(source, tmp_path):
     again = run(onkel.Checkpointer(tmp_path / "cut", every=30), 11)
     assert again._learner.fingerprint() == whole._learner.fingerprint()
     assert again.t_ == 100
+
+
+# -- rows that are wrong ----------------------------------------------------------------------------------------------
+
+
+def with_a_hole(row, column=1):
+    made = X.copy()
+    made[row, column] = np.nan
+    return made
+
+
+BAD_ROWS = {
+    "arrays": (lambda folder: (with_a_hole(50), Y), "a ndarray, row 51, column 2: expected a finite number, got nan"),
+    "sparse": (
+        lambda folder: (csr_array(with_a_hole(50)), Y),
+        "a csr_array, row 51, column 2: expected a finite number, got nan",
+    ),
+    "pandas": (
+        lambda folder: pd.DataFrame({"a": X[:, 0], "b": with_a_hole(50)[:, 1], "y": Y}),
+        "a DataFrame, row 51, column 2 ('b'): expected a finite number, got nan",
+    ),
+    "csv": (
+        written("rows.csv", b"a,b,c,d,label\n" + b"".join(CSV.splitlines(True)[:50]) + b"1,,3,4,1\n" + CSV[:0]),
+        "rows.csv, line 52, column 2 ('b'): expected a finite number, got ''",
+    ),
+    "csv text": (
+        written("rows.csv", b"".join(CSV.splitlines(True)[:50]) + b"1,two,3,4,1\n"),
+        "rows.csv, line 51, column 2: expected a finite number, got 'two'",
+    ),
+    "csv target": (
+        written("rows.csv", b"".join(CSV.splitlines(True)[:50]) + b"1,2,3,4,yes\n"),
+        "rows.csv, line 51, column 5: expected a number as target, got 'yes'",
+    ),
+    "csv fields": (
+        written("rows.csv", b"".join(CSV.splitlines(True)[:50]) + b"\n1,2,3,4\n"),
+        "rows.csv, line 52: expected 5 fields, got 4",
+    ),
+    "parquet": (
+        saved(
+            "rows.parquet",
+            lambda path: parquet.write_table(pa.table({"a": [*X[:50, 0], None, 1.0], "y": ["u"] * 52}), path),
+        ),
+        "rows.parquet, row 51, column 1 ('a'): expected a finite number, got nan",
+    ),
+    "parquet target": (
+        saved(
+            "rows.parquet",
+            lambda path: parquet.write_table(pa.table({"a": X[:52, 0], "y": [*["u"] * 50, None, "v"]}), path),
+        ),
+        "rows.parquet, row 51: expected a target, got None",
+    ),
+}
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 20, 50, 4096])
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_the_rows_before_a_wrong_one_come_first(name, chunk_rows, tmp_path):
+    make, problem = BAD_ROWS[name]
+    options = {"target": "y"} if name == "pandas" else {}
+    stream = streams.open(make(tmp_path), chunk_rows=chunk_rows, **options)
+    with stream, pytest.raises(ValueError) as refusal:
+        list(stream)
+    assert str(refusal.value).endswith(problem)
+    assert stream.rows == 50
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 20, 4096])
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_wrong_rows_can_be_skipped(name, chunk_rows, tmp_path):
+    make, problem = BAD_ROWS[name]
+    options = {"target": "y"} if name == "pandas" else {}
+    with streams.open(make(tmp_path), chunk_rows=chunk_rows, on_error="skip", **options) as stream:
+        with pytest.warns(RuntimeWarning, match="1 rows of .* were skipped"):
+            got, labels = rows(stream)
+        assert len(got) == stream.rows
+        assert np.isfinite(got).all()
+        assert (stream.skipped, len(stream.problems)) == (1, 1)
+        assert stream.problems[0].endswith(problem)
+        place = stream.position()
+        stream.seek(place)
+        with pytest.warns(RuntimeWarning, match="skipped"):
+            assert next(stream, None) is None  # a position counts what was skipped
+    assert labels.dtype.kind in "ifU"
+
+
+def test_columns_by_name_and_by_number(tmp_path):
+    source = written("rows.csv", b"a,b,c,d,label\n" + CSV)(tmp_path)
+    for target, columns in (("label", ["d", "b"]), (4, [3, 1]), (-1, ["d", -4])):
+        with streams.open(source, target=target, columns=columns) as stream:
+            got, labels = rows(stream)
+            assert stream.columns == ["d", "b"]
+        np.testing.assert_array_equal(got, X[:, [3, 1]])
+        np.testing.assert_array_equal(labels, Y)
+    with streams.open(source, target=False) as stream:
+        chunk, y = next(stream)
+        assert chunk.shape == (100, 5)
+        assert y is None
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"target": "lable"}, "has no column 'lable' for target; it has 'a', 'b', 'c', 'd', 'label'"),
+        ({"target": 5}, "has 5 columns, and target asks for number 5 (they begin at 0)"),
+        ({"columns": ["a", "label"]}, "column 'label' cannot be both the target and a feature"),
+        ({"columns": []}, "has no column for features beside the target"),
+        ({"n_features": 4}, "n_features is for libsvm, and the source is csv"),
+        ({"zero_based": True}, "zero_based is for libsvm, and the source is csv"),
+        ({"delimiter": "::"}, "delimiter must be one character, got '::'"),
+        ({"chunk_rows": 0}, "chunk_rows must be an integer at least 1, got 0"),
+        ({"on_error": "ignore"}, "on_error must be one of 'raise', 'skip', got 'ignore'"),
+        ({"format": "excel"}, "format must be one of"),
+        ({"dtype": "int8"}, "dtype must be one of 'float64', 'float32', got 'int8'"),
+        ({"target": True}, "target must be a column's name or number, False or None, got True"),
+        ({"format": "libsvm", "header": True}, "header is for csv, tsv, and the source is libsvm"),
+        ({"format": "libsvm", "target": "a"}, "the target of LIBSVM text is its label"),
+        ({"format": "parquet"}, "is not a Parquet file"),
+        ({"format": "arrow"}, "is not an Arrow file"),
+        ({"format": "npy"}, "is no .npy file that can be mapped"),
+    ],
+)
+def test_refusals(options, sentence, tmp_path):
+    source = written("rows.csv", b"a,b,c,d,label\n" + CSV)(tmp_path)
+    with pytest.raises(ValueError) as refusal:
+        streams.open(source, **options)
+    assert sentence in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+MIXED = {"age": [1], "sex": ["M"], "y": [0]}
+TEXT_COLUMN = "holds {}, and features must be numbers: encode it first, or choose other columns with columns="
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (written("rows.csv", b"age,sex,y\n1,M,0\n2,F,1\n"), "text such as 'M'"),
+        (
+            saved("rows.parquet", lambda p: parquet.write_table(pa.table({"age": [1], "sex": ["M"], "y": [0]}), p)),
+            "string",
+        ),
+        (
+            saved("rows.arrow", lambda p: feather.write_feather(pa.table({"age": [1], "sex": ["M"], "y": [0]}), p)),
+            "string",
+        ),
+        (lambda folder: pd.DataFrame({"age": [1], "sex": pd.Categorical(["M"]), "y": [0]}), "category"),
+        (lambda folder: pd.DataFrame({"age": [1], "sex": pd.to_datetime(["2020-01-01"]), "y": [0]}), "datetime64"),
+        (lambda folder: pl.DataFrame(MIXED), "String"),
+    ],
+)
+def test_features_that_are_no_numbers(make, what, tmp_path):
+    with pytest.raises(ValueError) as refusal:
+        streams.open(make(tmp_path), target="y")
+    before, after = TEXT_COLUMN.format("@").split("@")
+    assert re.search(re.escape(f"column 2 ('sex') {before}{what}") + ".*" + re.escape(after), str(refusal.value))
+    with streams.open(make(tmp_path), target="y", columns=["age"]) as stream:
+        assert next(stream)[0].tolist()[0] == [1]
+
+
+def test_text_labels_stay_text(tmp_path):
+    for make in (
+        written("rows.data.csv", b"1,2,g\n3,4,hadron\n"),
+        saved(
+            "r.parquet", lambda p: parquet.write_table(pa.table({"a": [1, 3], "b": [2, 4], "y": ["g", "hadron"]}), p)
+        ),
+    ):
+        with streams.open(make(tmp_path), chunk_rows=1) as stream:
+            chunks = list(stream)
+        assert [y.tolist() for _, y in chunks] == [["g"], ["hadron"]]
+        assert all(y.dtype.kind == "U" for _, y in chunks)
+
+
+def test_dtypes(tmp_path):
+    for source, expected in (
+        ((X.astype("float32"), Y), "float32"),
+        ((X.astype("float16"), Y), "float64"),
+        ((np.arange(4).reshape(2, 2), [0, 1]), "float64"),
+        (SOURCES["parquet"](tmp_path), "float64"),
+        (written("x.csv", CSV)(tmp_path), "float64"),
+    ):
+        for dtype in (None, "float32", "float64"):
+            with streams.open(source, dtype=dtype) as stream:
+                assert next(stream)[0].dtype == (dtype or expected)
+    stream = streams.open(written("x.csv", b"1e300,1\n")(tmp_path), dtype="float32")
+    with stream, pytest.raises(ValueError, match="line 1, column 1: expected a finite number, got '1e300'"):
+        next(stream)
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_a_file_that_ends_in_the_middle(kind, tmp_path):
+    content = COMPRESS[kind](TEXT)
+    path = written(f"rows.{kind}", content[: len(content) // 2])(tmp_path)
+    with pytest.raises(ValueError, match=r"rows.* is broken after byte"):
+        rows(streams.open(path))
+    path = written(f"other.{kind}", TEXT)(tmp_path)
+    with pytest.raises(ValueError, match=r"other.* is broken after byte 0"):
+        list(streams.open(path))
+
+
+def test_missing_files_and_packages(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError):
+        streams.open(tmp_path / "nothing")
+    for name in list(sys.modules):
+        if name.partition(".")[0] == "pyarrow":
+            monkeypatch.setitem(sys.modules, name, None)
+    for name, what in {"a.csv": "CSV text", "a.parquet": "a Parquet file", "a.arrow": "an Arrow file"}.items():
+        with pytest.raises(ImportError) as refusal:
+            streams.open(written(name, CSV)(tmp_path))
+        assert str(refusal.value) == f"{what} needs the package pyarrow: pip install 'onkel[streams]'"
+    with pytest.raises(ImportError, match=r"zstd needs the package pyarrow: pip install 'onkel\[streams\]'"):
+        streams.open(written("a.zst", b"")(tmp_path))
+
+
+def test_an_iterator_is_read_once():
+    stream = streams.open(iter(list(zip(X, Y, strict=True))), chunk_rows=30)
+    next(stream)
+    place = stream.position()
+    next(stream)
+    with pytest.raises(ValueError, match="a list_iterator can be read only once, and its row 31 has been read"):
+        stream.seek(place)
+    fresh = streams.open(iter(list(zip(X, Y, strict=True))), chunk_rows=7)
+    fresh.seek(place)  # forward is always possible
+    np.testing.assert_array_equal(rows(fresh)[0], X[30:])
+
+
+@pytest.mark.parametrize("position", [None, {}, {"rows": 1}, {"rows": -1, "skipped": 0}, {"rows": 0.5, "skipped": 0}])
+def test_positions_are_checked(position):
+    with pytest.raises(ValueError, match="position"):
+        streams.open((X, Y)).seek(position)
+
+
+def test_a_position_beyond_the_end(source):
+    with streams.open(source()) as stream:
+        place = dict.fromkeys(stream.position(), 10**6)
+        with pytest.raises(ValueError, match="another"):
+            stream.seek(place)
+
+
+def test_sources_that_are_none():
+    for source, sentence in (
+        (5, "expected a path, arrays or an iterable of rows to stream, got a int"),
+        ([1, 2, 3], r"expected rows \(x, y\) or chunks \(X, y\), got a int"),
+        ((X, Y[:50]), "y must have one target for each of the 100 rows"),
+        ((np.empty((0, 3)), []), "a ndarray holds no row"),
+        ([], "a list holds no row"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            list(streams.open(source))
+
+
+def test_fractions_grow_to_one(source):
+    with streams.open(source(), chunk_rows=10) as stream:
+        seen = [stream.fraction() for _ in stream]
+    if seen[0] is not None:
+        assert seen == sorted(seen)
+        assert 0 < seen[0] <= seen[-1] == 1
+
+
+def test_a_pipe_is_read_as_it_comes():
+    """Rows that are there are handed out before the pipe ends, once the width is known."""
+    program = (
+        "import onkel\nfor X, y in onkel.streams.open('-', n_features=2): print(X.shape[0], int(y[-1]), flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for i in range(3):
+            process.stdin.write(b"%d 1:1\n" % i)
+            process.stdin.flush()
+            assert process.stdout.readline().split()[1] == b"%d" % i
+        process.stdin.close()
+    assert process.returncode == os.EX_OK

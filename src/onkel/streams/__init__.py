@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from onkel._checks import check_choice, check_flag
 from onkel.streams import _objects, _tables
-from onkel.streams._bytes import COMPRESSIONS
+from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
@@ -118,17 +118,26 @@ def open(
     if kind == "libsvm":
         if target not in (None, False):
             raise ValueError(f"the target of LIBSVM text is its label: target must be None or False, got {target!r}")
-        labelled = target is None
-        common |= {"n_features": n_features, "labelled": labelled, "zero_based": zero_based, "dense": dense}
-        return LibsvmStream(source, dtype=dtype or "float64", **common)
+        common |= {"n_features": n_features, "labelled": target is None, "zero_based": zero_based, "dense": dense}
+        return _of_text(LibsvmStream, source, dtype=dtype or "float64", **common)
     common |= {"target": target, "columns": columns}
     if kind in ("csv", "tsv"):
-        separator = delimiter or {"csv": ",", "tsv": "\t"}[kind]
-        return CsvStream(source, header=header, delimiter=separator, dtype=dtype or "float64", **common)
+        common |= {"header": header, "delimiter": delimiter or {"csv": ",", "tsv": "\t"}[kind]}
+        return _of_text(CsvStream, source, dtype=dtype or "float64", **common)
     if not isinstance(source, str | os.PathLike) or source == "-" or _compression(source):
         raise ValueError(f"{kind} must be a file of its own, not compressed and no pipe, got {source!r}")
     opened = {"parquet": _tables.of_parquet, "arrow": _tables.of_arrow, "npy": _objects.of_npy}[kind]
     return opened(source, dtype=dtype, **common)
+
+
+def _of_text(kind: Callable[..., Stream], source: Any, **options: Any) -> Stream:
+    """Open a stream of text; the file is closed again where the stream refuses it."""
+    content = Bytes(source)
+    try:
+        return kind(content, **options)
+    except BaseException:
+        content.close()
+        raise
 
 
 def _compression(source: Any) -> bool:

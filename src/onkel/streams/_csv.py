@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from onkel._checks import check_flag
+from onkel.streams._bytes import Bytes
 from onkel.streams._columns import choose, labels, not_numbers
 from onkel.streams._extra import pyarrow
 from onkel.streams._stream import Chunk
@@ -25,7 +26,7 @@ class CsvStream(TextStream):
 
     def __init__(
         self,
-        source: Any,
+        source: Bytes,
         *,
         target: Any,
         columns: Any,
@@ -156,6 +157,10 @@ class CsvStream(TextStream):
             return None, problems
         return (np.asarray(rows, self._dtype), None if self._chosen.target is None else labels(goals)), problems
 
+    def _can_hold(self, value: float) -> bool:
+        with np.errstate(over="ignore"):
+            return math.isfinite(np.dtype(self._dtype).type(value))
+
     def _row(self, fields: list[str]) -> tuple[list[float], Any]:
         place = f"{self.name}, line {self._line + 1}"
         if len(fields) != self._n_fields:
@@ -163,7 +168,7 @@ class CsvStream(TextStream):
         row = []
         for i in self._chosen.features:
             value = _number(fields[i])
-            if value is None or not math.isfinite(np.dtype(self._dtype).type(value)):
+            if value is None or not self._can_hold(value):
                 column = f"column {i + 1}" + (f" ({self._chosen.names[i]!r})" if self._header else "")
                 raise ValueError(f"{place}, {column}: expected a finite number, got {fields[i]!r}")
             row.append(value)

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from onkel import _core
 from onkel._checks import check_number
+from onkel.streams._bytes import Bytes
 from onkel.streams._stream import Chunk, Position
 from onkel.streams._text import TextStream
 
@@ -23,7 +24,7 @@ class LibsvmStream(TextStream):
 
     def __init__(
         self,
-        source: Any,
+        source: Bytes,
         *,
         n_features: int | None,
         dtype: str,
@@ -74,7 +75,7 @@ class LibsvmStream(TextStream):
         problem = None
         if complaint is not None:
             line, column, expected, found = complaint
-            got = repr(found.decode("utf-8", "backslashreplace")) if found else "the end of the line"
+            got = repr(found.decode("utf-8", "backslashreplace")) if found else "nothing"
             hint = self._hint if "at most" in expected else ""
             problem = (
                 f"{self.name}, line {self._line + line + 1}, column {column}: expected {expected}, got {got}{hint}"

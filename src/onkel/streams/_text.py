@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from onkel.streams._bytes import BLOCK, Bytes
 from onkel.streams._stream import Chunk, Position, Stream, check_position
@@ -14,9 +13,9 @@ MOST_LINE_BYTES = 1 << 30
 class TextStream(Stream):
     """What LIBSVM and CSV text share."""
 
-    def __init__(self, source: Any, *, chunk_rows: int, on_error: str) -> None:
-        self._bytes = Bytes(source)
-        super().__init__(self._bytes.name, chunk_rows, on_error)
+    def __init__(self, source: Bytes, *, chunk_rows: int, on_error: str) -> None:
+        super().__init__(source.name, chunk_rows, on_error)
+        self._bytes = source
         self._forget_text(line=0)
 
     def _forget_text(self, line: int) -> None:
