@@ -376,4 +376,4 @@ def _width_is_open(est: Any) -> bool:
 
 def learner_of(est: Any) -> Any:
     """Return the estimator itself, or the one at the end of a pipeline."""
-    return getattr(est, "estimator", est)
+    return getattr(est, "estimator_", getattr(est, "estimator", est))

@@ -31,9 +31,11 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
-        warnings.showwarning = lambda message, *_: say(f"warning: {message}")
         try:
-            command(**options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")
+                warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+                command(**options)
             sys.stdout.flush()
         except BrokenPipeError:  # whoever reads has enough, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -110,7 +110,7 @@ def scaler(scale: Scale) -> Any:
     """Return a new one-pass scaler."""
     import onkel
 
-    return onkel.StandardScaler() if scale is Scale.STANDARD else onkel.MinMaxScaler()
+    return onkel.StreamStandardScaler() if scale is Scale.STANDARD else onkel.StreamMinMaxScaler()
 
 
 def parameters(model: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def info(*, model: Model, json: Json = False) -> None:
       onkel info run-1/rows-000000300000.onkel --json
     """
     from onkel.cli._learners import parameters
-    from onkel.cli._show import print_facts, print_json
+    from onkel.cli._show import TITLES, print_facts, print_json
     from onkel.evaluate import learner_of
     from onkel.persistence import read
 
@@ -27,9 +27,8 @@ def info(*, model: Model, json: Json = False) -> None:
     if json:
         print_json({"model": model, "parameters": parameters(loaded), **facts})
         return
-    final = learner_of(loaded)
-    # repr shows the parameters that are not at their defaults
-    print_facts({"learner": " ".join(repr(final).split()), **{k.replace("_", " "): _text(v) for k, v in facts.items()}})
+    facts["learner"] = " ".join(repr(learner_of(loaded)).split())  # with the parameters that are not at their defaults
+    print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()})
 
 
 def _learned(loaded: Any) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def _learned(loaded: Any) -> dict[str, Any]:
     from onkel.evaluate import learner_of
 
     model = learner_of(loaded)
-    facts: dict[str, Any] = {"class": type(model).__name__}
+    facts: dict[str, Any] = {"learner": type(model).__name__}
     if loaded is not model:
         facts["scaler"] = type(loaded.scaler).__name__
     if hasattr(model, "classes_"):
