@@ -20,6 +20,7 @@
 #include "budget/resample.hpp"
 #include "learner.hpp"
 #include "libsvm.hpp"
+#include "scaler.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -49,6 +50,26 @@ auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
   auto* kept = new std::vector<T>(std::move(values));
   nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+// Rows of a sparse matrix, once its arrays were found to make sense.
+template <class T>
+Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
+  const auto& [values, indices, offsets] = x;
+  const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
+  if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
+      offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
+    throw nb::value_error("the arrays of a sparse matrix do not fit together");
+  for (std::size_t row = 0; row < count; ++row) {
+    if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
+    std::int64_t last = -1;
+    for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
+      if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(width))
+        throw nb::value_error("sparse rows must have ascending features within the width");
+      last = indices.data()[i];
+    }
+  }
+  return {values.data(), count, width, offsets.data(), indices.data()};
 }
 
 // The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
@@ -129,22 +150,8 @@ class PyLearner {
   }
   template <class T>
   Rows sparse(const CsrIn<T>& x) const {
-    const auto& [values, indices, offsets] = x;
     check<T>(config_.width, true);
-    const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
-    if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
-        offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
-      throw nb::value_error("the arrays of a sparse matrix do not fit together");
-    for (std::size_t row = 0; row < count; ++row) {
-      if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
-      std::int64_t last = -1;
-      for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
-        if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(config_.width))
-          throw nb::value_error("sparse rows must have ascending features within the learner's width");
-        last = indices.data()[i];
-      }
-    }
-    return {values.data(), count, config_.width, offsets.data(), indices.data()};
+    return csr_rows<T>(x, config_.width);
   }
 
   void set(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
@@ -324,6 +331,26 @@ nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t most, con
                         rows.bytes, rows.lines, rows.skipped, complaint);
 }
 
+// Scaling: the statistics are NumPy arrays, changed in place; what is returned are the scaled values, as the rows lie.
+template <class T>
+using State1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counts = std::optional<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+template <class T, class Scaling>
+nb::ndarray<nb::numpy> scaled(Scaling scaling, const Rows& rows, std::size_t stored, bool learn, const Counts& counts) {
+  if (counts && counts->shape(0) != rows.count) throw nb::value_error("one count for each row");
+  std::vector<T> out(stored);
+  unlocked([&] { scale_rows<Scaling, T>(scaling, rows, learn, counts ? counts->data() : nullptr, out.data()); });
+  return nb::ndarray<nb::numpy>(array(std::move(out), {stored}));
+}
+
+StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+                         const State1<double>& squares, bool centre, bool scale, std::size_t width) {
+  if (n.shape(0) != 1 || seen.shape(0) != width || mean.shape(0) != width || squares.shape(0) != width)
+    throw nb::value_error("the statistics are of another width than the rows");
+  return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale};
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -383,6 +410,42 @@ NB_MODULE(_core, m) {
               "width: int, skip: bool, single: bool) -> tuple[numpy.typing.NDArray[numpy.float64], "
               "numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64], "
               "int, int, int, tuple[int, int, str, bytes] | None]"));
+
+  const auto scale = [&]<class T>(T) {
+    m.def(
+        "scale_standard",
+        [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+           const State1<double>& squares, bool centre, bool scale, const RowsIn<T>& x, bool learn,
+           const Counts& counts) {
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, x.shape(1)),
+                           {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
+        },
+        "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
+        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+    m.def(
+        "scale_standard",
+        [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+           const State1<double>& squares, bool centre, bool scale, const CsrIn<T>& x, bool learn,
+           const Counts& counts) {
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, mean.shape(0)),
+                           csr_rows<T>(x, mean.shape(0)), std::get<0>(x).shape(0), learn, counts);
+        },
+        "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
+        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+    m.def(
+        "scale_range",
+        [](const State1<std::int64_t>& n, const State1<double>& least, const State1<double>& greatest, double from,
+           double to, const RowsIn<T>& x, bool learn, const Counts& counts) {
+          if (n.shape(0) != 1 || least.shape(0) != x.shape(1) || greatest.shape(0) != x.shape(1))
+            throw nb::value_error("the statistics are of another width than the rows");
+          return scaled<T>(RangeScaling{n.data()[0], least.data(), greatest.data(), from, to},
+                           {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
+        },
+        "n"_a.noconvert(), "least"_a.noconvert(), "greatest"_a.noconvert(), "start"_a, "end"_a, "x"_a.noconvert(),
+        "learn"_a, "counts"_a.none());
+  };
+  scale(double{});
+  scale(float{});
 
   auto learner = nb::class_<PyLearner>(m, "Learner");
   const auto take_rows = [&]<class T>(T) {

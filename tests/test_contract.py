@@ -17,6 +17,14 @@ import onkel
 from table import ESTIMATORS, cases
 
 GENERIC = [onkel.KernelClassifier(onkel.recipes.SPA()), onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error"))]
+STREAMING = [
+    onkel.StreamStandardScaler(),
+    onkel.StreamStandardScaler(with_mean=False),
+    onkel.StreamMinMaxScaler(feature_range=(-1, 1)),
+    onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0)),
+    onkel.StreamPipeline(onkel.StreamStandardScaler(with_mean=False), onkel.KLRClassifier(random_state=0)),
+    onkel.StreamPipeline(onkel.StreamMinMaxScaler(), onkel.OGDRegressor(random_state=0)),
+]
 
 # A weight of 2 is one step twice as long, not two steps, and rows are shuffled: equal in the mean, not to the digit.
 NOT_PROMISED = {
@@ -26,7 +34,7 @@ NOT_PROMISED = {
 
 
 every_check = parametrize_with_checks(
-    [cls() for cls in ESTIMATORS] + GENERIC, expected_failed_checks=lambda estimator: NOT_PROMISED
+    [cls() for cls in ESTIMATORS] + GENERIC + STREAMING, expected_failed_checks=lambda estimator: NOT_PROMISED
 )
 # scikit-learn skips its array-API check of an estimator that does not claim to support it; a skip says nothing here
 pairs = [pair for pair in every_check.args[1] if "check_array_api_input" not in str(pair)]

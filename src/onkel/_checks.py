@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -91,3 +93,15 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
     if (weights < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weights.min():g} at row {int(weights.argmin())}")
     return np.ascontiguousarray(weights)
+
+
+@contextlib.contextmanager
+def unchanged_if_refused(model: Any) -> Iterator[None]:
+    """Leave a model's attributes as they were when a check inside refuses."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise

@@ -7,10 +7,9 @@ as it was.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -26,7 +25,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel._callbacks import CallbackSupportMixin, tasks, with_callbacks
-from onkel._checks import check_choice, check_finite, check_flag, check_number, check_sparse_width, check_weights
+from onkel._checks import (
+    check_choice,
+    check_finite,
+    check_flag,
+    check_number,
+    check_sparse_width,
+    check_weights,
+    unchanged_if_refused,
+)
 from onkel.learner import Learner
 from onkel.parts import Recipe
 
@@ -138,7 +145,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         -------
         self
         """
-        with self._unchanged_if_refused():
+        with unchanged_if_refused(self):
             self._forget()
             rows, weight = self._checked_rows(X, sample_weight, reset=True)
             if weight is not None and not weight.any():
@@ -170,7 +177,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:
         """Learn from more rows, in order; with ``scores`` return what was predicted before each."""
-        with self._unchanged_if_refused():
+        with unchanged_if_refused(self):
             first = not hasattr(self, "_learner")
             rows, weight = self._checked_rows(X, sample_weight, reset=first)
             targets, weight = self._checked_targets(y, rows, weight, first=first, everything=False, classes=classes)
@@ -276,16 +283,6 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
                 f"Input X contains {what} at row {row}, column {rows.indices[bad]}; expected finite numbers"
             )
         return rows
-
-    @contextlib.contextmanager
-    def _unchanged_if_refused(self) -> Iterator[None]:
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:

@@ -42,6 +42,8 @@ from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
 from onkel.persistence import load, save
+from onkel.pipeline import StreamPipeline
+from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
     "BOGDClassifier",
@@ -77,6 +79,9 @@ __all__ = [
     "RBPClassifier",
     "SPAClassifier",
     "SPARegressor",
+    "StreamMinMaxScaler",
+    "StreamPipeline",
+    "StreamStandardScaler",
     "compress",
     "evaluate",
     "gamma_from_percentile",

@@ -246,8 +246,11 @@ def _parameters(model: Any) -> dict[str, Any]:
     left_out = {"n_jobs"}
     if not isinstance(getattr(model, "random_state", None), int | np.integer | None):
         left_out.add("random_state")  # a generator: what was drawn from it is in the file
-    parameters = model.get_params(deep=False).items()
-    return {name: _tree(value, name) for name, value in parameters if name not in left_out}
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
+    return {
+        name: {"is": type(value).__name__, **_parameters(value)} if hasattr(value, "get_params") else _tree(value, name)
+        for name, value in parameters.items()
+    }
 
 
 def _tree(value: Any, *place: str) -> Any:

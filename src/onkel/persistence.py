@@ -14,6 +14,8 @@ from onkel._container import NotAModel
 from onkel._estimator import KernelEstimator
 from onkel._tree import Reader, Saved, Writer
 from onkel.learner import Learner
+from onkel.pipeline import StreamPipeline
+from onkel.scalers import StreamScaler
 
 __all__ = ["NotAModel", "load", "read_header", "save"]
 
@@ -126,8 +128,8 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
 def classes() -> dict[str, type[Saved]]:
     """What a file may hold, by name: the library's own classes and no others."""
     import_module("onkel._public")  # a class that nobody has loaded yet is known, too
-    found: dict[str, type[Saved]] = {"Learner": Learner}
-    unseen = [KernelEstimator]
+    found: dict[str, type[Saved]] = {"Learner": Learner, "StreamPipeline": StreamPipeline}
+    unseen: list[type[Saved]] = [KernelEstimator, StreamScaler]
     while unseen:
         cls = unseen.pop()
         unseen.extend(cls.__subclasses__())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,41 +122,44 @@ class Source:
         return {"name": self.stream.name, "rows": rows, "n_features": self.n_features, "task": self.task, **classes}
 
 
-def open_source(data: str, options: Learning) -> Source:
+@contextmanager
+def open_source(data: str, options: Learning) -> Iterator[Source]:
     """Open DATA and look at its first rows for the task, the classes and the kernel's width."""
     how: dict[str, Any] = {"dtype": options.dtype.value}
     if options.n_features is not None:
         how["n_features"] = options.n_features
-    stream = open_rows(data, options, **how)
-    if options.shuffle:
-        stream = _shuffled(stream, options.seed)
-    X, y = stream.look()
-    if y is None:
-        raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
-    if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or options.scale is Scale.STANDARD):
-        stream.dense, X = True, X.toarray()
-    task = _task(y, options.task) if is_file(data) else onkel.datasets.info(data).task
-    classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
-    return Source(stream, int(X.shape[1]), task, classes, _gamma(X, options))
+    with open_rows(data, options, **how) as rows:
+        stream = _shuffled(rows, options.seed) if options.shuffle else rows
+        X, y = stream.look()
+        if y is None:
+            raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
+        if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or options.scale is Scale.STANDARD):
+            stream.dense, X = True, X.toarray()
+        task = _task(y, options.task) if is_file(data) else onkel.datasets.info(data).task
+        classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
+        yield Source(stream, int(X.shape[1]), task, classes, _gamma(X, options))
 
 
-def open_rows(data: str, options: Reading, **how: Any) -> Rows:
+@contextmanager
+def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
     """Open DATA as a stream of chunks."""
     how["on_error"] = "skip" if options.skip_errors else "raise"
     if options.format is not None:
         how["format"] = options.format
     if options.target is not None:
         how["target"] = int(options.target) if options.target.lstrip("-").isdigit() else options.target
-    if not is_file(data):
-        if data not in onkel.datasets.names():
-            raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
-        return SeekableRows(onkel.datasets.stream(data, **how), options.rows)
-    if data == "-" and sys.stdin is None:
-        raise ValueError("standard input is closed")
-    if os.path.isfile(data) or os.path.isdir(data):
-        return SeekableRows(onkel.streams.open(data, **how), options.rows)
-    # A pipe, whatever its name, is read once.
-    return Rows(onkel.streams.open(data if data == "-" else open(data, "rb"), **how), options.rows)
+    with ExitStack() as opened:
+        if not is_file(data):
+            if data not in onkel.datasets.names():
+                raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
+            yield SeekableRows(opened.enter_context(onkel.datasets.stream(data, **how)), options.rows)
+        elif os.path.isfile(data) or os.path.isdir(data):
+            yield SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
+        elif data == "-" and sys.stdin is None:
+            raise ValueError("standard input is closed")
+        else:  # a pipe, whatever its name, is read once
+            source = data if data == "-" else opened.enter_context(open(data, "rb"))
+            yield Rows(opened.enter_context(onkel.streams.open(source, **how)), options.rows)
 
 
 def check_writable(path: str) -> None:

@@ -33,7 +33,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(**options: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("default")
+                warnings.simplefilter("ignore")
+                for kind in (RuntimeWarning, UserWarning):
+                    warnings.simplefilter("default", kind)
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
             sys.stdout.flush()

@@ -47,6 +47,12 @@ def cell(column: str, value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
+def as_line(point: Any) -> dict[str, Any]:
+    """Return the values that a point has, with the speed, as a line of a table."""
+    values = {name: value for name, value in vars(point).items() if value is not None}
+    return {**values, "speed": point.rows / point.seconds}
+
+
 def print_json(value: Any) -> None:
     """Print a document."""
     print(json.dumps(value, indent=2))

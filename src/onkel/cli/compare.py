@@ -76,9 +76,9 @@ def _run(
 
     if report is not None:
         check_writable(report)
-    source = open_source(data, options)
-    models = make(learner, source.task, options, source.gamma)
-    curves, interrupted = _curves(models, source, every, quiet=json)
+    with open_source(data, options) as source:
+        models = make(learner, source.task, options, source.gamma)
+        curves, interrupted = _curves(models, source, every, quiet=json)
     facts = source.describe(curves[0].last.rows)
     runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
     if report is not None:
@@ -102,7 +102,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from dataclasses import replace
     from itertools import tee
 
-    from onkel.cli._show import METRICS, Progress
+    from onkel.cli._show import METRICS, Progress, as_line
     from onkel.evaluate import Curve, progressive_steps
 
     # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
@@ -132,14 +132,8 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     return [Curve(name, run) for name, run in zip(models, zip(*kept, strict=True), strict=True)], interrupted
 
 
-def as_line(point: Any) -> dict[str, Any]:
-    """Return a point's values that there are, with the speed."""
-    values = {name: value for name, value in vars(point).items() if value is not None}
-    return {**values, "speed": point.rows / point.seconds}
-
-
 def _print_last(curves: list[Any]) -> None:
-    from onkel.cli._show import METRICS, print_table
+    from onkel.cli._show import METRICS, as_line, print_table
 
     lines = [{"learner": curve.name, **as_line(curve.last)} for curve in curves]
     columns = [column for column in METRICS if any(column in line for line in lines)]
@@ -147,7 +141,7 @@ def _print_last(curves: list[Any]) -> None:
 
 
 def _print_curve(curve: Any) -> None:
-    from onkel.cli._show import METRICS, print_table
+    from onkel.cli._show import METRICS, as_line, print_table
 
     lines = [as_line(point) for point in curve.points]
     step = max(1, len(lines) // 10)

@@ -34,56 +34,65 @@ def fit(
     After Ctrl-C, MODEL holds the model of the rows so far. With --checkpoint it is not written; the newest checkpoint
     is in DIR, and the same command goes on from there.
     """
-    from onkel import Checkpointer, save
+    from onkel import save
     from onkel.cli._data import check_writable, open_source
     from onkel.cli._learners import make, parameters
-    from onkel.cli._show import Progress, cell, print_json
-    from onkel.evaluate import learner_of, progressive_steps
+    from onkel.cli._show import cell, print_json
+    from onkel.evaluate import learner_of
 
-    check_writable(output)
-    source = open_source(data, options)
     if learner == "all" or "," in learner:
         raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
-    ((name, model),) = make(learner, source.task, options, source.gamma).items()
-    chunks: Any = source.stream
-    if checkpoint is not None:
-        chunks = Checkpointer(checkpoint, every).run(model, source.stream)
-    point = None
-    try:
-        with Progress(f"fit {name}", quiet=json) as progress:
-            for point in progressive_steps(model, chunks, classes=source.classes):
-                line = {"speed": point.rows / point.seconds, **vars(point)}
-                columns = [source.metric, "n_support", "speed"]
-                progress.show(learner_of(model).t_, source.stream.fraction(), columns, [line])
-        source.check_learned(model)
-    except KeyboardInterrupt:
-        raise Interrupted(_interrupted(model, output, checkpoint, point is not None)) from None
+    check_writable(output)
+    with open_source(data, options) as source:
+        ((name, model),) = make(learner, source.task, options, source.gamma).items()
+        try:
+            point = _learn(model, source, checkpoint, every, quiet=json)
+        except KeyboardInterrupt:
+            raise Interrupted(_interrupted(model, output, checkpoint)) from None
     save(model, output)
     final = learner_of(model)
+    quality = None if point is None else getattr(point, source.metric)
     if json:
-        measured = {} if point is None else {source.metric: getattr(point, source.metric), "seconds": point.seconds}
-        facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, **measured}
+        facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, source.metric: quality}
         made = {"model": output, "learner": name, "parameters": parameters(model)}
         print_json({**made, "data": source.describe(final.t_), **facts})
         return
-    how_good = (
-        "" if point is None else f", {cell(source.metric, getattr(point, source.metric))} {source.metric} on the way"
-    )
+    how_good = "" if quality is None else f", {cell(source.metric, quality)} {source.metric} on the way"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{how_good}")
 
 
-def _interrupted(model: Any, output: str, checkpoint: str | None, learned: bool) -> str:
+def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: bool) -> Any:
+    """Learn to the end of the stream; return the last point of the curve, None where all had been learned before."""
+    from onkel import Checkpointer
+    from onkel.cli._show import Progress, as_line
+    from onkel.evaluate import learner_of, progressive_steps
+
+    chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
+    point = None
+    with Progress(type(learner_of(model)).__name__, quiet) as progress:
+        for point in progressive_steps(model, chunks, classes=source.classes):
+            columns = [source.metric, "n_support", "speed"]
+            progress.show(learner_of(model).t_, source.stream.fraction(), columns, [as_line(point)])
+    source.check_learned(model)
+    return point
+
+
+def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:
+    """Save what there is, and say so."""
     from onkel import Checkpointer, save
     from onkel.evaluate import learner_of
 
-    if not learned:
+    rows = getattr(learner_of(model), "t_", 0)
+    if rows == 0:
         return "interrupted before the first row; nothing was saved"
-    stopped = f"interrupted after row {learner_of(model).t_:,}"
     if checkpoint is None:
         save(model, output)
-        return f"{stopped}; the model of these rows is in {output}"
+        return f"interrupted after row {rows:,}; the model of these rows is in {output}"
     paths = Checkpointer(checkpoint).paths()
     if not paths:
-        return f"{stopped}; there was no checkpoint yet, and nothing was saved"
-    rows = int(paths[-1].stem.removeprefix("rows-"))
-    return f"{stopped}; the checkpoint of row {rows:,} is in {checkpoint}: the same command goes on from there"
+        return f"interrupted after row {rows:,}; there was no checkpoint yet, and nothing was saved"
+    saved = int(paths[-1].stem.removeprefix("rows-"))
+    return (
+        f"interrupted after row {rows:,}; the checkpoint of row {saved:,} is in {checkpoint}: "
+        "the same command goes on from there"
+    )

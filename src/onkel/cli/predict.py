@@ -51,11 +51,12 @@ def predict(
     if no_target:
         how["target"] = False
     quality = _Quality()
-    for X, y in open_rows(data, options, **how):
-        values = getattr(loaded, what)(X)
-        _print(values, json, "prediction" if what == "predict" else "scores" if scores else "probabilities")
-        if y is not None:
-            quality.add(loaded, X, values if what == "predict" else loaded.predict(X), y)
+    with open_rows(data, options, **how) as rows:
+        for X, y in rows:
+            values = getattr(loaded, what)(X)
+            _print(values, json, "prediction" if what == "predict" else "scores" if scores else "probabilities")
+            if y is not None:
+                quality.add(loaded, values if what == "predict" else loaded.predict(X), y)
     if quality.rows:
         say(quality.sentence())
 
@@ -69,7 +70,7 @@ class _Quality:
         self.squared = 0.0
         self.is_regression = False
 
-    def add(self, model: Any, X: Any, predicted: Any, y: Any) -> None:
+    def add(self, model: Any, predicted: Any, y: Any) -> None:
         self.rows += len(y)
         self.is_regression = not hasattr(model, "classes_")
         if self.is_regression:

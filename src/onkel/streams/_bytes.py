@@ -83,9 +83,9 @@ class Bytes:
         if not isinstance(block, bytes):
             raise ValueError(f"{self.name} must be opened for binary reading, and gives {type(block).__name__}")
         self.at += len(block)
-        if not block and n > 0:
+        if len(block) == 0:
             self.close()
-        return block
+        return bytes(block)
 
     def seek(self, at: int) -> None:
         """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""
