@@ -20,6 +20,7 @@ from onkel.cli._options import Learning, Reading, Scale, Task
 
 Chunk = tuple[Any, Any]
 
+_FIRST_ROWS = 4096  # that are looked at before anything is learned
 _MOST_CLASSES = 100  # whole numbers in the first rows: labels up to here, a quantity above
 _DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones
 
@@ -33,37 +34,44 @@ class Rows:
         self.limit = limit
         self.dense = False
         self.classes: NDArray[Any] | None = None  # None: any label may come
-        self._seen: Chunk | None = None  # looked at, not handed out yet
+        self._seen: list[Chunk] = []  # looked at, not handed out yet
 
     def look(self) -> Chunk:
-        """Return the first chunk, which stays in the stream."""
-        self._seen = next(iter(self.stream), None)
-        if self._seen is None:
+        """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
+        n_rows = 0
+        while n_rows < _FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
+            self._seen.append(chunk)
+            n_rows += chunk[0].shape[0]
+        if not self._seen:
             raise ValueError(f"{self.name} holds no row")
-        return self._seen
+        X, y = _joined(self._seen)
+        first = slice(min(_FIRST_ROWS, self.limit or _FIRST_ROWS))
+        return X[first], None if y is None else y[first]
+
+    @property
+    def rows(self) -> int:
+        """Rows handed out, those of the source that a chunk's end cut off included."""
+        return int(self.stream.rows) - sum(chunk[0].shape[0] for chunk in self._seen)
 
     def __iter__(self) -> Iterator[Chunk]:
-        while self.limit is None or self._seen is not None or self.stream.rows < self.limit:
-            chunk = self._seen or next(self.stream, None)
-            self._seen = None
+        while self.limit is None or self.rows < self.limit:
+            before = self.rows
+            chunk = self._seen.pop(0) if self._seen else next(self.stream, None)
             if chunk is None:
                 return
-            X, y = chunk
-            n_rows = X.shape[0]
-            keep = n_rows if self.limit is None else n_rows - max(0, self.stream.rows - self.limit)
-            if keep < n_rows:
-                X, y = X[:keep], None if y is None else y[:keep]
-            self._check_labels(y)
+            keep = slice(None if self.limit is None else self.limit - before)
+            X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
+            self._check_labels(y, before)
             yield X.toarray() if self.dense and issparse(X) else X, y
 
-    def _check_labels(self, y: NDArray[Any] | None) -> None:
+    def _check_labels(self, y: NDArray[Any] | None, before: int) -> None:
         if self.classes is None or y is None or (known := np.isin(y, self.classes)).all():
             return
-        label, row = plain(y[known.argmin()].item()), self.stream.rows - len(y) + int(known.argmin()) + 1
+        place = int(known.argmin())
         expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
         raise ValueError(
-            f"{self.name}, row {row:,}: the label {label} is none of {expected}, the classes so far; "
-            "name all labels with --classes"
+            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is none of {expected}, "
+            "the classes so far; name all labels with --classes"
         )
 
     def fraction(self) -> float | None:
@@ -71,7 +79,7 @@ class Rows:
         read: float | None = self.stream.fraction()
         if self.limit is None:
             return read
-        return min(1.0, max(read or 0.0, self.stream.rows / self.limit))
+        return min(1.0, max(read or 0.0, self.rows / self.limit))
 
 
 class SeekableRows(Rows):
@@ -83,11 +91,11 @@ class SeekableRows(Rows):
 
     def position(self) -> Any:
         """Return where the next chunk begins."""
-        return self.stream.position() if self._seen is None else self._start
+        return self._start if self._seen else self.stream.position()
 
     def seek(self, position: Any) -> None:
         """Make the next chunk the one that begins there."""
-        self._seen = None
+        self._seen = []
         self.stream.seek(position)
 
 
@@ -135,7 +143,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
             raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
         if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or options.scale is Scale.STANDARD):
             stream.dense, X = True, X.toarray()
-        task = _task(y, options.task) if is_file(data) else onkel.datasets.info(data).task
+        task = _task(y, options.task)
         classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
         yield Source(stream, int(X.shape[1]), task, classes, _gamma(X, options))
 
@@ -143,7 +151,8 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
 @contextmanager
 def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
     """Open DATA as a stream of chunks."""
-    how["on_error"] = "skip" if options.skip_errors else "raise"
+    if options.skip_errors:
+        how["on_error"] = "skip"
     if options.format is not None:
         how["format"] = options.format
     if options.target is not None:
@@ -152,6 +161,8 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
         if not is_file(data):
             if data not in onkel.datasets.names():
                 raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
+            if refused := [name for name in how if name != "dtype"]:
+                raise Misused(f"{', '.join(refused)}: these are for files, and {data} is a data set")
             yield SeekableRows(opened.enter_context(onkel.datasets.stream(data, **how)), options.rows)
         elif os.path.isfile(data) or os.path.isdir(data):
             yield SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
@@ -196,14 +207,18 @@ def _shuffled(stream: Rows, seed: int) -> Rows:
     chunks = list(stream)
     if not chunks:
         raise ValueError(f"{stream.name} holds no row")
-    if chunks[0][1] is None:
+    X, y = _joined(chunks)
+    if y is None:
         raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
-    X = (vstack if issparse(chunks[0][0]) else np.concatenate)([X for X, _ in chunks])
-    y = np.concatenate([y for _, y in chunks])
     order = np.random.default_rng(seed).permutation(len(y))
     shuffled = onkel.streams.open((X[order], y[order]))
     shuffled.name = stream.name
     return SeekableRows(shuffled)
+
+
+def _joined(chunks: list[Chunk]) -> Chunk:
+    X = (vstack if issparse(chunks[0][0]) else np.concatenate)([X for X, _ in chunks])
+    return X, None if chunks[0][1] is None else np.concatenate([y for _, y in chunks])
 
 
 def _task(y: NDArray[Any], asked: Task) -> str:

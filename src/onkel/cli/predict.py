@@ -36,6 +36,7 @@ def predict(
     """
     import onkel
     from onkel.cli._data import is_libsvm, open_rows
+    from onkel.evaluate import learner_of
 
     if scores and proba:
         raise Misused("--scores and --proba: expected one of them")
@@ -52,6 +53,7 @@ def predict(
         how["target"] = False
     quality = _Quality()
     with open_rows(data, options, **how) as rows:
+        rows.dense = not learner_of(loaded)._learner.sparse
         for X, y in rows:
             values = getattr(loaded, what)(X)
             _print(values, json, "prediction" if what == "predict" else "scores" if scores else "probabilities")
