@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -25,17 +26,20 @@ app = typer.Typer(
     """,
     epilog="DATA is a file, - for standard input, or the name of a data set (onkel data list).",
 )
-for name, command in [
-    ("fit", fit.fit),
-    ("predict", predict.predict),
-    ("evaluate", compare.evaluate),
-    ("compare", compare.compare),
-    ("info", info.info),
-]:
+COMMANDS: dict[str, Callable[..., None]] = {
+    "fit": fit.fit,
+    "predict": predict.predict,
+    "evaluate": compare.evaluate,
+    "compare": compare.compare,
+    "info": info.info,
+}
+DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": data.listed, "info": data.info, "get": data.get}
+
+for name, command in COMMANDS.items():
     app.command(name)(guarded(command))
 
 data_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The data sets of the papers, and generators.")
-for name, command in [("list", data.listed), ("info", data.info), ("get", data.get)]:
+for name, command in DATA_COMMANDS.items():
     data_app.command(name)(guarded(command))
 app.add_typer(data_app, name="data")
 

@@ -51,7 +51,7 @@ class Rows:
     @property
     def rows(self) -> int:
         """Rows handed out, those of the source that a chunk's end cut off included."""
-        return int(self.stream.rows) - sum(chunk[0].shape[0] for chunk in self._seen)
+        return int(self.stream.rows - sum(chunk[0].shape[0] for chunk in self._seen))
 
     def __iter__(self) -> Iterator[Chunk]:
         while self.limit is None or self.rows < self.limit:

@@ -102,7 +102,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from dataclasses import replace
     from itertools import tee
 
-    from onkel.cli._show import METRICS, Progress, as_line
+    from onkel.cli._show import Progress, as_line
     from onkel.evaluate import Curve, progressive_steps
 
     # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
@@ -120,7 +120,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
                 if points[0].is_checkpoint:
                     kept.append(points)
                 lines = [{"learner": name, **as_line(point)} for name, point in zip(models, points, strict=True)]
-                columns = ["learner", *(c for c in METRICS if c in lines[0]), "n_support", "speed"]
+                columns = ["learner", source.metric, "n_support", "speed"]
                 progress.show(points[0].rows, source.stream.fraction(), columns, lines)
         source.check_learned(*models.values())
     except KeyboardInterrupt:
