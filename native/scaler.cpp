@@ -25,7 +25,7 @@ void StandardScaling::learn(std::size_t feature, double x) {
   if (x == 0) return;
   auto [m, s] = rows > 1 ? with_zeros(*this, feature, rows - 1) : Moments{0, 0};
   const double deviation = x - m;
-  m += deviation / static_cast<double>(rows);
+  m += deviation * share;
   mean[feature] = m;
   squares[feature] = s + deviation * (x - m);
   seen[feature] = rows;
@@ -33,7 +33,7 @@ void StandardScaling::learn(std::size_t feature, double x) {
 
 double StandardScaling::scaled(std::size_t feature, double x) const {
   const auto [m, s] = with_zeros(*this, feature, rows);
-  const double deviation = scale ? std::sqrt(s / static_cast<double>(rows)) : 0;
+  const double deviation = scale ? std::sqrt(s * share) : 0;
   return (centre ? x - m : x) / (deviation > 0 ? deviation : 1);
 }
 
@@ -57,7 +57,7 @@ void scale_rows(Scaling& scaling, const Rows& rows, bool learn, const bool* coun
       return rows.indices ? static_cast<std::size_t>(rows.indices[i]) : i - begin;
     };
     if (learn && (!counts || counts[row])) {
-      ++scaling.rows;
+      scaling.count();
       for (std::size_t i = begin; i < end; ++i) scaling.learn(feature(i), static_cast<double>(values[i]));
     }
     // Before the first row that counts there is nothing to scale by.

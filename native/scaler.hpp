@@ -16,7 +16,9 @@ struct StandardScaling {
   double* mean;
   double* squares;  // sum of squared deviations
   bool centre, scale;
+  double share = rows > 0 ? 1.0 / static_cast<double>(rows) : 0.0;  // of one row
 
+  void count() { share = 1.0 / static_cast<double>(++rows); }
   void learn(std::size_t feature, double x);
   double scaled(std::size_t feature, double x) const;
 };
@@ -28,6 +30,7 @@ struct RangeScaling {
   double* greatest;
   double from, to;
 
+  void count() { ++rows; }
   void learn(std::size_t feature, double x);
   double scaled(std::size_t feature, double x) const;
 };

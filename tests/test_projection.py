@@ -16,6 +16,7 @@ from onkel.parts import (
     ProjectSmallest,
     Recipe,
 )
+from onkel.streams.generators import mixture
 from reference.polk import POLK
 from reference.project_leaver import BPAProject, BSGDProject
 from table import Case, Named
@@ -165,18 +166,9 @@ def test_polk_refuses_steps_that_do_not_shrink():
         onkel.POLKClassifier(eta=2.0, lam=0.5).fit([[0.0], [1.0]], [0, 1])
 
 
-def multidist(n, rng, seed=16, deviation=0.2):
-    """The mixture of the paper's section 5.2, read with a standard deviation of 0.2; this seed's Bayes error is 4 %."""
-    angles = 2 * np.pi * np.arange(5) / 5
-    centres = np.c_[np.cos(angles), np.sin(angles)]
-    modes = centres[:, None] + np.random.default_rng(seed).normal(size=(5, 3, 2))
-    y = rng.integers(0, 5, n)
-    return modes[y, rng.integers(0, 3, n)] + deviation * rng.normal(size=(n, 2)), y
-
-
 def test_polk_finds_the_modes_of_its_papers_mixture():
-    X, y = multidist(5000, np.random.default_rng(2))
-    X_test, y_test = multidist(2500, np.random.default_rng(3))
+    X, y = next(mixture(5000, seed=2, chunk_rows=5000))
+    X_test, y_test = next(mixture(2500, seed=3))
     gamma = 1 / (2 * 0.6**2)
     svc = SVC(gamma=gamma, C=100).fit(X, y)
     model = onkel.POLKClassifier(eta=6.0, lam=1e-6, parsimony=0.04, batch_size=32, gamma=gamma)

@@ -1,6 +1,6 @@
 """The names that `import onkel` offers; a new one is added here, in both lists."""
 
-from onkel import evaluate, parts, recipes, streams
+from onkel import datasets, evaluate, parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -83,6 +83,7 @@ __all__ = [
     "StreamPipeline",
     "StreamStandardScaler",
     "compress",
+    "datasets",
     "evaluate",
     "gamma_from_percentile",
     "isa",

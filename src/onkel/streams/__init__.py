@@ -17,13 +17,13 @@ from pathlib import PurePath
 from typing import Any
 
 from onkel._checks import check_choice, check_flag
-from onkel.streams import _objects, _tables
+from onkel.streams import _objects, _tables, generators
 from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
 
-__all__ = ["FORMATS", "Stream", "open"]
+__all__ = ["FORMATS", "Stream", "generators", "open"]
 
 FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npy")
 _SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".npy": "npy"}
