@@ -1,5 +1,8 @@
 """The command `onkel`: what it prints, where, and how it ends."""
 
+import bz2
+import dataclasses
+import hashlib
 import io
 import json
 import os
@@ -224,6 +227,45 @@ def test_results_do_not_depend_on_threads(run):
     assert (one.dual_coef_ == two.dual_coef_).all()
 
 
+def test_data_sets_and_generators_have_names(run):
+    code, out, err = run("data", "list")
+    assert (code, err) == (0, "")
+    for name in (*onkel.datasets.names(), *onkel.streams.generators.__all__):
+        assert re.search(rf"^{re.escape(name)} ", out, re.MULTILINE), name
+    document = json.loads(run("data", "list", "--json")[1])
+    assert [one["name"] for one in document["datasets"]] == onkel.datasets.names()
+    out = run("data", "info", "cod-rna")[1]
+    assert "59,535" in out and "shuffle first (--shuffle)" in out and "https://" in out
+    assert json.loads(run("data", "info", "a9a", "--json")[1])["features"] == 123
+    assert "mixture of the POLK paper" in run("data", "info", "mixture")[1]
+
+
+def test_a_data_set_is_read_by_its_name(run, folder, monkeypatch):
+    monkeypatch.setenv("ONKEL_DATA", str(folder))
+    (folder / "svmguide3.bz2").write_bytes(b"not the file")
+    code, out, err = run("data", "get", "svmguide3")
+    assert (code, out) == (1, "") and "is not the file it should be" in err
+    text = "".join(f"{label} 22:{i}\n" for i, label in enumerate([1, -1] * 50))
+    content = bz2.compress(text.encode())
+    (folder / "svmguide3.bz2").write_bytes(content)
+    (file,) = onkel.datasets.info("svmguide3").files
+    known = dataclasses.replace(file, sha256=hashlib.sha256(content).hexdigest())
+    table = {**onkel.datasets._table()}
+    table["svmguide3"] = dataclasses.replace(table["svmguide3"], files=(known,), order="shuffle")
+    monkeypatch.setattr(onkel.datasets, "_table", lambda: table)
+    assert run("data", "get", "svmguide3")[1] == f"{folder / 'svmguide3.bz2'}\n"
+    code, out, err = run("evaluate", "svmguide3", "-l", "rbp", "--json")
+    assert code == 0 and json.loads(out)["data"]["rows"] == 100
+    assert err == "onkel: warning: svmguide3 is stored in blocks of one class; use --shuffle\n"
+    assert run("evaluate", "svmguide3", "-l", "rbp", "--shuffle")[2] == ""
+
+
+def test_a_generator_is_drawn(run):
+    document = json.loads(run("evaluate", "mixture", "-l", "rbp", "--budget", 20, "--rows", 3000, "--json")[1])
+    assert document["data"] == {"name": "mixture", "rows": 3000, "n_features": 2, "task": "classification"}
+    assert json.loads(run("evaluate", "switching", "-l", "rbp", "--budget", 9, "--json")[1])["data"]["rows"] == 20_000
+
+
 # -- how they refuse
 
 
@@ -265,6 +307,9 @@ def test_results_do_not_depend_on_threads(run):
         ("predict model two.txt --scores --proba", 2, "--scores and --proba: expected one of them"),
         ("predict model two.txt --proba", 2, "--proba: a SPAClassifier with these parameters has none"),
         ("predict fresh two.txt", 1, "fresh has learned nothing yet"),
+        ("data info nothing", 1, "there is no data set 'nothing'"),
+        ("data get mixture", 1, "mixture is drawn, and there is nothing to get"),
+        ("fit mixture --format csv -o m", 2, "mixture is no file: --format, --target"),
         ("info corrupt", 1, "cannot load 'corrupt'"),
         ("info .", 1, "cannot load '.': it is a directory"),
     ],

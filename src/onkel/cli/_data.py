@@ -17,11 +17,13 @@ import onkel
 from onkel.cli._guard import Misused, say
 from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
+from onkel.streams import generators
 
 Chunk = tuple[Any, Any]
 
 _FIRST_ROWS = 4096  # that are looked at before anything is learned
 _MOST_CLASSES = 100  # whole numbers in the first rows: labels up to here, a quantity above
+_DRAWN_ROWS = 20_000  # of a generator, which has no end of its own
 _DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones
 
 
@@ -143,7 +145,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
             raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
         if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or options.scale is Scale.STANDARD):
             stream.dense, X = True, X.toarray()
-        task = _task(y, options.task)
+        task = _task(y, _known_task(data) if options.task is Task.AUTO else options.task)
         classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
         yield Source(stream, int(X.shape[1]), task, classes, _gamma(X, options))
 
@@ -159,11 +161,9 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
         how["target"] = int(options.target) if options.target.lstrip("-").isdigit() else options.target
     with ExitStack() as opened:
         if not is_file(data):
-            if data not in onkel.datasets.names():
-                raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
-            if refused := [name for name in how if name != "dtype"]:
-                raise Misused(f"{', '.join(refused)}: these are for files, and {data} is a data set")
-            yield SeekableRows(opened.enter_context(onkel.datasets.stream(data, **how)), options.rows)
+            if how.keys() - {"dtype"}:
+                raise Misused(f"{data} is no file: --format, --target, --n-features and --skip-errors are for files")
+            yield SeekableRows(opened.enter_context(_named(data, options, **how)), options.rows)
         elif os.path.isfile(data) or os.path.isdir(data):
             yield SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
         elif data == "-" and sys.stdin is None:
@@ -171,6 +171,18 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
         else:  # a pipe, whatever its name, is read once
             source = data if data == "-" else opened.enter_context(open(data, "rb"))
             yield Rows(opened.enter_context(onkel.streams.open(source, **how)), options.rows)
+
+
+def _named(data: str, options: Reading, **how: Any) -> Any:
+    """A data set or a generator."""
+    if data in generators.__all__:
+        seed = getattr(options, "seed", 0)
+        return getattr(generators, data)(options.rows or _DRAWN_ROWS, seed=seed, **how)
+    if data not in onkel.datasets.names():
+        raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
+    if onkel.datasets.info(data).order == "shuffle" and not getattr(options, "shuffle", True):
+        say(f"warning: {data} is stored in blocks of one class; use --shuffle")
+    return onkel.datasets.stream(data, **how)
 
 
 def check_writable(path: str) -> None:
@@ -219,6 +231,12 @@ def _shuffled(stream: Rows, seed: int) -> Rows:
 def _joined(chunks: list[Chunk]) -> Chunk:
     X = (vstack if issparse(chunks[0][0]) else np.concatenate)([X for X, _ in chunks])
     return X, None if chunks[0][1] is None else np.concatenate([y for _, y in chunks])
+
+
+def _known_task(data: str) -> Task:
+    if is_file(data) or data not in onkel.datasets.names():
+        return Task.AUTO
+    return Task.REGRESSION if onkel.datasets.info(data).task == "regression" else Task.CLASSIFICATION
 
 
 def _task(y: NDArray[Any], asked: Task) -> str:

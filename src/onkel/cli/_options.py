@@ -48,7 +48,9 @@ class Reading:
         Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; otherwise by the file's name."),
     ] = None
     target: Annotated[str | None, Option(metavar="COLUMN", help="Of a table: the column to predict.")] = None
-    rows: Annotated[int | None, Option(min=1, metavar="N", help="Read no more than so many rows.")] = None
+    rows: Annotated[
+        int | None, Option(min=1, metavar="N", help="Read no more rows; a generator has 20,000 otherwise.")
+    ] = None
     skip_errors: Annotated[bool, Option("--skip-errors", help="Leave out rows that are wrong, and count them.")] = False
 
 

@@ -40,7 +40,7 @@ def cell(column: str, value: Any) -> str:
         return "–"
     if column == "accuracy":
         return f"{value:.2%}".replace("%", " %")
-    if column in ("rows", "n_support", "speed"):
+    if column == "speed" or isinstance(value, int):
         return f"{value:,.0f}"
     if column == "seconds":
         return f"{value:,.2f}"
@@ -60,7 +60,8 @@ def print_json(value: Any) -> None:
 
 def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: str | None = None) -> None:
     """Print a table; the row with the best value of a column stands out where there are colours."""
-    Console(highlight=False).print(table(list(columns), list(rows), best))
+    width = None if sys.stdout.isatty() else 200  # a file or a pipe has no edge
+    Console(highlight=False, width=width).print(table(list(columns), list(rows), best))
 
 
 def print_facts(facts: dict[str, str]) -> None:
