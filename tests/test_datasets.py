@@ -83,7 +83,17 @@ IDX = [
     struct.pack(">IIII", 0x803, 3, 1, 2) + bytes([0, 255, 1, 2, 3, 4]),
     struct.pack(">II", 0x801, 3) + bytes([7, 0, 7]),
 ]
-ARFF = b"% c\n@relation r\n@attribute 'Sex' { M, F}\n@attribute b real\n@attribute c integer\n@data\nM,0.5,1\nF,2,2\n\nM,0,3\n"
+ARFF = b"""% a comment
+@relation r
+@attribute 'Sex' { M, F}
+@attribute b real
+@attribute c integer
+@data
+M,0.5,1
+F,2,2
+
+M,0,3
+"""
 FORMATS = {
     "libsvm": (LIBSVM, [[0.5, 0, 2], [0, 1, 0], [0, 0, 4]], [1, -1, 1]),
     "csv": (b"1,2,3,g\n4,5,6,h\n7,8,9,g\n", [[1, 2, 3], [4, 5, 6], [7, 8, 9]], ["g", "h", "g"]),
@@ -140,7 +150,7 @@ def test_fetched_once_whatever_its_compression(suffix, press, table, server, tmp
     files[f"/sets/ours{suffix}"] = press(LIBSVM)
     name = table(dataset("ours", "libsvm", LIBSVM, url=f"{url}/sets/ours{suffix}"), found=False)
     for _ in range(2):
-        X, y = datasets.load(name)
+        X, _ = datasets.load(name)
         np.testing.assert_array_equal(X.toarray(), FORMATS["libsvm"][1])
     assert asked == [f"/sets/ours{suffix}"]
     assert [path.name for path in (tmp_path / "cache").iterdir()] == [f"ours{suffix}"]
@@ -216,7 +226,7 @@ def test_the_table_makes_sense():
         for file in known.files:
             assert len(file.sha256) == len(file.content) == 64
             assert file.url is None or file.url.startswith("https://")
-    with pytest.raises(ValueError, match="there is no data set 'a9b'; there are a9a, a9a.t"):
+    with pytest.raises(ValueError, match="there is no data set 'a9b'; there are a9a"):
         datasets.info("a9b")
 
 

@@ -1,4 +1,4 @@
-"""Where the data sets' files are (a folder of the user's, the cache, their origin), and whether they are the right ones."""
+"""Where the data sets' files are (a folder of the user's, the cache, their origin), and whether they are the right."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _fetch(dataset: str, file: File, path: Path, folder: str | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        pooch.HTTPDownloader(progressbar=False)(file.url, str(part), None)
+        pooch.HTTPDownloader(stream=False)(file.url, str(part), None)  # a stream leaks its socket after an error
         write_atomically(path, _blocks(part))
     except OSError as error:  # requests' errors too
         raise ConnectionError(
