@@ -106,6 +106,8 @@ def test_predictions_in_other_forms(run):
     assert np.array_equal([[float(v) for v in line.split()] for line in out.splitlines()], model.predict_proba(X))
     out = run("predict", "model", "two.txt", "--json", "--rows", 2)[1]
     assert [json.loads(line) for line in out.splitlines()] == [{"prediction": int(p)} for p in model.predict(X[:2])]
+    line = json.loads(run("predict", "model", "two.txt", "--json", "--proba", "--rows", 1)[1])
+    assert line == {"probabilities": dict(zip(["-1", "1"], model.predict_proba(X[:1])[0].tolist(), strict=True))}
     unlabelled = "".join(line.partition(" ")[2] for line in Path("two.txt").read_text().splitlines(True))
     code, out, err = run("predict", "model", "-", "--no-target", stdin=unlabelled)
     assert (code, err) == (0, "") and out.split() == [str(int(p)) for p in model.predict(X)]
@@ -134,7 +136,8 @@ def test_the_target_decides_the_task(run):
 def test_evaluate_prints_the_curve(run):
     code, out, err = run("evaluate", "two.txt", "-l", "ogd", "--gamma", 1, "--set", "loss=log_loss")
     assert (code, err) == (0, "")
-    head, *lines = out.splitlines()
+    title, _, head, *lines = out.splitlines()
+    assert title == "two.txt: 1,200 rows, 3 features, classification"
     assert head.split() == ["rows", "accuracy", "AUC", "log", "loss", "support", "vectors", "seconds"]
     X, z = rows()
     model = onkel.OGDClassifier(loss="log_loss", gamma=1.0, random_state=0)
@@ -163,7 +166,7 @@ def test_compare_gives_each_learner_what_it_would_have_alone(run):
         assert alone["curve"]["n_support"] == single["curve"]["n_support"]
     code, out, _ = run("compare", "two.txt", "-l", "spa,bogd,perceptron", "--budget", 60)
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["learner", "spa", "bogd", "perceptron"]
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["learner", "spa", "bogd", "perceptron"]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,7 @@ def test_features_are_scaled_on_the_way(run, scale):
     assert run("predict", "model", "two.txt")[0] == 0
     assert run("info", "model")[1].count("Scaler") == 1
     code, out, _ = run("compare", "two.txt", "-l", "spa,rbp", "--scale", scale, "--budget", 50)
-    assert code == 0 and len(out.splitlines()) == 3
+    assert code == 0 and len(out.splitlines()) == 5
 
 
 def test_shuffle_is_for_files_that_are_sorted_by_class(run):
@@ -470,7 +473,7 @@ def test_ctrl_c_shows_what_there_is_of_a_comparison(folder):
     err = interrupted(process)
     process.stdout.close()
     assert re.fullmatch(r"onkel: interrupted after row [\d,]+; the results are those of the rows so far\n", err)
-    assert [line.split()[0] for line in out.splitlines()] == ["learner", "spa", "rbp"]
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["learner", "spa", "rbp"]
 
 
 # -- starting

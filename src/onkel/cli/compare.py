@@ -89,6 +89,7 @@ def _run(
     if json:
         print_json({"data": facts, "interrupted": interrupted, "runs": runs})
     else:
+        print(f"{facts['name']}: {facts['rows']:,} rows, {facts['n_features']:,} features, {facts['task']}\n")
         _print_curve(curves[0]) if single else _print_last(curves)
     where = f"; the curves are in {report}" if report is not None else ""
     if interrupted:

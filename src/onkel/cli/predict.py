@@ -34,6 +34,8 @@ def predict(
       onkel predict a9a.onkel a9a.t --scores | head
       zcat new.gz | onkel predict clicks.onkel - --no-target --json
     """
+    import numpy as np
+
     import onkel
     from onkel.cli._data import is_libsvm, open_rows
     from onkel.evaluate import learner_of
@@ -51,12 +53,14 @@ def predict(
     how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
     if no_target:
         how["target"] = False
+    name = "scores" if scores else "probabilities" if proba else "prediction"
+    classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
     quality = _Quality()
     with open_rows(data, options, **how) as rows:
         rows.dense = not learner_of(loaded)._learner.sparse
         for X, y in rows:
             values = getattr(loaded, what)(X)
-            _print(values, json, "prediction" if what == "predict" else "scores" if scores else "probabilities")
+            _print(values, json, name, classes)
             if y is not None:
                 quality.add(loaded, values if what == "predict" else loaded.predict(X), y)
     if quality.rows:
@@ -89,15 +93,20 @@ class _Quality:
         return f"{self.rows:,} rows, {how_good}"
 
 
-def _print(values: Any, json: bool, name: str) -> None:
+def _print(values: Any, json: bool, name: str, classes: Any) -> None:
+    """Write a line a row."""
     from json import dumps
     from sys import stdout
 
     from onkel.cli._data import plain
 
-    rows = [[plain(v) for v in row] if isinstance(row, list) else plain(row) for row in values.tolist()]
-    if json:
-        lines = [dumps({name: row}) for row in rows]
+    rows = values.tolist()
+    if values.ndim == 2:
+        labels = [str(plain(label)) for label in classes]
+        lines = [
+            dumps({name: dict(zip(labels, row, strict=True))}) if json else " ".join(map(str, row)) for row in rows
+        ]
     else:
-        lines = [" ".join(map(str, row)) if isinstance(row, list) else str(row) for row in rows]
+        rows = rows if name == "scores" else [plain(value) for value in rows]
+        lines = [dumps({name: row}) if json else str(row) for row in rows]
     stdout.write("\n".join(lines) + "\n")
