@@ -124,16 +124,16 @@ def plots(series: Iterable[dict[str, Any]], views: Iterable[View]) -> str:
 
 def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, swatches: bool = False) -> str:
     """Return a table that is sorted by a click on a column's head; swatches are the colours of `plots`, row by row."""
-    columns = [Column(c, c) if isinstance(c, str) else c for c in columns]
+    known = [Column(c, c) if isinstance(c, str) else c for c in columns]
     rows = list(rows)
-    best = {c.name: _best(c, [row.get(c.name) for row in rows]) for c in columns}
+    best = {c.name: _best(c, [row.get(c.name) for row in rows]) for c in known}
     heads = "".join(
-        f'<th scope="col" class="{c.kind}"><button type="button">{escape(c.title)}</button></th>' for c in columns
+        f'<th scope="col" class="{c.kind}"><button type="button">{escape(c.title)}</button></th>' for c in known
     )
     lines = []
     for i, row in enumerate(rows):
         cells = []
-        for j, c in enumerate(columns):
+        for j, c in enumerate(known):
             value = row.get(c.name)
             classes = f"{c.kind} best" if value is not None and value == best[c.name] else c.kind
             series = f' data-series="{i}"' if swatches and j == 0 else ""
