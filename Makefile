@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
 
-.PHONY: help demo test lint bench sanitize mutants soak fuzz clean
+.PHONY: help demo test lint bench sanitize mutants soak fuzz flat clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -23,6 +23,7 @@ help:
 	@echo 'make mutants  break each promise on purpose and see its test fail'
 	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
 	@echo 'make fuzz     ten minutes of files that nobody wrote'
+	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make clean    remove .venv, build and caches'
 
 demo: $(VENV)/installed $(VENV)/with-cli
@@ -60,7 +61,11 @@ soak: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
 
 fuzz: $(VENV)/installed $(VENV)/with-test
-	ONKEL_FUZZ_SECONDS=600 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest tests/test_fuzz_files.py $(PYTEST)
+	ONKEL_FUZZ_SECONDS=600 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
+	  tests/test_fuzz_files.py tests/test_libsvm.py -k nobody_wrote $(PYTEST)
+
+flat: $(VENV)/installed $(VENV)/with-test
+	ONKEL_STREAM_ROWS=10000000 $(BIN)/python -m pytest -s tests/test_streams.py -k flat_memory $(PYTEST)
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

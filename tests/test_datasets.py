@@ -41,6 +41,7 @@ def table(monkeypatch, tmp_path):
     """Add a data set to the table, alone; with ``found`` its files are in ONKEL_DATA."""
     monkeypatch.setenv("ONKEL_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("ONKEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     (tmp_path / "data").mkdir()
 
     def add(made, found=True):
@@ -185,7 +186,6 @@ def test_content_that_was_normalised_is_checked_by_its_rows(table, server):
 def test_missing_and_offline(table, server, tmp_path, monkeypatch):
     url, _, _ = server
     name = table(dataset("ours", "libsvm", LIBSVM, url=f"{url}/nowhere"), found=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with pytest.raises(ConnectionError) as refusal:
         datasets.load(name)
     assert str(refusal.value) == (

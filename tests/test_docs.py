@@ -1,4 +1,4 @@
-"""What the documentation shows is true: doctests, docstrings of every public class, and the README's example."""
+"""What the documentation shows is true: doctests, docstrings of every public class, and the pages' examples."""
 
 import doctest
 import importlib
@@ -52,11 +52,12 @@ def test_every_public_recipe_has_an_example():
             assert ">>> " in recipe.__doc__, name
 
 
-def test_readme_prints_what_it_shows():
-    readme = (ROOT / "README.md").read_text()
-    examples = re.findall(r"```python\n(.*?)```\s*(?:[^`]*?)```text\n(.*?)```", readme, re.DOTALL)
-    assert examples, "README.md must have a ```python block followed by a ```text block with its output"
-    assert len(examples) == readme.count("```python")
+@pytest.mark.parametrize("page", ["README.md", "docs/streams.md"])
+def test_pages_print_what_they_show(page):
+    text = (ROOT / page).read_text()
+    examples = re.findall(r"```python\n(.*?)```\s*(?:[^`]*?)```text\n(.*?)```", text, re.DOTALL)
+    assert examples, f"{page} must have a ```python block followed by a ```text block with its output"
+    assert len(examples) == text.count("```python")
     for program, shown in examples:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
         assert done.stdout.strip() == shown.strip()

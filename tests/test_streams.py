@@ -399,3 +399,42 @@ def test_a_pipe_is_read_as_it_comes():
             assert process.stdout.readline().split()[1] == b"%d" % i
         process.stdin.close()
     assert process.returncode == os.EX_OK
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+FLAT = """
+import resource, sys, onkel
+path, n_rows = sys.argv[1], int(sys.argv[2])
+peaks = []
+model = onkel.StreamPipeline(
+    onkel.StreamStandardScaler(), onkel.SPAClassifier(eta=0.1, beta=10, budget=50, gamma=1.0, random_state=0)
+)
+with onkel.streams.open(path, dense=True) as stream:
+    for X, y in stream:
+        model.partial_fit(X, y, classes=[-1, 1])
+        if not peaks and stream.fraction() > 0.1:
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+assert model.t_ == n_rows, model.t_
+print(*peaks)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's unit of ru_maxrss")
+def test_a_long_file_streams_in_flat_memory(tmp_path):
+    """ONKEL_STREAM_ROWS sets how many rows (`make flat`: ten million)."""
+    n_rows = int(os.environ.get("ONKEL_STREAM_ROWS", "500000"))
+    X, y = next(streams.generators.hyperplane(10_000, n_features=3, chunk_rows=10_000))
+    lines = "".join(
+        f"{2 * label - 1:+d} 1:{a:.3f} 2:{b:.3f} 3:{c:.3f}\n" for (a, b, c), label in zip(X, y.tolist(), strict=True)
+    ).encode()
+    path = tmp_path / "long.libsvm"
+    with open(path, "wb") as file:
+        for _ in range(n_rows // 10_000):
+            file.write(lines)
+    done = subprocess.run([sys.executable, "-c", FLAT, path, str(n_rows)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tenth, whole = (int(kilobytes) for kilobytes in done.stdout.split())
+    print(f"{n_rows} rows: a peak of {tenth >> 10} MB at a tenth of the file, of {whole >> 10} MB at its end")
+    assert whole - tenth < 4 << 10
