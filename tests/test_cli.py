@@ -57,7 +57,8 @@ def run(folder, capsys, monkeypatch):
     def call(*words, stdin=None):
         monkeypatch.setattr(sys, "argv", ["onkel", *map(str, words)])
         if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            pipe = io.TextIOWrapper(io.BytesIO(stdin.encode())) if isinstance(stdin, str) else stdin
+            monkeypatch.setattr(sys, "stdin", pipe)
         with pytest.raises(SystemExit) as end:
             main()
         out, err = capsys.readouterr()
@@ -376,6 +377,28 @@ def test_a_pipe_with_a_name_is_read_once(run, folder):
     assert (onkel.load("one").dual_coef_ == onkel.load("other").dual_coef_).all()
 
 
+class Drip(io.RawIOBase):
+    """A pipe that brings a few rows at a time."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        piece, self.text = self.text[:500], self.text[500:]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def test_a_slow_pipe_makes_the_same_model(run):
+    run("fit", "two.txt", "--n-features", "3", "-o", "one")
+    pipe = io.TextIOWrapper(io.BufferedReader(Drip(Path("two.txt").read_bytes())))
+    assert run("fit", "-", "--n-features", "3", "-o", "other", stdin=pipe)[0] == 0
+    assert Path("one").read_bytes() == Path("other").read_bytes()
+
+
 def test_without_a_terminal_there_are_no_control_codes(folder):
     words = ["compare", "two.txt", "-l", "spa,rbp", "--budget", "50"]
     done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120)
@@ -405,6 +428,11 @@ def test_in_a_terminal_the_run_can_be_watched(folder):
     for word in (b"rows", b"accuracy", b"support vectors", b"rows/s", b"left"):
         assert word in watched, word
     assert "72,000" in out and "\x1b" not in out
+
+
+def test_the_time_left_is_reckoned_from_rows_not_from_bytes_read_ahead(folder):
+    with onkel.streams.open("two.txt", chunk_rows=300) as stream:
+        assert [stream.fraction() for _ in stream] == pytest.approx([0.25, 0.5, 0.75, 1.0], abs=0.02)
 
 
 def started(*words):

@@ -192,4 +192,7 @@ def test_a_curve_becomes_a_data_frame_and_a_plot():
     assert (first.get_ydata() == curve["accuracy"]).all() and (second.get_xdata() == curve["seconds"]).all()
     assert first.get_label() == "OGDClassifier" and ax.get_ylabel() == "n support"
     plt.close(figure)
+    wild = Curve("x", (Point(rows=1, seconds=0.0, n_support=1, rmse=float("inf"), mae=1.0),))
+    assert wild.to_dict() == {"name": "x", "rows": [1], "seconds": [0.0], "n_support": [1], "mae": [1.0]}
+    assert wild.last.speed > 0
     assert Curve("x", (Point(rows=1, seconds=0.0, n_support=1, rmse=2.0),)).metric == "rmse"

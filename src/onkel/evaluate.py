@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -66,6 +67,11 @@ class Point:
     held_out: float | None = None
     is_checkpoint: bool = False
 
+    @property
+    def speed(self) -> float:
+        """Rows a second."""
+        return self.rows / max(self.seconds, 1e-9)  # a clock may be too coarse for a few rows
+
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Point) if field.name != "is_checkpoint")
 
@@ -103,8 +109,8 @@ class Curve:
         return np.array(values, dtype=np.int64 if column in ("rows", "n_support") else np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as JSON would have it: lists, and no column without a value."""
-        columns = {name: [getattr(point, name) for point in self.points] for name in COLUMNS}
+        """Return the curve as JSON has it: lists, None for what is no finite number, no column without a value."""
+        columns = {name: [_finite(getattr(point, name)) for point in self.points] for name in COLUMNS}
         return {"name": self.name, **{k: v for k, v in columns.items() if any(x is not None for x in v)}}
 
     def to_pandas(self) -> Any:
@@ -359,6 +365,10 @@ def _surprise(scores: Floats, codes: NDArray[np.intp]) -> Floats:
     shifted = scores - scores.max(axis=1, keepdims=True)
     total = np.cumsum(np.exp(shifted), axis=1)[:, -1]
     return np.asarray(np.log(total) - shifted[np.arange(len(codes)), codes])
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _held_out(est: Any, X: Any, y: ArrayLike) -> float:

@@ -50,7 +50,7 @@ def cell(column: str, value: Any) -> str:
 def as_line(point: Any) -> dict[str, Any]:
     """Return the values that a point has, with the speed, as a line of a table."""
     values = {name: value for name, value in vars(point).items() if value is not None}
-    return {**values, "speed": point.rows / point.seconds}
+    return {**values, "speed": point.speed}
 
 
 def print_json(value: Any) -> None:

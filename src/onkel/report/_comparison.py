@@ -62,4 +62,4 @@ def _facts(data: dict[str, Any]) -> dict[str, Any]:
 
 def _last(run: dict[str, Any]) -> dict[str, Any]:
     end = {name: values[-1] for name, values in run["curve"].items() if isinstance(values, list)}
-    return {**end, "learner": run["learner"], "speed": end["rows"] / end["seconds"]}
+    return {**end, "learner": run["learner"], "speed": end["rows"] / max(end["seconds"], 1e-9)}
