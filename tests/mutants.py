@@ -215,9 +215,9 @@ MUTANTS = [
     ),
     Mutant(
         "a refused call changes nothing",
-        "src/onkel/_estimator.py",
-        "            self.__dict__.update(before)\n",
-        "            self.__dict__.update({name: before[name] for name in self.get_params()})\n",
+        "src/onkel/_checks.py",
+        "        model.__dict__.update(before)\n",
+        "        model.__dict__.update({name: before[name] for name in model.get_params()})\n",
         "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
     ),
     Mutant(
