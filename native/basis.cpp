@@ -28,7 +28,7 @@ std::size_t Basis::occupy(std::int64_t position) {
 }
 
 void Basis::changed(std::size_t slot, Block& block, std::size_t row) {
-  if (keeps_diagonal_) diagonal_[slot - first_slot()] = self_of(slot);
+  if (keeps_diagonal_) diagonal_[slot - first_slot()] = self_kernel(slot, 0);
   refresh(slot, block, row + 1);
 }
 
@@ -44,9 +44,9 @@ void Basis::erase(std::size_t slot, bool remembered) {
   ++holes_;
 }
 
-std::size_t Basis::blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row) {
-  const std::size_t slot = keeps_ghosts_ ? occupy(born(a)) : a;
-  mix(slot, a, b, h);
+std::size_t Basis::blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row, bool apart) {
+  const std::size_t slot = keeps_ghosts_ || apart ? occupy(born(a)) : a;
+  mix(slot, a, b, h, block, row);
   changed(slot, block, row);
   return slot;
 }
@@ -55,7 +55,7 @@ void Basis::restore_diagonal() {
   if (!keeps_diagonal_) return;
   diagonal_.assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
-    if (born(slot) >= 0) diagonal_[slot - first_slot()] = self_of(slot);
+    if (born(slot) >= 0) diagonal_[slot - first_slot()] = self_kernel(slot, 0);
 }
 
 std::vector<std::size_t> Basis::alive_slots() const {
@@ -90,11 +90,12 @@ void Basis::visit(Archive& archive) {
                     "must hold 0 or 1, and 0 where there is no point");
 }
 
-void Basis::check_births(std::int64_t t) const {
+void Basis::check_births(std::int64_t t, bool distinct) const {
   for (const std::int64_t birth : births_)
     if (birth >= t)
       throw std::invalid_argument("state 'basis.births' must hold rows of the stream, of which there are " +
                                   std::to_string(t));
+  if (!distinct) return;
   // A ghost may share its birth with the point that took its place.
   std::vector<std::int64_t> births;
   for (const std::size_t slot : alive_slots()) births.push_back(born(slot));
@@ -109,8 +110,8 @@ namespace {
 template <class T>
 class DenseBasis final : public Basis {
  public:
-  DenseBasis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(terms, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+  DenseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
     for (std::size_t i = 0; i < fourier.count(); ++i)
       for (std::size_t f = 0; f < width; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier.frequency(i, f));
   }
@@ -120,46 +121,55 @@ class DenseBasis final : public Basis {
     block.begin = begin;
     block.count = count;
     block.is_packed = false;
-    // An odd number of cache lines keeps the rows off each other's sets.
-    block.stride = room(count) + (room(count) / lanes % 2 == 0 ? lanes : 0);
-    if (block.table.size() < count * block.stride * sizeof(T)) block.table.resize(count * block.stride * sizeof(T));
-    for (std::size_t row = 0; row < count; ++row) write_constant(table(block, row));
+    block.planes = planes().size();
+    block.stride = padded(columns() + rounded(count));
+    const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
     write_features(block);
     team.split(tiles_.size() / (width_ * lanes), isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
-      evaluate(row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
-               table(block, 0) + first_slot() + first * lanes, block.stride);
+      for (std::size_t plane = 0; plane < block.planes; ++plane)
+        evaluate(plane, row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
+                 table_row<T>(block, 0, plane) + first_slot() + first * lanes, block.planes * block.stride);
     });
   }
 
   double dot(const Block& block, std::size_t row, const double* weights) const override {
-    return routines().dot(table(block, row), weights, columns());
+    return routines().dot(table_row<T>(block, row), weights, columns());
   }
 
   std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
                                      const double* second) const override {
     double sums[2];
-    isa::routines<T>().dot_pair(table(block, row), first, second, columns(), sums);
+    isa::routines<T>().dot_pair(table_row<T>(block, row), first, second, columns(), sums);
     return {sums[0], sums[1]};
   }
 
-  double self(Block& block, std::size_t row) const override {
+  double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
     pack(block);
     T values[lanes];
-    evaluate(row_at(block, row), 1, packed(block) + row / lanes * width_ * lanes, 1, values, lanes);
-    return static_cast<double>(values[row % lanes]) + (has_constant() ? constant_value * constant_value : 0.0);
+    evaluate(plane, row_at(block, row), 1, packed(block) + row / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[row % lanes]);
+  }
+
+  double self_kernel(std::size_t slot, std::size_t plane) const override {
+    const std::size_t index = slot - first_slot();
+    std::vector<T> point(width_);
+    read(index, point.data());
+    T values[lanes];
+    evaluate(plane, point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[index % lanes]);
   }
 
   void values(const Block& block, std::size_t row, std::span<double> out) const override {
-    std::copy_n(table(block, row), columns(), out.begin());
+    std::copy_n(table_row<T>(block, row), columns(), out.begin());
   }
 
-  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
+  void tile_point(std::size_t slot, Block& block) const override {
     std::vector<T> point(width_);
     read(slot - first_slot(), point.data());
-    const Rows one{point.data(), 1, width_};
     Team alone(1);
-    tile(one, 0, 1, scratch, alone);
-    values(scratch, 0, out);
+    tile({point.data(), 1, width_}, 0, 1, block, alone);
   }
 
   void visit(Archive& archive) override {
@@ -185,45 +195,39 @@ class DenseBasis final : public Basis {
   const T* row_at(const Block& block, std::size_t row) const {
     return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
   }
-  static T* table(Block& block, std::size_t row) {
-    return reinterpret_cast<T*>(block.table.data()) + row * block.stride;
-  }
-  static const T* table(const Block& block, std::size_t row) {
-    return reinterpret_cast<const T*>(block.table.data()) + row * block.stride;
-  }
   static T* packed(Block& block) { return reinterpret_cast<T*>(block.packed.data()); }
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
     routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
-                    waves_.data(), rounded(n_features()) / lanes, width_, table(block, 0) + first_feature(),
+                    waves_.data(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
                     block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
-      fourier().finish(table(block, row) + first_feature(), rounded(n_features()));
+      fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
   }
 
   // Kernel values of rows against tiles: out[row * stride + point].
-  void evaluate(const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
+  void evaluate(std::size_t plane, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
                 std::size_t stride) const {
-    if (terms().size() == 1 && terms()[0].weight == 1.0) {
-      routines().tile(terms()[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
+    const Terms& terms = planes()[plane];
+    if (terms.size() == 1 && terms[0].weight == 1.0) {
+      routines().tile(terms[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
       return;
     }
     for (std::size_t row = 0; row < count; ++row) std::fill_n(out + row * stride, n_tiles * lanes, T{0});
     for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan})
-      add_terms(base, rows, count, tiles, n_tiles, out, stride);
+      add_terms(terms, base, rows, count, tiles, n_tiles, out, stride);
   }
 
   // The terms of one base quantity, which is computed once for all of them.
-  void add_terms(Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
-                 std::size_t stride) const {
-    if (std::none_of(terms().begin(), terms().end(), [&](const Term& term) { return term.kernel.base == base; }))
-      return;
+  void add_terms(const Terms& terms, Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles,
+                 T* out, std::size_t stride) const {
+    if (std::none_of(terms.begin(), terms.end(), [&](const Term& term) { return term.kernel.base == base; })) return;
     const std::size_t n = n_tiles * lanes;
     Buffer<T> quantities(count * n), values(n);
     routines().tile(Kernel{base, Shape::identity, 1.0, 0.0, 1}, rows, count, width_, tiles, n_tiles, width_,
                     quantities.data(), n);
-    for (const Term& term : terms()) {
+    for (const Term& term : terms) {
       if (term.kernel.base != base) continue;
       for (std::size_t row = 0; row < count; ++row) {
         std::copy_n(quantities.data() + row * n, n, values.data());
@@ -251,28 +255,20 @@ class DenseBasis final : public Basis {
     for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
   }
 
-  void mix(std::size_t into, std::size_t a, std::size_t b, double h) override {
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block&, std::size_t) override {
     const std::size_t out = lane(into - first_slot()), first = lane(a - first_slot()), second = lane(b - first_slot());
     for (std::size_t f = 0; f < width_ * lanes; f += lanes)
       tiles_[out + f] = static_cast<T>(h * static_cast<double>(tiles_[first + f]) +
                                        (1 - h) * static_cast<double>(tiles_[second + f]));
   }
 
-  double self_of(std::size_t slot) const override {
-    const std::size_t index = slot - first_slot();
-    std::vector<T> point(width_);
-    read(index, point.data());
-    T values[lanes];
-    evaluate(point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
-    return static_cast<double>(values[index % lanes]);
-  }
-
   void refresh(std::size_t slot, Block& block, std::size_t from) const override {
     if (from >= block.count) return;
+    if (columns() > block.stride) widen(block);
     // The first point of 16 new columns: the others of them have no values yet.
     if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
-      for (std::size_t row = from; row < block.count; ++row)
-        std::fill_n(table(block, row) + slot, isa::score_lanes, T{0});
+      for (std::size_t row = from * block.planes; row < block.count * block.planes; ++row)
+        std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
     // Kernel values are symmetric to the bit, so the point plays the row and 16 rows at a time play the points.
     pack(block);
     const std::size_t first = from / lanes, tiles = (block.count + lanes - 1) / lanes;
@@ -280,8 +276,24 @@ class DenseBasis final : public Basis {
     T* values = reinterpret_cast<T*>(block.column.data());
     T* point = values + tiles * lanes;
     read(slot - first_slot(), point);
-    evaluate(point, 1, packed(block) + first * width_ * lanes, tiles - first, values + first * lanes, tiles * lanes);
-    for (std::size_t row = from; row < block.count; ++row) table(block, row)[slot] = values[row];
+    for (std::size_t plane = 0; plane < block.planes; ++plane) {
+      evaluate(plane, point, 1, packed(block) + first * width_ * lanes, tiles - first, values + first * lanes,
+               tiles * lanes);
+      for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row, plane)[slot] = values[row];
+    }
+  }
+
+  // An odd number of cache lines keeps the rows off each other's sets.
+  static std::size_t padded(std::size_t n) { return n + (n / lanes % 2 == 0 ? lanes : 0); }
+
+  // More columns than the block has room for: rows that become points have it, points that are blended may not.
+  void widen(Block& block) const {
+    const std::size_t rows = block.count * block.planes, before = block.stride;
+    const Buffer<std::byte> old = std::exchange(block.table, {});
+    block.stride = padded(2 * columns());
+    block.table.resize(rows * block.stride * sizeof(T));
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));
   }
 
   void pack(Block& block) const {
@@ -304,10 +316,11 @@ class DenseBasis final : public Basis {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width) {
-  return std::make_unique<DenseBasis<T>>(terms, constant, fourier, width);
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                        std::size_t width) {
+  return std::make_unique<DenseBasis<T>>(planes, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_dense_basis<float>(const Terms&, bool, const Fourier&, std::size_t);
-template std::unique_ptr<Basis> make_dense_basis<double>(const Terms&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

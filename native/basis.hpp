@@ -52,11 +52,26 @@ struct Block {
   Rows rows;
   std::size_t begin = 0, count = 0;  // the block is rows [begin, begin + count)
   std::size_t stride = 0;            // of the table, in values
-  Buffer<std::byte> table;           // table[row][column]
-  Buffer<std::byte> packed;          // the rows as tiles, made when the first of them becomes a point
-  Buffer<std::byte> column;          // a point and its kernel values, while its column is written
+  std::size_t planes = 1;
+  Buffer<std::byte> table;   // table[row][plane][column]
+  Buffer<std::byte> packed;  // the rows as tiles, made when the first of them becomes a point
+  Buffer<std::byte> column;  // a point and its kernel values, while its column is written
   bool is_packed = false;
+  // Where several kernels share their points: what each of them makes of one row, and the block that the row is of.
+  std::vector<Block> views;
+  Block* shared = nullptr;
+  std::size_t shared_row = 0;
 };
+
+// The values of one plane at one row.
+template <class T>
+T* table_row(Block& block, std::size_t row, std::size_t plane = 0) {
+  return reinterpret_cast<T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
+}
+template <class T>
+const T* table_row(const Block& block, std::size_t row, std::size_t plane = 0) {
+  return reinterpret_cast<const T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
+}
 
 // A kernel is a weighted sum of plain ones, mostly of a single one with weight 1.
 struct Term {
@@ -67,8 +82,9 @@ using Terms = std::vector<Term>;
 
 class Basis {
  public:
-  Basis(Terms terms, bool constant, const Fourier& fourier = {})
-      : terms_(std::move(terms)), constant_(constant), fourier_(fourier) {}
+  // One kernel a plane of the table. A learner has one; more are the quantities that several kernels share.
+  Basis(std::vector<Terms> planes, bool constant, const Fourier& fourier = {})
+      : planes_(std::move(planes)), constant_(constant), fourier_(fourier) {}
   virtual ~Basis() = default;
 
   // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
@@ -109,9 +125,19 @@ class Basis {
     return {dot(block, row, first), dot(block, row, second)};
   }
   // The squared length of a row's feature vector: kernel(x, x), and the constant column's share.
-  virtual double self(Block& block, std::size_t row) const = 0;
+  double self(Block& block, std::size_t row) const {
+    return self_kernel(block, row, 0) + (constant_ ? constant_value * constant_value : 0.0);
+  }
+  // kernel(x, x) of a row, and of the point in a slot.
+  virtual double self_kernel(Block& block, std::size_t row, std::size_t plane) const = 0;
+  virtual double self_kernel(std::size_t slot, std::size_t plane) const = 0;
+  // Makes `block` the table of one row, the point in this slot.
+  virtual void tile_point(std::size_t slot, Block& block) const = 0;
   // Every column at the point in this slot.
-  virtual void row_of(std::size_t slot, Block& scratch, std::span<double> values) const = 0;
+  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const {
+    tile_point(slot, scratch);
+    values(scratch, 0, out);
+  }
 
   // Every column at a row of the block (a row's own column comes after the row: its value is self()).
   virtual void values(const Block& block, std::size_t row, std::span<double> values) const = 0;
@@ -121,20 +147,19 @@ class Basis {
   // The point leaves; its slot becomes a hole, or a ghost where the average remembers it.
   void erase(std::size_t slot, bool remembered);
   // A new point, h * the point in slot a + (1 - h) * the point in slot b, whose column is written for the rows after
-  // `row`. It takes the place of a, or where ghosts are kept a slot of its own. Returns its slot.
-  std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row);
+  // `row`. It takes the place of a; where ghosts are kept, or `apart` is asked for, a slot of its own. Returns its
+  // slot.
+  std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row, bool apart = false);
 
   virtual void visit(Archive& archive);
-  // After loading: every point is a row of a stream of t rows.
-  void check_births(std::int64_t t) const;
+  // After loading: every point is a row of a stream of t rows, and where they are `distinct` no two are the same.
+  void check_births(std::int64_t t, bool distinct = true) const;
 
  protected:
   static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
   std::size_t slots() const { return births_.size(); }
-  const Terms& terms() const { return terms_; }
+  const std::vector<Terms>& planes() const { return planes_; }
   const Fourier& fourier() const { return fourier_; }
-  // Columns that a table of so many rows may come to have: a row may become a point, which may then be blended.
-  std::size_t room(std::size_t rows) const { return columns() + rounded(rows) * (keeps_ghosts_ ? 2 : 1); }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
   void write_constant(T* row) const {
@@ -147,9 +172,8 @@ class Basis {
   virtual void grow() = 0;  // room for 16 more slots, zeros
   virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
   virtual void clear(std::size_t slot) = 0;  // zeros
-  // The point in `into` (which may be a) <- h a + (1 - h) b.
-  virtual void mix(std::size_t into, std::size_t a, std::size_t b, double h) = 0;
-  virtual double self_of(std::size_t slot) const = 0;  // kernel(s, s)
+  // The point in `into` (which may be a) <- h a + (1 - h) b, at this row of the block.
+  virtual void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t row) = 0;
   // Writes a changed column for the rows from `from` on.
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
@@ -157,7 +181,7 @@ class Basis {
   std::size_t occupy(std::int64_t position);  // a slot for a new point
   void changed(std::size_t slot, Block& block, std::size_t row);
 
-  Terms terms_;
+  std::vector<Terms> planes_;
   bool constant_;
   Fourier fourier_;
   std::vector<std::int64_t> births_;
@@ -168,9 +192,11 @@ class Basis {
 };
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width);
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                        std::size_t width);
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width);
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                         std::size_t width);
 
 // A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.
 using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;

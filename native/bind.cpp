@@ -127,12 +127,12 @@ class PyLearner {
     core_.learn({row, &y}, nullptr, {}, [] { return true; });
   }
 
-  Floats score(const Rows& rows, std::size_t threads, std::size_t block_rows) const {
+  Floats score(const Rows& rows, bool each, std::size_t threads, std::size_t block_rows) const {
     Learner::Scores scores;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      scores = core_.score(rows, {threads, block_rows}, std::ref(patience));
+      scores = core_.score(rows, each, {threads, block_rows}, std::ref(patience));
     }
     patience.raise_if_interrupted();
     return array(std::move(scores.values), {rows.count, scores.outputs});
@@ -215,6 +215,17 @@ class PyLearner {
     return array(std::move(values), {n});
   }
 
+  Floats weights() const {
+    auto values = unlocked([&] { return core_.weights(); });
+    const std::size_t n = values.size();
+    return array(std::move(values), {n});
+  }
+  nb::tuple weight_history() const {
+    auto [rows, weights] = unlocked([&] { return core_.weight_history(); });
+    const std::size_t n = rows.size(), m = n == 0 ? 0 : weights.size() / n;
+    return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
+  }
+
   Learner& core() { return core_; }
   const Learner& core() const { return core_; }
 
@@ -257,6 +268,14 @@ Terms terms_named(const std::vector<WeightedPart>& parts) {
   for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(part)});
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
+}
+
+Combination combination_named(const std::string& name) {
+  if (name == "uniform") return Combination::uniform;
+  if (name == "deterministic") return Combination::deterministic;
+  if (name == "stochastic") return Combination::stochastic;
+  if (name == "spa") return Combination::spa;
+  throw nb::value_error(("there is no combination called '" + name + "'").c_str());
 }
 
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
@@ -464,16 +483,16 @@ NB_MODULE(_core, m) {
             "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
         .def(
             "score",
-            [](const PyLearner& self, const RowsIn<T>& x, std::size_t n_jobs, std::size_t block_rows) {
-              return self.score(self.dense<T>(x), n_jobs, block_rows);
+            [](const PyLearner& self, const RowsIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.dense<T>(x), each, n_jobs, block_rows);
             },
-            "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
+            "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
         .def(
             "score",
-            [](const PyLearner& self, const CsrIn<T>& x, std::size_t n_jobs, std::size_t block_rows) {
-              return self.score(self.sparse<T>(x), n_jobs, block_rows);
+            [](const PyLearner& self, const CsrIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.sparse<T>(x), each, n_jobs, block_rows);
             },
-            "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
+            "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
         .def(
             "set_expansion",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
@@ -496,16 +515,17 @@ NB_MODULE(_core, m) {
       .def(
           "__init__",
           [](PyLearner* self, const Part& loss, const Part& admission, const Part& step, const Part& budget,
-             double radius, std::int64_t batch_size, const KernelIn& kernel, const std::string& task,
-             const std::string& dtype, bool sparse, std::size_t n_features, std::size_t n_outputs,
-             std::size_t budget_size, bool average, bool constant, std::uint64_t seed) {
+             double radius, std::int64_t batch_size, const std::vector<std::pair<std::uint32_t, KernelIn>>& kernels,
+             const std::optional<Part>& hedge, const std::string& task, const std::string& dtype, bool sparse,
+             std::size_t n_features, std::size_t n_outputs, std::size_t budget_size, bool average, bool constant,
+             std::uint64_t seed) {
             if (n_features == 0 || n_outputs == 0 || batch_size < 1)
               throw nb::value_error("n_features, n_outputs and batch_size must be positive");
             if (n_features >= std::size_t{1} << 31 || n_outputs > std::size_t{1} << 20)
               throw nb::value_error("n_features must be less than 2^31 and n_outputs at most 2^20");
             Config config{.recipe = {spec(loss), spec(admission), spec(step), spec(budget), radius, batch_size},
-                          .kernel = {},
-                          .kernel_function = {},
+                          .kernels = {},
+                          .hedge = {},
                           .task = task_named(task),
                           .type = dtype == "float32" ? Type::f32 : Type::f64,
                           .sparse = sparse,
@@ -515,18 +535,25 @@ NB_MODULE(_core, m) {
                           .average = average,
                           .constant = constant,
                           .seed = seed};
-            if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
-              config.kernel = terms_named(*parts);
-            } else {
-              const auto& function = std::get<nb::callable>(kernel);
-              config.kernel_function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
-                                                                : call_kernel<double>(function, n_features);
+            for (const auto& [stream, kernel] : kernels) {
+              config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
+              if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
+                config.kernels.back().terms = terms_named(*parts);
+              } else {
+                const auto& function = std::get<nb::callable>(kernel);
+                config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
+                                                                          : call_kernel<double>(function, n_features);
+              }
             }
+            if (hedge)
+              config.hedge = {combination_named(hedge->first), spec(*hedge).at("discount"),
+                              spec(*hedge).at("smoothing")};
+            if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },
-          nb::kw_only(), "loss"_a, "admission"_a, "step"_a, "budget"_a, "radius"_a, "batch_size"_a, "kernel"_a,
-          "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a, "average"_a, "constant"_a,
-          "seed"_a)
+          nb::kw_only(), "loss"_a, "admission"_a, "step"_a, "budget"_a, "radius"_a, "batch_size"_a, "kernels"_a,
+          "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget_size"_a,
+          "average"_a, "constant"_a, "seed"_a)
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)
@@ -544,6 +571,17 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
       .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
       .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
+      .def(
+          "keep",
+          [](PyLearner& self, const std::vector<std::size_t>& functions) {
+            unlocked([&] { self.core().keep(functions); });
+          },
+          "functions"_a)
+      .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
+      .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
+                   nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                           "numpy.typing.NDArray[numpy.float64]]"))
+      .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.core().sizes(); }); })
       .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
       .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
 }

@@ -23,23 +23,17 @@ class CallableBasis final : public Basis {
   }
 
   double dot(const Block& block, std::size_t, const double* weights) const override {
-    return isa::routines<double>().dot(table(block), weights, columns());
+    return isa::routines<double>().dot(table_row<double>(block, 0), weights, columns());
   }
 
-  double self(Block& block, std::size_t) const override {
-    double value = 0.0;
-    function_(row_at(block), row_at(block), 1, &value);
-    return value + (has_constant() ? constant_value * constant_value : 0.0);
-  }
+  double self_kernel(Block& block, std::size_t, std::size_t) const override { return self_kernel(row_at(block)); }
+  double self_kernel(std::size_t slot, std::size_t) const override { return self_kernel(point(slot)); }
 
   void values(const Block& block, std::size_t, std::span<double> out) const override {
-    std::copy_n(table(block), columns(), out.begin());
+    std::copy_n(table_row<double>(block, 0), columns(), out.begin());
   }
 
-  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
-    evaluate(point(slot), scratch);
-    values(scratch, 0, out);
-  }
+  void tile_point(std::size_t slot, Block& block) const override { evaluate(point(slot), block); }
 
   void visit(Archive& archive) override {
     Basis::visit(archive);
@@ -49,14 +43,19 @@ class CallableBasis final : public Basis {
   }
 
  private:
-  static const double* table(const Block& block) { return reinterpret_cast<const double*>(block.table.data()); }
   const T* row_at(const Block& block) const { return static_cast<const T*>(block.rows.values) + block.begin * width_; }
   const T* point(std::size_t slot) const { return points_.data() + (slot - first_slot()) * width_; }
   T* point(std::size_t slot) { return points_.data() + (slot - first_slot()) * width_; }
 
+  double self_kernel(const T* row) const {
+    double value = 0.0;
+    function_(row, row, 1, &value);
+    return value;
+  }
+
   void evaluate(const T* row, Block& block) const {
     block.table.resize(columns() * sizeof(double));
-    double* out = reinterpret_cast<double*>(block.table.data());
+    double* out = table_row<double>(block, 0);
     std::fill_n(out, columns(), 0.0);
     write_constant(out);
     if (slots() > 0) function_(row, points_.data(), slots(), out + first_slot());
@@ -71,16 +70,11 @@ class CallableBasis final : public Basis {
     std::copy_n(row_at(block), width_, point(slot));
   }
   void clear(std::size_t slot) override { std::fill_n(point(slot), width_, T{0}); }
-  void mix(std::size_t into, std::size_t a, std::size_t b, double h) override {
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block&, std::size_t) override {
     points_.resize(slots() * width_);
     for (std::size_t f = 0; f < width_; ++f)
       point(into)[f] =
           static_cast<T>(h * static_cast<double>(point(a)[f]) + (1 - h) * static_cast<double>(point(b)[f]));
-  }
-  double self_of(std::size_t slot) const override {
-    double value = 0.0;
-    function_(point(slot), point(slot), 1, &value);
-    return value;
   }
   void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
 

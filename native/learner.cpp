@@ -13,21 +13,53 @@ constexpr std::int64_t most_rows = std::int64_t{1} << 62;
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
-  if (config.kernel_function) return make_callable_basis<T>(config.kernel_function, config.constant, config.width);
+  std::vector<Terms> planes;
+  bool constant = config.constant;
   Fourier fourier;
-  if (const std::size_t count = features_asked(config.recipe.budget); count > 0) {
-    // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
-    if (count > most_frequencies / config.width)
-      throw std::invalid_argument("random features times features must be at most 2^28");
-    fourier = Fourier(count, config.kernel.at(0).kernel.gamma, Draws{config.seed});
+  if (config.hedge) {
+    planes = shared_planes(config.kernels);
+    constant = false;  // each kernel has its own
+  } else {
+    const KernelChoice& kernel = config.kernels.at(0);
+    if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
+    planes = {kernel.terms};
+    if (const std::size_t count = features_asked(config.recipe.budget); count > 0) {
+      // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
+      if (count > most_frequencies / config.width)
+        throw std::invalid_argument("random features times features must be at most 2^28");
+      fourier = Fourier(count, kernel.terms.at(0).kernel.gamma, Draws{config.seed});
+    }
   }
-  return config.sparse ? make_sparse_basis<T>(config.kernel, config.constant, fourier, config.width)
-                       : make_dense_basis<T>(config.kernel, config.constant, fourier, config.width);
+  return config.sparse ? make_sparse_basis<T>(planes, constant, fourier, config.width)
+                       : make_dense_basis<T>(planes, constant, fourier, config.width);
+}
+
+std::unique_ptr<FirstOrder> make_first_order(const Config& config, std::size_t budget, std::uint32_t stream,
+                                             Basis& basis) {
+  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, budget,
+                                      Draws{config.seed, stream}, basis);
+}
+
+template <class T>
+std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
+  if (features_asked(config.recipe.budget) > 0)
+    throw std::invalid_argument("random features belong to one kernel: several cannot share a learner with them");
+  auto pool = std::make_unique<Pool>(basis);
+  const std::vector<Terms> planes = shared_planes(config.kernels);
+  std::vector<Hedge::Member> members;
+  for (const KernelChoice& kernel : config.kernels) {
+    auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
+    auto learner = make_first_order(config, config.budget, kernel.stream, *view);
+    members.push_back({std::move(view), std::move(learner), kernel.stream});
+  }
+  return std::make_unique<Hedge>(*config.hedge, config.task, std::move(pool), std::move(members), config.budget,
+                                 Draws{config.seed});
 }
 
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
-  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
-                                      Draws{config.seed}, basis);
+  if (config.hedge)
+    return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
+  return make_first_order(config, config.budget, 0, basis);
 }
 
 }  // namespace
@@ -62,7 +94,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
         continue;
       }
       if (config_.task == Task::binary) y = 2 * y - 1;
-      update_->learn({block_, row, t_ + 1, y, weight}, predicted);
+      update_->learn({block_, row, t_, t_ + 1, y, weight}, predicted);
       ++t_;
     }
   }
@@ -78,9 +110,11 @@ std::size_t Learner::outputs_after(const Batch& batch) const {
   return outputs;
 }
 
-Learner::Scores Learner::score(const Rows& rows, const Effort& effort, const std::function<bool()>& go_on) const {
+Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort,
+                               const std::function<bool()>& go_on) const {
   const std::lock_guard lock(mutex_);
-  const std::size_t outputs = update_->outputs(), step = std::min(effort.block_rows, basis_->most_rows());
+  const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
+                    step = std::min(effort.block_rows, basis_->most_rows());
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   Team team(rows.count < effort.block_rows ? 1 : effort.threads);
   std::vector<Block> blocks(team.members());
@@ -92,8 +126,10 @@ Learner::Scores Learner::score(const Rows& rows, const Effort& effort, const std
       const std::size_t end = std::min(rows.count, begin + (member + 1) * effort.block_rows);
       for (std::size_t first = begin + member * effort.block_rows; first < end; first += step) {
         basis_->tile(rows, first, std::min(step, end - first), block, alone);
-        for (std::size_t row = 0; row < block.count; ++row)
-          update_->predict(block, row, {scores.values.data() + (first + row) * outputs, outputs});
+        for (std::size_t row = 0; row < block.count; ++row) {
+          const std::span<double> out{scores.values.data() + (first + row) * outputs, outputs};
+          each ? update_->predict_each(block, row, out) : update_->predict(block, row, out);
+        }
       }
     });
   }
@@ -165,18 +201,45 @@ double Learner::norm() const {
 std::pair<std::vector<double>, std::size_t> Learner::coefficients() const {
   const std::lock_guard lock(mutex_);
   std::vector<double> coefficients;
-  for (std::size_t output = 0; output < update_->outputs(); ++output)
-    for (std::size_t slot = basis_->first_slot(); slot < basis_->end_slot(); ++slot)
-      if (basis_->born(slot) >= 0) coefficients.push_back(update_->coefficient(slot, output));
-  return {std::move(coefficients), update_->outputs()};
+  for (std::size_t function = 0; function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output) {
+      const std::vector<double> by_slot = update_->coefficients(function, output);
+      for (std::size_t i = 0; i < by_slot.size(); ++i)
+        if (basis_->born(basis_->first_slot() + i) >= 0) coefficients.push_back(by_slot[i]);
+    }
+  return {std::move(coefficients), update_->functions() * update_->outputs()};
 }
 
 std::vector<double> Learner::constants() const {
   const std::lock_guard lock(mutex_);
   std::vector<double> constants;
-  for (std::size_t output = 0; basis_->has_constant() && output < update_->outputs(); ++output)
-    constants.push_back(update_->coefficient(0, output) * Basis::constant_value);
+  for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output)
+      constants.push_back(update_->constant(function, output));
   return constants;
+}
+
+std::vector<double> Learner::weights() const {
+  const std::lock_guard lock(mutex_);
+  return update_->weights();
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
+  const std::lock_guard lock(mutex_);
+  return update_->weight_history();
+}
+
+std::vector<std::int64_t> Learner::sizes() const {
+  const std::lock_guard lock(mutex_);
+  return update_->sizes();
+}
+
+void Learner::keep(const std::vector<std::size_t>& functions) {
+  const std::lock_guard lock(mutex_);
+  update_->keep(functions);
+  std::vector<KernelChoice> kernels;
+  for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
+  config_.kernels = std::move(kernels);
 }
 
 State Learner::save() const {
@@ -205,7 +268,7 @@ void Learner::adopt(Learner&& fresh) {
 // What no part can see alone: that the counts of the parts agree.
 void Learner::check_rows() const {
   if (t_ < 0 || t_ > most_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
-  basis_->check_births(t_);
+  basis_->check_births(t_, !config_.hedge);
   update_->check_rows(t_);
   const std::size_t outputs = update_->outputs();
   if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)

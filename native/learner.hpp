@@ -10,19 +10,21 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "archive.hpp"
 #include "basis.hpp"
+#include "hedge.hpp"
 #include "update.hpp"
 
 namespace onkel {
 
 struct Config {
   Recipe recipe;
-  Terms kernel;
-  KernelFunction kernel_function;  // in place of `kernel`, where it is set
+  std::vector<KernelChoice> kernels;  // one; any number with a hedge over them
+  std::optional<HedgeChoice> hedge;
   Task task = Task::binary;
   Type type = Type::f64;    // of rows and kernel values
   bool sparse = false;      // rows are CSR
@@ -57,8 +59,8 @@ class Learner {
   // Throws Diverged at the row that would make the function infinite; everything before it is learned.
   // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
-  // Scores of the function that predicts; cut short when `go_on` says no.
-  Scores score(const Rows& rows, const Effort& effort, const std::function<bool()>& go_on) const;
+  // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
+  Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
   void widen(std::size_t outputs);
   void flush();
 
@@ -82,9 +84,14 @@ class Learner {
   std::size_t size() const;
   std::size_t bytes() const;
   double norm() const;
-  // Of the predicting function: [output][point], in slot order, and the number of outputs.
+  // Of the predicting functions: [function][output][point], points in slot order, and the number of the former two.
   std::pair<std::vector<double>, std::size_t> coefficients() const;
-  std::vector<double> constants() const;  // one an output; empty without a constant term
+  std::vector<double> constants() const;  // [function][output]; empty without a constant term
+  // With a hedge (see Update).
+  std::vector<double> weights() const;
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
+  std::vector<std::int64_t> sizes() const;
+  void keep(const std::vector<std::size_t>& functions);
 
   State save() const;
   void load(const State& state);

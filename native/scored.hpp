@@ -13,10 +13,11 @@ struct Scored {
   // The row, filled in by the loop.
   const Basis* basis;
   Block* block;
-  std::size_t row;    // in the block
-  std::int64_t t;     // 1 for the first row of the stream
-  std::int64_t step;  // t, or the number of the mini-batch
-  double y;           // +-1, the target, or the index of the class
+  std::size_t row;        // in the block
+  std::int64_t position;  // in the stream, from 0
+  std::int64_t t;         // 1 for the first row that this learner sees
+  std::int64_t step;      // t, or the number of the mini-batch
+  double y;               // +-1, the target, or the index of the class
   double weight;
   std::span<double> f;  // scores of the last function, before learning
   double gate = 1.0;    // the share of rows that a hedge over kernels lets this learner see

@@ -66,8 +66,8 @@ class FeatureTable {
 template <class T>
 class SparseBasis final : public Basis {
  public:
-  SparseBasis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(terms, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+  SparseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
     for (std::size_t f = 0; f < width; ++f)
       for (std::size_t i = 0; i < fourier.count(); ++i)
         waves_[f * rounded(fourier.count()) + i] = static_cast<T>(fourier.frequency(i, f));
@@ -79,40 +79,34 @@ class SparseBasis final : public Basis {
     block.rows = rows;
     block.begin = begin;
     block.count = count;
-    block.stride = columns();
-    if (block.table.size() < columns() * sizeof(T)) block.table.resize(columns() * sizeof(T));
-    write_fixed(row_at(block), table(block));
-    evaluate(row_at(block), table(block) + first_slot(), block.column);
+    fill(row_at(block), block);
   }
 
   double dot(const Block& block, std::size_t, const double* weights) const override {
-    return isa::routines<T>().dot(table(block), weights, columns());
+    return isa::routines<T>().dot(table_row<T>(block, 0), weights, columns());
   }
 
   std::pair<double, double> dot_pair(const Block& block, std::size_t, const double* first,
                                      const double* second) const override {
     double sums[2];
-    isa::routines<T>().dot_pair(table(block), first, second, columns(), sums);
+    isa::routines<T>().dot_pair(table_row<T>(block, 0), first, second, columns(), sums);
     return {sums[0], sums[1]};
   }
 
-  double self(Block& block, std::size_t) const override {
+  double self_kernel(Block& block, std::size_t, std::size_t plane) const override {
     T square = 0;
     for (const T x : row_at(block).values) square += x * x;
-    return (has_constant() ? constant_value * constant_value : 0.0) + self_kernel(square);
+    return self_kernel(square, planes()[plane]);
+  }
+  double self_kernel(std::size_t slot, std::size_t plane) const override {
+    return self_kernel(squares_[slot - first_slot()], planes()[plane]);
   }
 
   void values(const Block& block, std::size_t, std::span<double> out) const override {
-    std::copy_n(table(block), columns(), out.begin());
+    std::copy_n(table_row<T>(block, 0), columns(), out.begin());
   }
 
-  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const override {
-    scratch.table.resize(columns() * sizeof(T));
-    const Sparse<T> point = points_[slot - first_slot()].view();
-    write_fixed(point, table(scratch));
-    evaluate(point, table(scratch) + first_slot(), scratch.column);
-    values(scratch, 0, out);
-  }
+  void tile_point(std::size_t slot, Block& block) const override { fill(points_[slot - first_slot()].view(), block); }
 
   void visit(Archive& archive) override {
     Basis::visit(archive);
@@ -153,9 +147,6 @@ class SparseBasis final : public Basis {
     Sparse<T> view() const { return {features, values}; }
   };
 
-  static T* table(Block& block) { return reinterpret_cast<T*>(block.table.data()); }
-  static const T* table(const Block& block) { return reinterpret_cast<const T*>(block.table.data()); }
-
   static Sparse<T> row_at(const Block& block) {
     const std::int64_t first = block.rows.offsets[block.begin];
     const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + 1] - first);
@@ -163,17 +154,27 @@ class SparseBasis final : public Basis {
   }
 
   // kernel(x, x) of a row with |x|^2 = square.
-  double self_kernel(T square) const {
+  static double self_kernel(T square, const Terms& terms) {
     double value = 0.0;
     T values[isa::lanes<T>] = {};
-    for (const Term& term : terms()) {
+    for (const Term& term : terms) {
       values[0] = term.kernel.base == Base::dot ? square : T{0};
       isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
       value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
     }
     return value;
   }
-  double self_of(std::size_t slot) const override { return self_kernel(squares_[slot - first_slot()]); }
+
+  // The table of one row.
+  void fill(const Sparse<T>& row, Block& block) const {
+    block.planes = planes().size();
+    block.stride = columns();
+    const std::size_t bytes = block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    write_fixed(row, table_row<T>(block, 0));
+    for (std::size_t plane = 0; plane < block.planes; ++plane)
+      evaluate(planes()[plane], row, table_row<T>(block, 0, plane) + first_slot(), block.column);
+  }
 
   // The constant and the random features at one row.
   void write_fixed(const Sparse<T>& row, T* out) const {
@@ -188,11 +189,11 @@ class SparseBasis final : public Basis {
   }
 
   // Kernel values of one row against every slot.
-  void evaluate(const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
+  void evaluate(const Terms& terms, const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
     const std::size_t n = rounded(slots());
-    if (terms().size() == 1 && terms()[0].weight == 1.0) {
-      gather(terms()[0].kernel.base, row, out, n);
-      isa::routines<T>().shape(terms()[0].kernel, out, n);
+    if (terms.size() == 1 && terms[0].weight == 1.0) {
+      gather(terms[0].kernel.base, row, out, n);
+      isa::routines<T>().shape(terms[0].kernel, out, n);
       return;
     }
     scratch.resize(2 * n * sizeof(T));
@@ -201,7 +202,7 @@ class SparseBasis final : public Basis {
     std::fill_n(out, n, T{0});
     for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
       bool computed = false;
-      for (const Term& term : terms()) {
+      for (const Term& term : terms) {
         if (term.kernel.base != base) continue;
         if (!computed) gather(base, row, quantities, n);
         computed = true;
@@ -271,7 +272,7 @@ class SparseBasis final : public Basis {
     squares_[index] = lengths_[index] = T{0};
   }
 
-  void mix(std::size_t into, std::size_t first, std::size_t second, double h) override {
+  void mix(std::size_t into, std::size_t first, std::size_t second, double h, Block&, std::size_t) override {
     make_room();
     const Point &a = points_[first - first_slot()], &b = points_[second - first_slot()];
     Point sum;
@@ -349,10 +350,11 @@ class SparseBasis final : public Basis {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const Terms& terms, bool constant, const Fourier& fourier, std::size_t width) {
-  return std::make_unique<SparseBasis<T>>(terms, constant, fourier, width);
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                         std::size_t width) {
+  return std::make_unique<SparseBasis<T>>(planes, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_sparse_basis<float>(const Terms&, bool, const Fourier&, std::size_t);
-template std::unique_ptr<Basis> make_sparse_basis<double>(const Terms&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

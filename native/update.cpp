@@ -12,9 +12,9 @@ namespace {
 // Far below the largest number, so that squares and the average's sums stay numbers too.
 constexpr double far_out = 1e100;
 
-void require_in_range(std::span<const double> values, const char* what, std::int64_t t) {
+void require_in_range(std::span<const double> values, const char* what, std::int64_t position) {
   if (std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= far_out; })) return;
-  throw Diverged(std::string(what) + " of row " + std::to_string(t - 1) +
+  throw Diverged(std::string(what) + " of row " + std::to_string(position) +
                  " of the stream is not a number below 1e100: the learner diverges (smaller steps or scaled features "
                  "help)");
 }
@@ -29,8 +29,9 @@ FirstOrder::FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, boo
       loss_(recipe.loss, task),
       admission_(make_admission(recipe.admission)),
       step_(make_step(recipe.step)),
+      size_(budget),
       budget_(make_budget(recipe.budget,
-                          Hold{basis_, function_, draws_, budget, recipe.radius > 0 ? &norm_squared_ : nullptr})),
+                          Hold{basis_, function_, draws_, size_, recipe.radius > 0 ? &norm_squared_ : nullptr})),
       radius_(recipe.radius),
       period_(recipe.period) {
   if (averaged && budget_->evicts()) basis_.keep_ghosts();
@@ -50,21 +51,28 @@ void FirstOrder::widen(std::size_t outputs) {
   for (auto* scratch : {&f_, &direction_, &g_, &coefficient_}) scratch->resize(outputs);
 }
 
-void FirstOrder::predict(const Block& block, std::size_t row, std::span<double> predicted) const {
+void FirstOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
   function_.score(basis_, block, row, predicted, predicted);
 }
 
 void FirstOrder::learn(const Example& example, std::span<double> predicted) {
+  Judged judged = judge(example, predicted);
+  act(judged);
+}
+
+FirstOrder::Judged FirstOrder::judge(const Example& example, std::span<double> predicted) {
   function_.score(basis_, example.block, example.row, f_, predicted);
-  require_in_range(f_, "the score", example.t);
+  require_in_range(f_, "the score", example.position);
   Scored row{.basis = &basis_,
              .block = &example.block,
              .row = example.row,
+             .position = example.position,
              .t = example.t,
              .step = (example.t - 1) / period_ + 1,
              .y = example.y,
              .weight = example.weight,
              .f = f_,
+             .gate = example.gate,
              .direction = direction_,
              .g = g_,
              .coefficient = coefficient_};
@@ -73,12 +81,16 @@ void FirstOrder::learn(const Example& example, std::span<double> predicted) {
   bool admitted = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
   if (admitted) {
     step_->coefficient(row);
-    require_in_range(row.coefficient, "the coefficient", row.t);
+    require_in_range(row.coefficient, "the coefficient", row.position);
     admitted = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
   }
-  // From here on nothing fails.
+  return {row, admitted};
+}
+
+void FirstOrder::act(Judged& judged) {
+  Scored& row = judged.row;
   if (period_ == 1) shrink(step_->shrink(row.step));
-  const bool inserted = admitted && join(row);
+  const bool inserted = judged.admitted && join(row);
   if (period_ == 1 && !inserted) budget_->idle(row);
   if (period_ > 1 && row.t % period_ == 0) commit(row);
   function_.tick();
@@ -90,7 +102,7 @@ bool FirstOrder::join(Scored& row) {
   if (newcomer == Newcomer::refused) return false;
   if (period_ == 1) add_constant(row.coefficient);
   if (newcomer == Newcomer::absorbed) return false;
-  const std::size_t slot = basis_.insert(*row.block, row.row, row.t - 1);
+  const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
   function_.reach(basis_.columns());
   if (period_ == 1) {
     track_norm(row);
@@ -153,6 +165,7 @@ void FirstOrder::flush(std::int64_t t) {
   commit(Scored{.basis = &basis_,
                 .block = &none,
                 .row = 0,
+                .position = 0,
                 .t = t,
                 .step = (t - 1) / period_ + 1,
                 .y = 0,
@@ -172,6 +185,13 @@ void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {
 void FirstOrder::add_constant(std::span<const double> coefficient) {
   for (std::size_t o = 0; o < coefficient.size() && basis_.has_constant(); ++o)
     function_.add(0, o, coefficient[o] * Basis::constant_value);
+}
+
+std::vector<double> FirstOrder::coefficients(std::size_t, std::size_t output) const {
+  std::vector<double> coefficients;
+  for (std::size_t slot = basis_.first_slot(); slot < basis_.end_slot(); ++slot)
+    coefficients.push_back(function_.coefficient(slot, output));
+  return coefficients;
 }
 
 void FirstOrder::set(std::size_t column, std::size_t output, double coefficient) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "admission.hpp"
@@ -33,8 +34,10 @@ struct Recipe {
 struct Example {
   Block& block;
   std::size_t row;
-  std::int64_t t;  // from 1
+  std::int64_t position;  // in the stream, from 0
+  std::int64_t t;         // from 1
   double y, weight;
+  double gate = 1.0;  // see Scored
 };
 
 class Update {
@@ -43,22 +46,40 @@ class Update {
   virtual std::size_t outputs() const = 0;
   virtual void widen(std::size_t outputs) = 0;
   // Scores of the function that predicts.
-  virtual void predict(const Block& block, std::size_t row, std::span<double> predicted) const = 0;
+  virtual void predict(Block& block, std::size_t row, std::span<double> predicted) const = 0;
   // Predicts (where `predicted` is not empty), then learns.
   virtual void learn(const Example& example, std::span<double> predicted) = 0;
   // Ends a mini-batch under way.
   virtual void flush(std::int64_t t) = 0;
-  virtual double coefficient(std::size_t column, std::size_t output) const = 0;
+  // The functions that it is made of: one, or one a kernel. A coefficient of the one that predicts for each slot of the
+  // basis; the constant term.
+  virtual std::size_t functions() const { return 1; }
+  virtual std::vector<double> coefficients(std::size_t function, std::size_t output) const = 0;
+  virtual double constant(std::size_t function, std::size_t output) const = 0;
   virtual double norm_squared() const = 0;
+  // Several functions: the scores of each, [function][output]; their weights, now and after some of the rows so far
+  // ([row][function]); their sizes; and how to go on with some of them only.
+  virtual void predict_each(Block& block, std::size_t row, std::span<double> scores) const {
+    predict(block, row, scores);
+  }
+  virtual std::vector<double> weights() const { return {1.0}; }
+  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const { return {}; }
+  virtual std::vector<std::int64_t> sizes() const { return {}; }
+  virtual void keep(const std::vector<std::size_t>& /*functions*/) {}
   // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
   // been the same.
-  virtual void begin_at(std::int64_t t) = 0;
-  virtual void set(std::size_t column, std::size_t output, double coefficient) = 0;
+  virtual void begin_at(std::int64_t) { refuse_expansion(); }
+  virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*coefficient*/) { refuse_expansion(); }
   // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
-  virtual double compress(double most_moved, std::size_t most_points) = 0;
+  virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }
   virtual void visit(Archive& archive) = 0;
   // After loading: throws where the state is not that of a stream of t rows.
   virtual void check_rows(std::int64_t t) const = 0;
+
+ private:
+  [[noreturn]] static void refuse_expansion() {
+    throw std::invalid_argument("this learner is not one expansion over support vectors");
+  }
 };
 
 // The papers' learners: loss, admission, step with its shrink, budget, ball.
@@ -69,11 +90,19 @@ class FirstOrder final : public Update {
 
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
-  void predict(const Block& block, std::size_t row, std::span<double> predicted) const override;
+  void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void learn(const Example& example, std::span<double> predicted) override;
+  // Learning in two halves: what may fail, and changes nothing; and the change.
+  struct Judged {
+    Scored row;
+    bool admitted;
+  };
+  Judged judge(const Example& example, std::span<double> predicted);
+  void act(Judged& judged);
   void flush(std::int64_t t) override;
-  double coefficient(std::size_t column, std::size_t output) const override {
-    return function_.coefficient(column, output);
+  std::vector<double> coefficients(std::size_t function, std::size_t output) const override;
+  double constant(std::size_t, std::size_t output) const override {
+    return function_.coefficient(0, output) * Basis::constant_value;
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   void begin_at(std::int64_t t) override { function_.begin_at(t); }
@@ -81,6 +110,8 @@ class FirstOrder final : public Update {
   double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
+  // The budget, which a rule may raise and a hedge moves about.
+  std::size_t& budget() { return size_; }
 
  private:
   bool join(Scored& row);
@@ -97,6 +128,7 @@ class FirstOrder final : public Update {
   Loss loss_;
   std::unique_ptr<Admission> admission_;
   std::unique_ptr<Step> step_;
+  std::size_t size_;
   std::unique_ptr<Budget> budget_;
   double radius_;
   double norm_squared_ = 0.0;  // of f, tracked step by step where there is a ball

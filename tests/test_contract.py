@@ -16,7 +16,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import onkel
 from table import ESTIMATORS, cases
 
-GENERIC = [onkel.KernelClassifier(onkel.recipes.SPA()), onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error"))]
+GENERIC = [
+    onkel.KernelClassifier(onkel.recipes.SPA()),
+    onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error")),
+    onkel.MultiKernelClassifier(onkel.recipes.SPA()),
+    onkel.MultiKernelClassifier(onkel.recipes.PA(), combination="stochastic"),
+    onkel.MultiKernelRegressor(onkel.recipes.OGD(loss="squared_error"), combination="deterministic"),
+]
 STREAMING = [
     onkel.StreamStandardScaler(),
     onkel.StreamStandardScaler(with_mean=False),

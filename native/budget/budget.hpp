@@ -28,7 +28,7 @@ struct Hold {
   Basis& basis;
   Function& function;
   const Draws& draws;
-  std::size_t size;      // the budget B
+  std::size_t& size;     // the budget B
   double* norm_squared;  // |f|^2, kept up to date by whoever changes f; null where nobody asks for it
 };
 

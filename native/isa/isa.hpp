@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace onkel {
 
@@ -50,6 +51,8 @@ struct Routines {
   void (*dot_pair)(const T* values, const double* first, const double* second, std::size_t n, double sums[2]);
   // sums[j] += x * column[j], a product and an addition each on every level (n a multiple of lanes<T>).
   void (*axpy)(T x, const T* column, T* sums, std::size_t n);
+  // out[j] = values[places[j]] (n a multiple of 16).
+  void (*pick)(const T* values, const std::int32_t* places, T* out, std::size_t n);
   // Two rows, n apart, of a symmetric matrix kept as half. All are fused where the level has it, n a multiple of 16.
   // Multiplying: dots[r] = row_r . weights, and sums[j] += x[0] * row_0[j] + x[1] * row_1[j], in one pass.
   void (*multiply_rows)(const double* rows, const double* weights, const double* x, double* dots, double* sums,

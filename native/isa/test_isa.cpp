@@ -376,6 +376,18 @@ double dot_by_the_rule(const T* values, const double* weights, std::size_t n) {
 }
 
 template <class T>
+void check_pick() {
+  constexpr std::size_t n = 64, points = 50;
+  const auto values = random_values<T>(points, 5, -1, 1);
+  std::vector<std::int32_t> places(n);
+  for (std::size_t j = 0; j < n; ++j) places[j] = static_cast<std::int32_t>(j * 37 % points);
+  std::vector<T> out(n);
+  isa::routines<T>().pick(values.data(), places.data(), out.data(), n);
+  for (std::size_t j = 0; j < n; ++j)
+    check(same_bits(out[j], values[static_cast<std::size_t>(places[j])]), std::string(type_name<T>()) + " pick");
+}
+
+template <class T>
 void check_axpy() {
   const std::size_t n = 48;
   const std::vector<T> column = random_values<T>(n, 23, -1, 1);
@@ -443,6 +455,8 @@ int main() try {
   check_dot<double>();
   check_axpy<float>();
   check_axpy<double>();
+  check_pick<float>();
+  check_pick<double>();
   std::printf("%d passed, %d failed\n", n_passed, n_failed);
   return n_failed == 0 ? 0 : 1;
 } catch (const std::runtime_error& error) {

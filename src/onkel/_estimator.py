@@ -40,11 +40,14 @@ from onkel.parts import Recipe
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
-_COMMON_PARAMETERS = """\
+_KERNEL = """\
 kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable, default="rbf"
         How alike two rows are. A Kernel is a part or a weighted sum of them (`onkel.parts`); a callable is called as
         ``kernel(x[None], S)`` for each row with the support vectors S.
-    gamma : {"scale", "auto"} or float, default="scale"
+    """
+
+_COMMON_PARAMETERS = """\
+gamma : {"scale", "auto"} or float, default="scale"
         The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call.
     degree : int, default=3
         Of kernel "poly".
@@ -70,20 +73,23 @@ _CLASS_WEIGHT = """
     class_weight : dict or "balanced", default=None
         Multiplies the weights of a class's rows; "balanced" in `fit` only."""
 
+_FUNCTION_ATTRIBUTES = """\
+dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Coefficients of the predicting function.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    n_support_ : int
+    norm_ : float
+        RKHS norm of the last function.
+    """
+
 _COMMON_ATTRIBUTES = """\
 support_vectors_ : ndarray of shape (n_support, n_features)
     support_ : ndarray of shape (n_support,)
         The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
-    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
-        Coefficients of the predicting function.
-    intercept_ : ndarray of shape (1 or n_classes,)
-    n_support_ : int
     t_ : int
         Rows learned from.
     sparsity_ : float
         The share of rows that are no support vectors.
-    norm_ : float
-        RKHS norm of the last function.
     nbytes_ : int
         Bytes of the model.
     gamma_ : float
@@ -102,17 +108,18 @@ def estimator(cls: type[T]) -> type[T]:
             "fit_intercept": getattr(made, "fit_intercept", False),
         }
         made.__doc__ = made.__doc__ % {
-            "parameters": _COMMON_PARAMETERS % facts + (_CLASS_WEIGHT if hasattr(made, "class_weight") else ""),
-            "attributes": _COMMON_ATTRIBUTES,
+            "parameters": getattr(made, "_kernel_parameters", _KERNEL)
+            + _COMMON_PARAMETERS % facts
+            + (_CLASS_WEIGHT if hasattr(made, "class_weight") else ""),
+            "attributes": getattr(made, "_function_attributes", _FUNCTION_ATTRIBUTES) + _COMMON_ATTRIBUTES,
         }
     return made
 
 
 @estimator
 class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit, partial_fit and predict_then_learn over any recipe."""
+    """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
-    kernel: Any = "rbf"
     gamma: Any = "scale"
     degree: int = 3
     coef0: float = 0.0
@@ -201,7 +208,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         self._learner = Learner(
             self._recipe(horizon),
             task=self._task(),
-            kernel=self.kernel,
+            kernel=self._chosen_kernel(),
             gamma=self.gamma_,
             degree=self.degree,
             coef0=self.coef0,
@@ -213,6 +220,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
             seed=self._seed(),
             n_jobs=self._threads(),
         )
+
+    def _chosen_kernel(self) -> Any:
+        """The kernel, or all of them."""
+        raise NotImplementedError
 
     def _recipe(self, horizon: int | None) -> Recipe:
         """The learner's row of the table, with this estimator's parameters."""
@@ -309,11 +320,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
-    def _scores(self, X: ArrayLike) -> Floats:
+    def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
         check_is_fitted(self)
         rows = self._validated(X, reset=False, dtype=self._learner.dtype)
         self._learner.n_jobs = self._threads()
-        return self._learner.score_rows(rows)
+        return self._learner.score_rows(rows, each=each)
 
     # -- saving (see onkel.persistence) -------------------------------------------------------------------------------
 
@@ -452,6 +463,8 @@ def _variance(rows: Any) -> float:
 
 
 def _has_probabilities(classifier: Any) -> bool:
+    if classifier._votes:
+        return False
     try:
         return bool(classifier._recipe(horizon=None).loss.logistic)
     except ValueError:  # refused parameters: `fit` will say so
@@ -459,10 +472,22 @@ def _has_probabilities(classifier: Any) -> bool:
 
 
 @estimator
-class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class OneKernel(KernelEstimator):
+    """The kernel of an estimator with one."""
+
+    kernel: Any = "rbf"
+
+    def _chosen_kernel(self) -> Any:
+        return self.kernel
+
+
+@estimator
+class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Labels and class scores."""
 
     class_weight: dict[Any, float] | str | None = None
+
+    _votes: ClassVar[bool] = False  # scores are votes, which no loss makes probabilities of
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -617,7 +642,12 @@ class KernelClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[mi
 
 
 @estimator
-class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+class KernelClassifierBase(ClassifierBase, OneKernel):
+    """A classifier with one kernel."""
+
+
+@estimator
+class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     """Targets and predictions."""
 
     fit_intercept: bool = True
@@ -670,3 +700,8 @@ class KernelRegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc
         targets = np.ascontiguousarray(targets, dtype=np.float64)
         check_finite("y", targets)
         return targets, weight
+
+
+@estimator
+class KernelRegressorBase(RegressorBase, OneKernel):
+    """A regressor with one kernel."""

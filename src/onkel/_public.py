@@ -41,6 +41,7 @@ from onkel.estimators import (
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
+from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
 from onkel.persistence import load, save
 from onkel.pipeline import StreamPipeline
 from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
@@ -61,6 +62,8 @@ __all__ = [
     "KernelClassifier",
     "KernelRegressor",
     "Learner",
+    "MultiKernelClassifier",
+    "MultiKernelRegressor",
     "NORMAClassifier",
     "NORMARegressor",
     "NPBSGDClassifier",

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from onkel import _core
 from onkel._checks import check_choice, check_flag, check_number, check_sparse_width
-from onkel.parts import RBF, CallableKernel, Kernel, Recipe, kernel_named
+from onkel.parts import RBF, CallableKernel, Hedge, Kernel, MoveIntoFeatures, Recipe, kernel_named
 
 Array = NDArray[Any]
 UNBOUNDED = 2**62
@@ -32,13 +32,15 @@ class Learner:
     task : {"binary", "multiclass", "regression"}
         With "multiclass" the number of classes grows with the labels that appear.
     kernel : str, Kernel or callable, default="rbf"
+        Several kernels at once are an `onkel.parts.Hedge`.
     gamma : float, default=1.0
     degree : int, default=3
     coef0 : float, default=0.0
     budget : int, default=None
         The most support vectors to keep; None for no bound.
     average : bool, default=None
-        Predict with the average of all functions so far rather than with the last; None is the recipe's own choice.
+        Predict with the average of all functions so far rather than with the last; None is the recipe's own choice, and
+        the last with several kernels.
     fit_intercept : bool, default=False
         Learn a constant term: the kernel becomes ``k + (5/16)^2``.
     n_classes : int, default=1
@@ -91,13 +93,24 @@ class Learner:
         if recipe.loss.regression != (task == "regression"):
             raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
         made = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
-        if recipe.budget.needs_gaussian and not isinstance(made, RBF):
-            raise ValueError(f"{type(recipe.budget).__name__} needs the gaussian kernel, and the kernel is {made.name}")
+        for each in made.kernels if isinstance(made, Hedge) else (made,):
+            if recipe.budget.needs_gaussian and not isinstance(each, RBF):
+                raise ValueError(
+                    f"{type(recipe.budget).__name__} needs the gaussian kernel, and the kernel is {each.name}"
+                )
+        if isinstance(made, Hedge):
+            if isinstance(recipe.budget, MoveIntoFeatures):
+                raise ValueError("MoveIntoFeatures makes features of one kernel, and there are several kernels")
+            if budget is not None and budget < len(made.kernels) and not made.shares_budget:
+                raise ValueError(
+                    f"budget must be at least {len(made.kernels)}, one support vector for each kernel, got {budget}"
+                )
         self.recipe = recipe
         self.task = task
         self.kernel = made
         self.budget = budget
-        self.average = recipe.average if average is None else bool(average)
+        # Several kernels vote with their last functions, as in the paper.
+        self.average = recipe.average and not isinstance(made, Hedge) if average is None else bool(average)
         self.fit_intercept = bool(fit_intercept)
         self.n_classes = n_classes
         self.dtype = dtype
@@ -141,10 +154,10 @@ class Learner:
         core = self._started_for(X)
         return core.learn(self._rows(X), y, weight, scores, self.n_jobs, block_rows)
 
-    def score_rows(self, X: Array, *, block_rows: int = 48) -> NDArray[np.float64]:
-        """Return the scores of rows, one column an output."""
+    def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> NDArray[np.float64]:
+        """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
         core = self._started_for(X)
-        return core.score(self._rows(X), self.n_jobs, block_rows)
+        return core.score(self._rows(X), each, self.n_jobs, block_rows)
 
     def flush(self) -> None:
         """End a mini-batch under way."""
@@ -169,7 +182,8 @@ class Learner:
     def _started(self, n_features: int, sparse: bool = False) -> _core.Learner:
         if self._core is None:
             self.n_features = n_features
-            self.sparse = sparse and not isinstance(self.kernel, CallableKernel)
+            kernels = self.kernels
+            self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in kernels)
             self._core = _core.Learner(
                 loss=self.recipe.loss.spec,
                 admission=self.recipe.admission.spec,
@@ -177,22 +191,36 @@ class Learner:
                 budget=self.recipe.budget.spec,
                 radius=self.recipe.ball or 0.0,
                 batch_size=self.recipe.batch_size,
-                kernel=(
-                    self.kernel.function
-                    if isinstance(self.kernel, CallableKernel)
-                    else [(weight, kernel.spec) for weight, kernel in self.kernel.terms]
-                ),
+                kernels=list(zip(self._streams, [kernel.alone for kernel in kernels], strict=True)),
+                hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
                 task=self.task,
                 dtype=self.dtype,
                 sparse=self.sparse,
                 n_features=n_features,
                 n_outputs=self.n_classes if self.task == "multiclass" else 1,
-                budget_size=UNBOUNDED if self.budget is None else self.budget,
+                budget_size=self._budget_size,
                 average=self.average,
                 constant=self.fit_intercept,
                 seed=self.seed,
             )
         return self._core
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels: one, or those of a hedge."""
+        return self.kernel.kernels if isinstance(self.kernel, Hedge) else (self.kernel,)
+
+    @property
+    def _streams(self) -> tuple[int, ...]:
+        return self.kernel.streams if isinstance(self.kernel, Hedge) else (0,)
+
+    @property
+    def _budget_size(self) -> int:
+        """The budget of all kernels together, or of each."""
+        if self.budget is None:
+            return UNBOUNDED
+        divided = isinstance(self.kernel, Hedge) and not self.kernel.shares_budget
+        return self.budget // len(self.kernels) if divided else self.budget
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -244,6 +272,36 @@ class Learner:
         else:
             points = state.get("basis.points", np.empty(0, self.dtype)).reshape(shape)
         return points[births >= 0], births[births >= 0]
+
+    # -- several kernels ----------------------------------------------------------------------------------------------
+
+    @property
+    def kernel_weights(self) -> NDArray[np.float64]:
+        """Weights θ of the kernels' votes."""
+        n = len(self.kernels)
+        return np.full(n, 1 / n) if self._core is None else self._core.weights
+
+    @property
+    def kernel_weights_history(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers of rows, and the weights after so many."""
+        if self._core is None:
+            return np.empty(0, np.int64), np.empty((0, len(self.kernels)))
+        return self._core.weight_history
+
+    @property
+    def n_support_per_kernel(self) -> NDArray[np.int64]:
+        """Number of support vectors of each kernel."""
+        return np.zeros(len(self.kernels), np.int64) if self._core is None else np.array(self._core.sizes, np.int64)
+
+    def keep_kernels(self, chosen: list[int]) -> None:
+        """Go on with some of the kernels only."""
+        assert isinstance(self.kernel, Hedge)
+        kept = self.kernel.only(chosen)
+        if self._core is not None:
+            self._core.keep(chosen)
+        if self.budget is not None and not kept.shares_budget:
+            self.budget = self._budget_size * len(chosen)
+        self.kernel = kept
 
     # -- expansions ---------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from onkel._checks import check_number
 from onkel._estimator import KernelEstimator
 from onkel.learner import UNBOUNDED, Learner
-from onkel.parts import Stop
+from onkel.parts import Hedge, Stop
 
 E = TypeVar("E", bound=KernelEstimator)
 
@@ -165,6 +165,8 @@ def _learner_of(est: Any) -> Learner:
     if not isinstance(est, KernelEstimator):
         raise ValueError(f"expected an estimator of onkel, got {type(est).__name__}")
     check_is_fitted(est)
+    if isinstance(est._learner.kernel, Hedge):
+        raise ValueError("compress and merge need a function of one kernel, and this estimator has several kernels")
     return est._learner
 
 

@@ -8,8 +8,8 @@ ranges, and what it needs of the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from onkel._checks import check_choice, check_flag, check_number
@@ -494,6 +494,11 @@ class Kernel(Part):
         """The kernels that this one is a weighted sum of."""
         return ((1.0, self),)
 
+    @property
+    def alone(self) -> Any:
+        """One kernel as the core takes it: its terms."""
+        return [(weight, kernel.spec) for weight, kernel in self.terms]
+
     def __add__(self, other: Kernel) -> Kernel:
         return KernelSum(self.terms + other.terms)
 
@@ -560,7 +565,7 @@ class KernelSum(Kernel):
     def __post_init__(self) -> None:
         for weight, kernel in self.summands:
             check_number("the weight of a kernel", weight, above=0)
-            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum | CallableKernel):
+            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum | CallableKernel | Hedge):
                 raise ValueError(f"a sum of kernels must be made of plain kernels, got {kernel!r}")
         if not self.summands:
             raise ValueError("a sum of kernels must have at least one term")
@@ -589,6 +594,79 @@ class CallableKernel(Kernel):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ValueError(f"kernel must be callable, got {self.function!r}")
+
+    @property
+    def alone(self) -> Any:
+        """The function itself."""
+        return self.function
+
+
+COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa")
+
+
+@dataclass(frozen=True)
+class Hedge(Kernel):
+    """Several kernels at once, a function each: they vote, weighted by what they got right (SPA paper, section 4).
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+    combination : {"uniform", "deterministic", "stochastic", "spa"}
+        Who learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
+        weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
+        then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
+        recipe's own probability.
+    discount : float
+        γ in the paper: what a mistake multiplies a kernel's weight θ by.
+    smoothing : float
+        δ in the paper: the least probability that a kernel learns from a row.
+    streams : tuple of int, default=()
+        The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> from onkel.parts import RBF, Hedge, Linear
+    >>> Hedge((Linear(), RBF(0.5))).streams
+    (0, 1)
+    """
+
+    name = "several kernels"
+    kernels: tuple[Kernel, ...]
+    combination: str = "deterministic"
+    discount: float = 0.99
+    smoothing: float = 0.001
+    streams: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", tuple(self.kernels))
+        for kernel in self.kernels:
+            if not isinstance(kernel, Kernel) or isinstance(kernel, Hedge):
+                raise ValueError(f"kernels must be kernels, for example onkel.parts.RBF(0.5), got {kernel!r}")
+        if not 1 <= len(self.kernels) <= 4096:
+            raise ValueError(f"kernels must be between 1 and 4096 kernels, got {len(self.kernels)}")
+        check_choice("combination", self.combination, COMBINATIONS)
+        check_number("discount", self.discount, above=0, at_most=1)
+        check_number("smoothing", self.smoothing, above=0, at_most=1)
+        object.__setattr__(self, "streams", tuple(self.streams) or tuple(range(len(self.kernels))))
+        for number in self.streams:
+            check_number("the number of a kernel", number, at_least=0, below=2**24, integer=True)
+        if len(set(self.streams)) != len(self.kernels):
+            raise ValueError(f"streams must be one number for each of the {len(self.kernels)} kernels, all different")
+
+    @property
+    def hedge(self) -> Spec:
+        """How the kernels are combined, as the core takes it."""
+        return self.combination, {"discount": float(self.discount), "smoothing": float(self.smoothing)}
+
+    @property
+    def shares_budget(self) -> bool:
+        """Whether there is one budget for all kernels, rather than an equal part of it for each."""
+        return self.combination in ("stochastic", "spa")
+
+    def only(self, chosen: Sequence[int]) -> Hedge:
+        """Return the hedge over some of the kernels, which keep their numbers."""
+        kernels, streams = zip(*((self.kernels[i], self.streams[i]) for i in chosen), strict=True)
+        return replace(self, kernels=kernels, streams=streams)
 
 
 KERNELS: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (RBF, Laplacian, Linear, Polynomial, Sigmoid)}

@@ -62,7 +62,7 @@ class Budgeted(Reference):
         return member
 
     def draw(self, index=0):
-        return _core.uniform(self.seed, 0, self.t, 1, index)
+        return _core.uniform(self.seed, self.stream, self.t, 1, index)
 
     def close_call(self, gap):
         self.gaps[-1] = min(self.gaps[-1], gap)
@@ -88,14 +88,14 @@ class Budgeted(Reference):
     # -- the loop
     def _update(self, x, label, weight):
         self.t += 1
-        row, gap = self._look(self.columns(x), label, weight)
+        row, gap = self._look(self.columns(x), label, weight, x)
         p = self.probability(row)
-        draw = _core.uniform(self.seed, 0, self.t, 0)
-        self.gaps.append(min(gap, abs(draw - p)))
-        if p > 0 and draw < p:
+        draw = _core.uniform(self.seed, self.stream, self.t, 0)
+        self.gaps.append(min(gap, abs(draw - self.gate * p)))
+        if p > 0 and draw < self.gate * p:
             change = self.coefficient(row, p) / self.batch_size
             if change.any():
-                self.waiting.append((self.enter(x, self.t - 1, np.zeros(self.f.shape[1])), change))
+                self.waiting.append((self.enter(x, self.born, np.zeros(self.f.shape[1])), change))
         if self.t % self.batch_size == 0:
             self.commit()
         for member in self._columns_in_order():

@@ -9,6 +9,7 @@ decision was from its threshold, and `clear_rows` says how many rows come before
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -99,12 +100,17 @@ class Reference:
     loss: str = "hinge"
     epsilon: float = 0.1
     R: float | None = None  # the ball's radius
+    stream: int = 0  # the kernel's number among several
+    kernel_function: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # (points, x), not the gaussian
 
     points: list = field(default_factory=list, init=False)  # support vectors
     support: list = field(default_factory=list, init=False)  # their positions in the stream
     scores: list = field(default_factory=list, init=False)  # of each row, before learning from it
     gaps: list = field(default_factory=list, init=False)  # of each row: how clear its closest decision was
     t: int = field(default=0, init=False)
+    # set by a hedge over several kernels
+    gate: float = field(default=1.0, init=False)  # the share of admissions that it lets through
+    position: int | None = field(default=None, init=False)  # of the row in the stream, where some were not seen
 
     def __post_init__(self):
         self.f = np.zeros((1, self.n_classes if self.task == "multiclass" else 1))  # row 0: the constant column
@@ -143,20 +149,24 @@ class Reference:
     def _update(self, x, label, weight):
         self.t += 1
         columns = self.columns(x)
-        row, gap = self._look(columns, label, weight)
+        row, gap = self._look(columns, label, weight, x)
         p = self.probability(row)
-        draw = _core.uniform(self.seed, 0, self.t, 0)
-        self.gaps.append(min(gap, abs(draw - p)))
-        if p > 0 and draw < p and (self.budget is None or len(self.points) < self.budget):
+        draw = _core.uniform(self.seed, self.stream, self.t, 0)
+        self.gaps.append(min(gap, abs(draw - self.gate * p)))
+        if p > 0 and draw < self.gate * p and (self.budget is None or len(self.points) < self.budget):
             change = self.coefficient(row, p) / self.batch_size
             if change.any():
                 self.points.append(x)
-                self.support.append(self.t - 1)
+                self.support.append(self.born)
                 self.waiting.append((len(self.points), change))
         if self.t % self.batch_size == 0:
             self.commit()
         self.total = self._full(self.total) + self._full(self.f)
         self.count += 1
+
+    @property
+    def born(self):
+        return self.t - 1 if self.position is None else self.position
 
     def commit(self):
         """The end of a mini-batch (of a row, when a batch is one): f <- shrink f + what waits."""
@@ -176,7 +186,7 @@ class Reference:
             self._gram[-1, 1:] = self._gram[1:, -1] = np.exp(-self.gamma * ((known - x) ** 2).sum(axis=1))
         return np.sqrt(max(0.0, np.sum(f * (self._gram @ f))))
 
-    def _look(self, columns, label, weight):
+    def _look(self, columns, label, weight, x):
         """Score the row and measure its loss; also how far from a jump of the loss."""
         f = columns @ self._full(self.f)
         size = np.abs(columns) @ np.abs(self._full(self.f))  # of the terms: what rounding is relative to
@@ -207,7 +217,7 @@ class Reference:
         gap = min(_gap(z - jump, terms) for jump in jumps + self.thresholds())
         if value < NEGLIGIBLE and not (self.loss == "perceptron" and z == 0):
             value, slope = 0.0, 0.0
-        self_kernel = 1.0 + (CONSTANT**2 if self.fit_intercept else 0.0)
+        self_kernel = self._kernel(x[None], x)[0] + (CONSTANT**2 if self.fit_intercept else 0.0)
         return Row(self.t, weight, self_kernel, z, value, direction, slope * direction), min(gap, rival_gap)
 
     # -- functions
@@ -217,8 +227,12 @@ class Reference:
             return np.array([CONSTANT])
         if len(self._stacked) < len(self.points):
             self._stacked = np.array(self.points)
-        squared_distance = ((self._stacked - x) ** 2).sum(axis=1)
-        return np.concatenate([[CONSTANT], np.exp(-self.gamma * squared_distance)])
+        return np.concatenate([[CONSTANT], self._kernel(self._stacked, x)])
+
+    def _kernel(self, points, x):
+        if self.kernel_function is not None:
+            return self.kernel_function(points, x)
+        return np.exp(-self.gamma * ((points - x) ** 2).sum(axis=1))
 
     def predicting(self):
         """The last function, or the plain mean of all of them."""

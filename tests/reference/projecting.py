@@ -95,7 +95,7 @@ class Projecting(Budgeted):
     # -- the loop
     def _update(self, x, label, weight):
         self.t += 1
-        row, gap = self._look(self.columns(x), label, weight)
+        row, gap = self._look(self.columns(x), label, weight, x)
         p = self.probability(row)
         self.gaps.append(gap)
         if self.batch_size == 1:
