@@ -34,7 +34,7 @@ def test_an_unknown_name_is_refused():
         _ = onkel.SPAMClassifier
 
 
-@pytest.mark.parametrize("module", ["persistence", "recipes", "estimators", "checkpoint", "_core"])
+@pytest.mark.parametrize("module", ["persistence", "recipes", "checkpoint", "pipeline", "streams", "evaluate", "_core"])
 def test_any_module_may_be_the_first(module):
     assert python(f"from onkel import {module}; import onkel; print(onkel.OGDClassifier())") == "OGDClassifier()\n"
 

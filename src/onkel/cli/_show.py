@@ -104,7 +104,8 @@ class Progress:
         if self._console.is_terminal and sys.stderr is not None and not quiet:
             self._live = Live(console=self._console, transient=True, refresh_per_second=8)
         self._title = title
-        self._start = time.monotonic()
+        self._start: float | None = None
+        self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
 
     def __enter__(self) -> Self:
         if self._live:
@@ -119,11 +120,13 @@ class Progress:
         """Show how far the stream is and how the learners do."""
         if not self._live:
             return
+        if self._start is None:
+            self._first, self._start = fraction, time.monotonic()
         took = time.monotonic() - self._start
         status = Table.grid(padding=(0, 2))
         words = [Text(self._title, style="bold"), Text(f"{rows:,} rows")]
-        if fraction:
-            left = took * (1 - fraction) / fraction
+        if fraction is not None and self._first is not None and fraction > self._first:
+            left = took * (1 - fraction) / (fraction - self._first)
             status.add_row(*words, ProgressBar(total=1.0, completed=fraction, width=30), Text(f"{clock(left)} left"))
         else:
             status.add_row(*words, Text(f"{clock(took)} so far"))

@@ -82,10 +82,10 @@ def _run(
     facts = source.describe(curves[0].last.rows)
     runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
     if report is not None:
+        from onkel._files import write_atomically
         from onkel.report import comparison
 
-        with open(report, "w", encoding="utf-8") as file:
-            file.write(comparison(facts, runs))
+        write_atomically(report, [comparison(facts, runs).encode()])
     if json:
         print_json({"data": facts, "interrupted": interrupted, "runs": runs})
     else:
