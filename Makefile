@@ -28,9 +28,9 @@ help:
 
 demo: $(VENV)/installed $(VENV)/with-cli
 	@mkdir -p build
-	@echo '\n$$ onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2'
+	@echo; echo '$$ onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2'
 	@$(BIN)/onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2
-	@echo '\n$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
+	@echo; echo '$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
 	@$(BIN)/onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html
 
 test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
