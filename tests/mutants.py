@@ -585,6 +585,62 @@ MUTANTS = [
         "    if not digest:\n",
         "test_datasets.py -k 'checked or refused'",
     ),
+    Mutant(
+        "each of several kernels draws for itself",
+        "native/learner.cpp",
+        "Draws{config.seed, stream}, basis);",
+        "Draws{config.seed, 0 * stream}, basis);",
+        "test_multikernel.py -k 'longer_stream and SPA'",
+    ),
+    Mutant(
+        "a kernel that says nothing is at fault",
+        "native/hedge.cpp",
+        "return y * f[0] <= 0 ? 1.0 : 0.0;",
+        "return y * f[0] < 0 ? 1.0 : 0.0;",
+        "test_multikernel.py -k 'longer_stream or same_as_the_paper'",
+    ),
+    Mutant(
+        "a row that several kernels take in is held once",
+        "native/pool.cpp",
+        "if (position != newest_) {",
+        "if (position >= 0) {",
+        "test_multikernel.py -k longer_stream",
+    ),
+    Mutant(
+        "a point leaves the pool with its last holder",
+        "native/pool.cpp",
+        "  points_.erase(slot, false);\n",
+        "",
+        "test_multikernel.py -k 'longer_stream or dropping'",
+    ),
+    Mutant(
+        "the budget of several kernels is for all of them",
+        "native/hedge.cpp",
+        "const std::size_t room = budget_ > others ? budget_ - others : 0;",
+        "const std::size_t room = budget_;",
+        "test_multikernel.py -k never_above",
+    ),
+    Mutant(
+        "the weights of several kernels stay weights",
+        "native/hedge.cpp",
+        "logs_[i] -= most;",
+        "logs_[i] -= 0 * most;",
+        "test_multikernel.py -k million",
+    ),
+    Mutant(
+        "a kernel that fails at a row leaves the others as they were",
+        "native/hedge.cpp",
+        "    faults_[i] = fault(judged_.size() - 1, example.y);\n",
+        "    faults_[i] = fault(judged_.size() - 1, example.y);\n    members_[i].learner->act(judged_.back());\n",
+        "test_multikernel.py -k failing_kernel",
+    ),
+    Mutant(
+        "a stochastic hedge changes the weights of visited kernels only",
+        "native/hedge.cpp",
+        "if (!visited && predicted.empty()) continue;",
+        "if (!visited) continue;",
+        "test_multikernel.py -k 'longer_stream and stochastic'",
+    ),
 ]
 
 

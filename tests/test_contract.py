@@ -21,7 +21,7 @@ GENERIC = [
     onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error")),
     onkel.MultiKernelClassifier(onkel.recipes.SPA()),
     onkel.MultiKernelClassifier(onkel.recipes.PA(), combination="stochastic"),
-    onkel.MultiKernelRegressor(onkel.recipes.OGD(loss="squared_error"), combination="deterministic"),
+    onkel.MultiKernelRegressor(onkel.recipes.PA(loss="epsilon_insensitive"), combination="deterministic"),
 ]
 STREAMING = [
     onkel.StreamStandardScaler(),

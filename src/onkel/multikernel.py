@@ -204,7 +204,7 @@ class MultiKernelClassifier(ClassifierBase, SeveralKernels):
     >>> X, y = make_moons(2000, noise=0.1, random_state=0)
     >>> model = onkel.MultiKernelClassifier(onkel.recipes.SPA(eta=0.1, beta=3), random_state=0).fit(X, y)
     >>> model.kernels_[model.kernel_weights_.argmax()]
-    RBF(gamma=2.0)
+    RBF(gamma=8.0)
     >>> model.score(X, y) > 0.95
     True
     """
@@ -217,7 +217,8 @@ class MultiKernelRegressor(RegressorBase, SeveralKernels):
     """Several kernels at once for regression: the weighted mean of their predictions.
 
     A kernel's weight is multiplied by ``γ^l``, ``l`` its squared error over the squared range of the targets so far,
-    at most 1.
+    at most 1. One kernel that diverges stops them all: gradient steps on polynomials of large numbers do, the steps of
+    PA and SPA, which divide by ``k(x, x)``, do not.
 
     Parameters
     ----------
