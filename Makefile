@@ -15,7 +15,7 @@ NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
 .PHONY: help demo test lint bench sanitize mutants soak fuzz flat clean
 
 help:
-	@echo 'make demo     build, then stream two data sets through the learners'
+	@echo 'make demo     build, then let all learners race on two streams'
 	@echo 'make test     build, then run the whole suite'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
@@ -26,13 +26,17 @@ help:
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make clean    remove .venv, build and caches'
 
-demo: $(VENV)/installed
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/installed $(VENV)/with-cli
+	@mkdir -p build
+	@echo; echo '$$ onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2'
+	@$(BIN)/onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2
+	@echo; echo '$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
+	@$(BIN)/onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html
 
-test: $(VENV)/installed $(VENV)/with-test
+test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	$(BIN)/python -m pytest -n auto $(PYTEST)
 
-lint: $(VENV)/installed $(VENV)/with-lint
+lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \
 	  run $(BIN)/ruff check; \
 	  run $(BIN)/ruff format --check; \

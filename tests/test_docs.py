@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
@@ -60,3 +61,41 @@ def test_pages_print_what_they_show(page):
     for program, shown in examples:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
         assert done.stdout.strip() == shown.strip()
+
+
+def commands(document):
+    """Yield the commands of all ```console blocks, each with the output that is shown below it."""
+    for block in re.findall(r"^```console\n(.*?)^```$", (ROOT / document).read_text(), re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            first, *rest = part.splitlines()
+            n_more = next((i for i, line in enumerate(rest) if not line.startswith(">")), len(rest))
+            lines = [first, *(line.removeprefix(">").removeprefix(" ") for line in rest[:n_more])]
+            yield "\n".join(lines), "\n".join(rest[n_more:])
+
+
+def without_times(text):
+    """The text with the columns of times left out, and without spaces that only align."""
+    kept, n_times = [], 0
+    for line in text.strip().splitlines():
+        words = line.split()
+        if words[:1] and words[-1] in ("seconds", "rows/s"):
+            n_times = 2 if words[-1] == "rows/s" else 1
+        elif not words:
+            n_times = 0
+        kept.append(words[: len(words) - n_times] if n_times else words)
+    return kept
+
+
+@pytest.mark.parametrize("document", ["docs/cli.md"])
+def test_a_shell_prints_what_a_document_shows(document, tmp_path):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("ONKEL_DATA", None)
+    status = 0
+    for command, shown in commands(document):
+        script = f"(exit {status}); {command}"  # for a command that asks how the last one ended
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=tmp_path, env=environment, timeout=300, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        status = done.returncode
+        assert without_times(done.stdout) == without_times(shown), command

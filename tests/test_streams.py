@@ -150,6 +150,14 @@ BAD_ROWS = {
         lambda folder: pd.DataFrame({"a": X[:, 0], "b": with_a_hole(50)[:, 1], "y": Y}),
         "a DataFrame, row 51, column 2 ('b'): expected a finite number, got nan",
     ),
+    "short rows": (
+        lambda folder: [*zip(X[:50], Y[:50], strict=True), (X[50, :3], 1), (X[51], 1)],
+        f"a list, row 51: expected 4 numbers and a target, got {str(X[50, :3])[:60]!r}",
+    ),
+    "rows of text": (
+        lambda folder: [*zip(X.tolist()[:50], Y[:50], strict=True), ("abcd", 1)],
+        "a list, row 51: expected 4 numbers and a target, got 'abcd'",
+    ),
     "csv": (
         written("rows.csv", b"a,b,c,d,label\n" + b"".join(CSV.splitlines(True)[:50]) + b"1,,3,4,1\n" + CSV[:0]),
         "rows.csv, line 52, column 2 ('b'): expected a finite number, got ''",
@@ -374,6 +382,7 @@ def test_sources_that_are_none():
         ((X, Y[:50]), "y must have one target for each of the 100 rows"),
         ((np.empty((0, 3)), []), "a ndarray holds no row"),
         ([], "a list holds no row"),
+        ([(X, Y), (X, Y[:3])], "a list, the chunk after row 100: y must have one target for each of the 100 rows"),
     ):
         with pytest.raises(ValueError, match=sentence):
             list(streams.open(source))

@@ -1,105 +1,34 @@
 """onkel: online kernel learning, bounded, exact, fast.
 
+The public names are in :mod:`onkel._public` and are loaded at the first use of one of them, so that the command
+``onkel --help`` does not wait for NumPy and scikit-learn.
+
 >>> import onkel
 >>> onkel.SPAClassifier(budget=500)
 SPAClassifier(budget=500)
 """
 
-from onkel import datasets, parts, recipes, streams
-from onkel._core import isa
-from onkel.budget_estimators import (
-    BOGDClassifier,
-    BOGDRegressor,
-    BPAClassifier,
-    BSGDClassifier,
-    BSGDRegressor,
-    DualSGDClassifier,
-    DualSGDRegressor,
-    ForgetronClassifier,
-    NORMAClassifier,
-    NORMARegressor,
-    NPBSGDClassifier,
-    NPBSGDRegressor,
-    POLKClassifier,
-    POLKRegressor,
-    ProjectronClassifier,
-    RBPClassifier,
-)
-from onkel.checkpoint import Checkpointer
-from onkel.estimators import (
-    FSGDClassifier,
-    FSGDRegressor,
-    KernelClassifier,
-    KernelRegressor,
-    KLRClassifier,
-    OGDClassifier,
-    OGDRegressor,
-    OSKLClassifier,
-    OSKLRegressor,
-    PAClassifier,
-    PARegressor,
-    PegasosClassifier,
-    PerceptronClassifier,
-    SPAClassifier,
-    SPARegressor,
-)
-from onkel.kernel_width import gamma_from_percentile
-from onkel.learner import Learner
-from onkel.model import compress, merge
-from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
-from onkel.persistence import load, save
-from onkel.pipeline import StreamPipeline
-from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from onkel._public import *  # noqa: F403
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "BOGDClassifier",
-    "BOGDRegressor",
-    "BPAClassifier",
-    "BSGDClassifier",
-    "BSGDRegressor",
-    "Checkpointer",
-    "DualSGDClassifier",
-    "DualSGDRegressor",
-    "FSGDClassifier",
-    "FSGDRegressor",
-    "ForgetronClassifier",
-    "KLRClassifier",
-    "KernelClassifier",
-    "KernelRegressor",
-    "Learner",
-    "MultiKernelClassifier",
-    "MultiKernelRegressor",
-    "NORMAClassifier",
-    "NORMARegressor",
-    "NPBSGDClassifier",
-    "NPBSGDRegressor",
-    "OGDClassifier",
-    "OGDRegressor",
-    "OSKLClassifier",
-    "OSKLRegressor",
-    "PAClassifier",
-    "PARegressor",
-    "POLKClassifier",
-    "POLKRegressor",
-    "PegasosClassifier",
-    "PerceptronClassifier",
-    "ProjectronClassifier",
-    "RBPClassifier",
-    "SPAClassifier",
-    "SPARegressor",
-    "StreamMinMaxScaler",
-    "StreamPipeline",
-    "StreamStandardScaler",
-    "compress",
-    "datasets",
-    "gamma_from_percentile",
-    "isa",
-    "load",
-    "merge",
-    "parts",
-    "recipes",
-    "save",
-    "streams",
-]
+
+def __getattr__(name: str) -> Any:
+    if name != "__all__" and find_spec(f"onkel.{name}"):
+        return import_module(f"onkel.{name}")
+    public = import_module("onkel._public")
+    try:
+        value = getattr(public, name)
+    except AttributeError:
+        raise AttributeError(f"module 'onkel' has no attribute {name!r}") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("onkel._public").__all__})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import platform
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
@@ -126,6 +127,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
 
 def classes() -> dict[str, type[Saved]]:
     """What a file may hold, by name: the library's own classes and no others."""
+    import_module("onkel._public")  # a class that nobody has loaded yet is known, too
     found: dict[str, type[Saved]] = {"Learner": Learner, "StreamPipeline": StreamPipeline}
     unseen: list[type[Saved]] = [KernelEstimator, StreamScaler]
     while unseen:

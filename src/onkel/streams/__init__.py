@@ -114,7 +114,7 @@ def open(
             raise ValueError(f"{name} is for {', '.join(formats)}, and the source is {kind}")
     common: dict[str, Any] = {"chunk_rows": chunk_rows, "on_error": on_error}
     if kind == "object":
-        return _objects.opened(source, target=target, columns=columns, dense=dense, dtype=dtype, **common)
+        return _objects.opened(source, _objects.Options(target, columns, dtype, chunk_rows, on_error, dense))
     if kind == "libsvm":
         if target not in (None, False):
             raise ValueError(f"the target of LIBSVM text is its label: target must be None or False, got {target!r}")

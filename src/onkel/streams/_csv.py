@@ -125,11 +125,11 @@ class CsvStream(TextStream):
             )
         except arrow.ArrowInvalid:
             return None
-        X = np.empty((table.num_rows, self.n_features), self._dtype)
+        X = np.empty((table.num_rows, len(self._chosen.features)), self._dtype)
         with np.errstate(over="ignore"):
-            for i, column in enumerate(table.columns[: self.n_features]):
+            for i, column in enumerate(table.columns[: X.shape[1]]):
                 X[:, i] = column.to_numpy()
-        y = None if goal is None else labels(table.column(self.n_features).to_numpy())
+        y = None if goal is None else labels(table.column(X.shape[1]).to_numpy())
         if not np.isfinite(X).all() or (y is not None and y.dtype.kind == "f" and not np.isfinite(y).all()):
             return None
         return X, y

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -15,45 +16,54 @@ from onkel.streams._columns import choose, labels, not_numbers
 from onkel.streams._stream import ArrayStream, BlockStream, Chunk, Stream
 
 
-def opened(
-    source: Any,
-    *,
-    target: Any,
-    columns: Any,
-    dense: bool,
-    dtype: str | None,
-    chunk_rows: int,
-    on_error: str,
-) -> Stream:
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `open` has chosen."""
+
+    target: Any
+    columns: Any
+    dtype: str | None
+    chunk_rows: int
+    on_error: str
+    dense: bool = False
+
+    def numbers(self, X: Any) -> Any:
+        """Rows as float32 or float64, in C order."""
+        kind = self.dtype or ("float32" if getattr(X, "dtype", None) == np.float32 else "float64")
+        if issparse(X):
+            return X.toarray().astype(kind, copy=False) if self.dense else csr_array(X).astype(kind, copy=False)
+        return np.ascontiguousarray(X, dtype=kind)
+
+
+def opened(source: Any, options: Options) -> Stream:
     """Open a stream of an object."""
     pair = isinstance(source, tuple) and len(source) == 2 and _n_dim(source[0]) == 2
     X, y = source if pair else (source, None)
-    if pair and target is not None:
+    if pair and options.target is not None:
         raise ValueError("target must not be given beside (X, y): y is the target")
+    name = f"a {type(X).__name__}"
     if pair or (hasattr(X, "shape") and _n_dim(X) == 2):
-        open_rows = _of_frame if hasattr(X, "columns") else _of_sparse if issparse(X) else of_array
-        name = f"a {type(X).__name__}"
-        return open_rows(name, X, _targets_of(X, y), target, columns, dense, dtype, chunk_rows, on_error)
+        open_rows = _of_frame if hasattr(X, "columns") else _of_sparse if issparse(X) else _of_array
+        return open_rows(name, X, _targets_of(X, y), options)
     if not isinstance(source, Iterable):
-        raise ValueError(f"expected a path, arrays or an iterable of rows to stream, got a {type(source).__name__}")
+        raise ValueError(f"expected a path, arrays or an iterable of rows to stream, got {name}")
 
-    def blocks() -> Iterator[Chunk]:
-        return _blocks(iter(source), dense, dtype, chunk_rows)
+    def blocks() -> Iterator[Chunk | str]:
+        return _blocks(name, iter(source), options)
 
-    return BlockStream(f"a {type(source).__name__}", blocks, chunk_rows, on_error, again=iter(source) is not source)
+    return BlockStream(name, blocks, options.chunk_rows, options.on_error, again=iter(source) is not source)
 
 
-def of_npy(path: Any, *, target: Any, columns: Any, dtype: str | None, chunk_rows: int, on_error: str) -> Stream:
+def of_npy(path: Any, **options: Any) -> Stream:
     """Open a stream of a .npy file: mapped, not read."""
-    name = os.fspath(path)
+    name, chosen = os.fspath(path), Options(**options)
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{name} is no .npy file that can be mapped: {error}") from None
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold a matrix of numbers, got shape {rows.shape} of {rows.dtype}")
-    target = -1 if target is None else target
-    return of_array(name, rows, None, target, columns, False, dtype, chunk_rows, on_error)
+    return _of_array(name, rows, None, replace(chosen, target=-1 if chosen.target is None else chosen.target))
 
 
 def _n_dim(X: Any) -> int:
@@ -72,64 +82,33 @@ def _targets_of(X: Any, y: Any) -> NDArray[Any] | None:
     return made
 
 
-def of_array(
-    name: str,
-    X: Any,
-    y: NDArray[Any] | None,
-    target: Any,
-    columns: Any,
-    dense: bool,
-    dtype: str | None,
-    chunk_rows: int,
-    on_error: str,
-) -> Stream:
-    """Open a stream of a dense matrix."""
+def _of_array(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
     rows = np.asanyarray(X)
-    chosen = choose(name, range(rows.shape[1]), target, columns, last=False)
+    chosen = choose(name, range(rows.shape[1]), options.target, options.columns, last=False)
     everything = len(chosen.features) == rows.shape[1]
 
     def read(begin: int, end: int) -> Chunk:
         cut = rows[begin:end]
         goal = y[begin:end] if y is not None else None if chosen.target is None else np.array(cut[:, chosen.target])
-        return numbers(cut if everything else cut[:, chosen.features], dtype), goal
+        return options.numbers(cut if everything else cut[:, chosen.features]), goal
 
-    return ArrayStream(name, read, rows.shape[0], len(chosen.features), chunk_rows, on_error)
+    return ArrayStream(name, read, rows.shape[0], len(chosen.features), options.chunk_rows, options.on_error)
 
 
-def _of_sparse(
-    name: str,
-    X: Any,
-    y: NDArray[Any] | None,
-    target: Any,
-    columns: Any,
-    dense: bool,
-    dtype: str | None,
-    chunk_rows: int,
-    on_error: str,
-) -> Stream:
-    if target not in (None, False) or columns is not None:
+def _of_sparse(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
+    if options.target not in (None, False) or options.columns is not None:
         raise ValueError("a sparse matrix has no columns to choose from: give (X, y)")
     rows = csr_array(X)
 
     def read(begin: int, end: int) -> Chunk:
-        return numbers(rows[begin:end], dtype, dense), None if y is None else y[begin:end]
+        return options.numbers(rows[begin:end]), None if y is None else y[begin:end]
 
-    return ArrayStream(name, read, rows.shape[0], rows.shape[1], chunk_rows, on_error)
+    return ArrayStream(name, read, rows.shape[0], rows.shape[1], options.chunk_rows, options.on_error)
 
 
-def _of_frame(
-    name: str,
-    X: Any,
-    y: NDArray[Any] | None,
-    target: Any,
-    columns: Any,
-    dense: bool,
-    dtype: str | None,
-    chunk_rows: int,
-    on_error: str,
-) -> Stream:
+def _of_frame(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
     """A frame of pandas or polars, column by column: both know how to make an array of one."""
-    chosen = choose(name, X.columns, target, columns, last=False)
+    chosen = choose(name, X.columns, options.target, options.columns, last=False)
     column: Callable[[int], Any] = (lambda i: X.iloc[:, i]) if hasattr(X, "iloc") else X.to_series
     features = [column(i) for i in chosen.features]
     for number, feature in zip(chosen.features, features, strict=True):
@@ -139,9 +118,9 @@ def _of_frame(
 
     def read(begin: int, end: int) -> Chunk:
         made = [_floats(feature[begin:end]) for feature in features]
-        return numbers(np.column_stack(made), dtype), None if goal is None else goal[begin:end]
+        return options.numbers(np.column_stack(made)), None if goal is None else goal[begin:end]
 
-    stream = ArrayStream(name, read, X.shape[0], len(features), chunk_rows, on_error)
+    stream = ArrayStream(name, read, X.shape[0], len(features), options.chunk_rows, options.on_error)
     stream.columns = chosen.feature_names
     return stream
 
@@ -160,28 +139,43 @@ def _floats(series: Any) -> NDArray[Any]:
     return np.asarray(made if made.dtype.kind == "f" else made.astype("float64"))
 
 
-def numbers(X: Any, dtype: str | None, dense: bool = False) -> Any:
-    """Rows as float32 or float64, in C order."""
-    kind = dtype or ("float32" if getattr(X, "dtype", None) == np.float32 else "float64")
-    if issparse(X):
-        return X.toarray().astype(kind, copy=False) if dense else csr_array(X).astype(kind, copy=False)
-    return np.ascontiguousarray(X, dtype=kind)
+# -- iterables
 
 
-def _blocks(items: Iterator[Any], dense: bool, dtype: str | None, chunk_rows: int) -> Iterator[Chunk]:
-    """Chunks as they come, or rows gathered into chunks."""
+def _blocks(name: str, items: Iterator[Any], options: Options) -> Iterator[Chunk | str]:
+    """Chunks as they come, or rows gathered into chunks; what is wrong with a row takes the row's place."""
     first = next(items, None)
     if first is None:
         return
-    items = chain([first], items)
+    items, n_rows = chain([first], items), 0
     if _n_dim(_pair(first)[0]) == 2:
         for item in items:
             X, y = _pair(item)
-            yield numbers(X if issparse(X) else np.asarray(X), dtype, dense), None if y is None else labels(y)
+            try:
+                chunk = options.numbers(X if issparse(X) else np.asarray(X)), _targets_of(X, y)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{name}, the chunk after row {n_rows}: {error}") from None
+            n_rows += chunk[0].shape[0]
+            yield chunk
         return
-    while rows := [_pair(item) for item in islice(items, chunk_rows)]:
-        targets = None if rows[0][1] is None else labels([y for _, y in rows])
-        yield numbers(np.asarray([x for x, _ in rows]), dtype), targets
+    width = len(_pair(first)[0])
+    while rows := [_pair(item) for item in islice(items, options.chunk_rows)]:
+        yield from _gathered(name, rows, n_rows, width, options)
+        n_rows += len(rows)
+
+
+def _gathered(name: str, rows: list[Any], before: int, width: int, options: Options) -> Iterator[Chunk | str]:
+    try:
+        X = options.numbers(np.asarray([x for x, _ in rows]))
+        if X.shape != (len(rows), width):
+            raise ValueError
+        yield X, None if rows[0][1] is None else labels([y for _, y in rows])
+    except (TypeError, ValueError):
+        if len(rows) > 1:  # one of them is wrong
+            for i, row in enumerate(rows):
+                yield from _gathered(name, [row], before + i, width, options)
+        else:
+            yield f"{name}, row {before + 1}: expected {width} numbers and a target, got {str(rows[0][0])[:60]!r}"
 
 
 def _pair(item: Any) -> tuple[Any, Any]:

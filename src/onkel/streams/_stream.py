@@ -41,6 +41,8 @@ class Stream(ABC):
         Rows left out so far because they were wrong (``on_error="skip"``).
     problems : list of str
         What was wrong with the first ten of them.
+    n_features : int or None
+        None where nobody knows before the first chunk.
     columns : list of str or None
         The features' names, where they have some.
 
@@ -65,6 +67,7 @@ class Stream(ABC):
         self.rows = 0
         self.skipped = 0
         self.problems: list[str] = []
+        self.n_features: int | None = None
         self.columns: list[str] | None = None
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -272,23 +275,29 @@ class ArrayStream(RowStream):
 
 
 class BlockStream(RowStream):
-    """Rows that come in blocks of any size, in one order: tables on disk, iterables. Long blocks are cut."""
+    """Rows that come in blocks of any size, in one order: tables on disk, iterables. Long blocks are cut.
+
+    Where a row cannot be made into numbers at all, what is wrong with it comes as a string in its place.
+    """
 
     def __init__(
-        self, name: str, blocks: Callable[[], Iterator[Chunk]], chunk_rows: int, on_error: str, again: bool = True
+        self, name: str, blocks: Callable[[], Iterator[Chunk | str]], chunk_rows: int, on_error: str, again: bool = True
     ) -> None:
         super().__init__(name, chunk_rows, on_error)
         self._blocks = blocks
         self._again = again  # whether `blocks` can be asked for a second time
-        self._iterator: Iterator[Chunk] | None = None
-        self._block: Chunk | None = None
+        self._iterator: Iterator[Chunk | str] | None = None
+        self._block: Chunk | str | None = None
         self._used = 0  # rows of the block
         self._at = 0  # rows of the source
 
     def _read(self) -> Chunk | None:
         if self._iterator is None:
             self._iterator = self._blocks()
-        while self._block is None or self._used == self._block[0].shape[0]:
+        while self._block is None or isinstance(self._block, str) or self._used == self._block[0].shape[0]:
+            if isinstance(self._block, str):
+                self._wrong(self._block)
+                self._at += 1
             self._block, self._used = next(self._iterator, None), 0
             if self._block is None:
                 return None

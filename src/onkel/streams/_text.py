@@ -65,7 +65,8 @@ class TextStream(Stream):
         """Return how much of the file has been read, from 0 to 1; None for a pipe."""
         if self._last and self._used == len(self._text):
             return 1.0
-        return self._bytes.fraction()
+        read, at = self._bytes.fraction(), self._bytes.at
+        return None if read is None else read * (at - len(self._text) + self._used) / max(1, at)
 
     def close(self) -> None:
         """Close the file."""

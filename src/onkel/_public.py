@@ -1,0 +1,99 @@
+"""The names that `import onkel` offers; a new one is added here, in both lists."""
+
+from onkel import datasets, evaluate, parts, recipes, streams
+from onkel._core import isa
+from onkel.budget_estimators import (
+    BOGDClassifier,
+    BOGDRegressor,
+    BPAClassifier,
+    BSGDClassifier,
+    BSGDRegressor,
+    DualSGDClassifier,
+    DualSGDRegressor,
+    ForgetronClassifier,
+    NORMAClassifier,
+    NORMARegressor,
+    NPBSGDClassifier,
+    NPBSGDRegressor,
+    POLKClassifier,
+    POLKRegressor,
+    ProjectronClassifier,
+    RBPClassifier,
+)
+from onkel.checkpoint import Checkpointer
+from onkel.estimators import (
+    FSGDClassifier,
+    FSGDRegressor,
+    KernelClassifier,
+    KernelRegressor,
+    KLRClassifier,
+    OGDClassifier,
+    OGDRegressor,
+    OSKLClassifier,
+    OSKLRegressor,
+    PAClassifier,
+    PARegressor,
+    PegasosClassifier,
+    PerceptronClassifier,
+    SPAClassifier,
+    SPARegressor,
+)
+from onkel.kernel_width import gamma_from_percentile
+from onkel.learner import Learner
+from onkel.model import compress, merge
+from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
+from onkel.persistence import load, save
+from onkel.pipeline import StreamPipeline
+from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
+
+__all__ = [
+    "BOGDClassifier",
+    "BOGDRegressor",
+    "BPAClassifier",
+    "BSGDClassifier",
+    "BSGDRegressor",
+    "Checkpointer",
+    "DualSGDClassifier",
+    "DualSGDRegressor",
+    "FSGDClassifier",
+    "FSGDRegressor",
+    "ForgetronClassifier",
+    "KLRClassifier",
+    "KernelClassifier",
+    "KernelRegressor",
+    "Learner",
+    "MultiKernelClassifier",
+    "MultiKernelRegressor",
+    "NORMAClassifier",
+    "NORMARegressor",
+    "NPBSGDClassifier",
+    "NPBSGDRegressor",
+    "OGDClassifier",
+    "OGDRegressor",
+    "OSKLClassifier",
+    "OSKLRegressor",
+    "PAClassifier",
+    "PARegressor",
+    "POLKClassifier",
+    "POLKRegressor",
+    "PegasosClassifier",
+    "PerceptronClassifier",
+    "ProjectronClassifier",
+    "RBPClassifier",
+    "SPAClassifier",
+    "SPARegressor",
+    "StreamMinMaxScaler",
+    "StreamPipeline",
+    "StreamStandardScaler",
+    "compress",
+    "datasets",
+    "evaluate",
+    "gamma_from_percentile",
+    "isa",
+    "load",
+    "merge",
+    "parts",
+    "recipes",
+    "save",
+    "streams",
+]

@@ -1,0 +1,58 @@
+"""How a command ends: 0, or 1 with one sentence, or 2 where it was called wrongly, or 130 after Ctrl-C."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+
+class Misused(ValueError):
+    """The command was called wrongly: exit code 2."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with a sentence on where the command stopped and what is left of its work."""
+
+
+def say(message: str) -> None:
+    """Tell the person, not the pipe."""
+    if sys.stderr is not None:
+        print(f"onkel: {message}", file=sys.stderr)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn refusals into one sentence on standard error and an exit code."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for kind in (RuntimeWarning, UserWarning):
+                    warnings.simplefilter("default", kind)
+                warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+                command(**options)
+            sys.stdout.flush()
+        except BrokenPipeError:  # whoever reads has enough, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except Misused as error:
+            _end(2, error)
+        except KeyboardInterrupt as error:
+            _end(130, str(error) or "interrupted")
+        except OSError as error:
+            _end(1, f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
+        except (ValueError, ImportError, MemoryError) as error:
+            _end(1, str(error) or "out of memory")
+
+    return run
+
+
+def _end(code: int, message: Any) -> None:
+    say(str(message).strip().replace("\n", " "))
+    raise typer.Exit(code)

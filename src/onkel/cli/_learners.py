@@ -1,0 +1,121 @@
+"""Learners by name, and their parameters as text."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any, get_type_hints
+
+from onkel.cli._guard import Misused
+from onkel.cli._options import Learning, Scale
+
+_KINDS = {"classification": "Classifier", "regression": "Regressor"}
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def names(task: str) -> dict[str, type[Any]]:
+    """Return the package's own estimators for a task that can be made of parameters alone, by their short names.
+
+    >>> names("classification")["spa"].__name__, "klr" in names("regression")
+    ('SPAClassifier', False)
+    """
+    import onkel
+
+    ending = _KINDS[task]
+    found = {name.removesuffix(ending).lower(): getattr(onkel, name) for name in onkel.__all__ if name.endswith(ending)}
+    return {
+        name: cls
+        for name, cls in sorted(found.items())
+        if all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
+    }
+
+
+def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[str, Any]:
+    """Make the learners that a comma-separated list names ("all": every one), with the options' parameters."""
+    known = names(task)
+    picked = list(known) if wanted == "all" else list(dict.fromkeys(wanted.lower().split(",")))
+    for name in picked:
+        if name not in known:
+            other = next((t for t in _KINDS if t != task and name in names(t)), None)
+            reason = f"there is no learner {name!r} for {task}" if other else f"there is no learner {name!r}"
+            raise Misused(f"{reason}; expected one of {', '.join(known)}" + ("" if other else f" (for {task})"))
+    chosen = [_assignment(text) for text in options.set or []]
+    common: dict[str, Any] = {"gamma": gamma, "random_state": options.seed}
+    common |= {
+        name: value for name, value in [("budget", options.budget), ("n_jobs", options.jobs)] if value is not None
+    }
+    _check_used(chosen, {name: known[name] for name in picked})
+    return {
+        name: _scaled(known[name](**{**common, **_own(name, known[name], chosen)}), options.scale) for name in picked
+    }
+
+
+def _assignment(text: str) -> tuple[str, str, str]:
+    """Learner (or nothing), parameter and value of an assignment.
+
+    >>> _assignment("eta=0.5"), _assignment("spa.eta=0.5")
+    (('', 'eta', '0.5'), ('spa', 'eta', '0.5'))
+    """
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise Misused(f"--set {text}: expected a parameter and its value, such as eta=0.5")
+    learner, _, parameter = name.rpartition(".")
+    return learner.lower(), parameter, value
+
+
+def _own(name: str, cls: type[Any], chosen: list[tuple[str, str, str]]) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    return {
+        parameter: _value(hints[parameter], value)
+        for learner, parameter, value in chosen
+        if learner in ("", name) and parameter in inspect.signature(cls).parameters
+    }
+
+
+def _value(kind: Any, text: str) -> Any:
+    """A parameter's value: text as it is where the estimator wants a string, otherwise what it is in Python.
+
+    >>> [_value(kind, text) for kind, text in [(float, "0.5"), (int | None, "none"), (bool, "true"), (str, "1")]]
+    [0.5, None, True, '1']
+    """
+    if kind is str:
+        return text
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _check_used(chosen: list[tuple[str, str, str]], classes: dict[str, type[Any]]) -> None:
+    for learner, parameter, _ in chosen:
+        if learner and learner not in classes:
+            raise Misused(f"--set {learner}.{parameter}: {learner!r} is none of the learners {', '.join(classes)}")
+        asked = {name: cls for name, cls in classes.items() if learner in ("", name)}
+        valid = sorted({p for cls in asked.values() for p in inspect.signature(cls).parameters})
+        if parameter not in valid:
+            raise Misused(f"{', '.join(asked)}: no parameter {parameter!r}; expected one of {', '.join(valid)}")
+
+
+def _scaled(estimator: Any, scale: Scale) -> Any:
+    if scale is Scale.NONE:
+        return estimator
+    import onkel
+
+    return onkel.StreamPipeline(scaler(scale), estimator)
+
+
+def scaler(scale: Scale) -> Any:
+    """Return a new one-pass scaler."""
+    import onkel
+
+    return onkel.StreamStandardScaler() if scale is Scale.STANDARD else onkel.StreamMinMaxScaler()
+
+
+def parameters(model: Any) -> dict[str, Any]:
+    """Return a learner's parameters as JSON would have them."""
+    from onkel.evaluate import learner_of
+
+    values = learner_of(model).get_params(deep=False)
+    return {k: v if isinstance(v, str | int | float | bool | None) else repr(v) for k, v in values.items()}

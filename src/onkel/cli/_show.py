@@ -1,0 +1,147 @@
+"""What the commands print: tables and JSON on standard output, progress on standard error where somebody looks."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that say how good it is
+
+TITLES = {
+    "rows": "rows",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "n_support": "support vectors",
+    "norm": "norm",
+    "seconds": "seconds",
+    "speed": "rows/s",
+}
+
+
+def cell(column: str, value: Any) -> str:
+    """Return a value as one reads it.
+
+    >>> cell("accuracy", 0.8312), cell("rows", 12345), cell("auc", 0.91234), cell("rmse", None)
+    ('83.12 %', '12,345', '0.9123', '–')
+    """
+    if value is None:
+        return "–"
+    if column == "accuracy":
+        return f"{value:.2%}".replace("%", " %")
+    if column == "speed" or isinstance(value, int):
+        return f"{value:,.0f}"
+    if column == "seconds":
+        return f"{value:,.2f}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def as_line(point: Any) -> dict[str, Any]:
+    """Return the values that a point has, with the speed, as a line of a table."""
+    values = {name: value for name, value in vars(point).items() if value is not None}
+    return {**values, "speed": point.speed}
+
+
+def print_json(value: Any) -> None:
+    """Print a document."""
+    print(json.dumps(value, indent=2))
+
+
+def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: str | None = None) -> None:
+    """Print a table; the row with the best value of a column stands out where there are colours."""
+    width = None if sys.stdout.isatty() else 200  # a file or a pipe has no edge
+    Console(highlight=False, width=width).print(table(list(columns), list(rows), best))
+
+
+def print_facts(facts: dict[str, str]) -> None:
+    """Print names and values in two columns, a line each."""
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        print(f"{name:<{width}}  {value}")
+
+
+def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = None) -> Table:
+    """Return a table of values, numbers to the right."""
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        made.add_column(TITLES.get(column, column), justify="left" if _is_text(rows, column) else "right")
+    winner = _winner(rows, best)
+    for row in rows:
+        made.add_row(
+            *(Text(cell(column, row.get(column))) for column in columns), style="bold green" if row is winner else ""
+        )
+    return made
+
+
+def _is_text(rows: list[dict[str, Any]], column: str) -> bool:
+    return any(isinstance(row.get(column), str) for row in rows)
+
+
+def _winner(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any] | None:
+    if best is None or len(rows) < 2 or any(row.get(best) is None for row in rows):
+        return None
+    sign = 1 if best == "accuracy" else -1
+    return max(rows, key=lambda row: sign * row[best])
+
+
+class Progress:
+    """A live view on standard error; silent where that is no terminal."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._live = None
+        if self._console.is_terminal and sys.stderr is not None and not quiet:
+            self._live = Live(console=self._console, transient=True, refresh_per_second=8)
+        self._title = title
+        self._start: float | None = None
+        self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._live:
+            self._live.stop()
+
+    def show(self, rows: int, fraction: float | None, columns: list[str], lines: list[dict[str, Any]]) -> None:
+        """Show how far the stream is and how the learners do."""
+        if not self._live:
+            return
+        if self._start is None:
+            self._first, self._start = fraction, time.monotonic()
+        took = time.monotonic() - self._start
+        status = Table.grid(padding=(0, 2))
+        words = [Text(self._title, style="bold"), Text(f"{rows:,} rows")]
+        if fraction is not None and self._first is not None and fraction > self._first:
+            left = took * (1 - fraction) / (fraction - self._first)
+            status.add_row(*words, ProgressBar(total=1.0, completed=fraction, width=30), Text(f"{clock(left)} left"))
+        else:
+            status.add_row(*words, Text(f"{clock(took)} so far"))
+        self._live.update(Group(status, table(columns, lines)))
+
+
+def clock(seconds: float) -> str:
+    """Return a time as one reads it.
+
+    >>> clock(5), clock(75), clock(7384)
+    ('5 s', '1:15 min', '2:03 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}:{rest:02d} min"
+    return f"{minutes // 60}:{minutes % 60:02d} h"

@@ -1,0 +1,150 @@
+"""`onkel evaluate` and `onkel compare`: learners on the same rows, each row predicted before it is learned from."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from typer import Option
+
+from onkel.cli._guard import Interrupted, Misused, say
+from onkel.cli._options import Data, Json, Learning, takes
+
+Every = Annotated[
+    int | None, Option(min=1, metavar="ROWS", help="Rows between two points of a curve; otherwise 20 a factor of ten.")
+]
+Report = Annotated[
+    str | None, Option(metavar="FILE", help="Write a page with the learning curves, for any browser, offline.")
+]
+
+
+@takes(Learning)
+def evaluate(
+    *,
+    data: Data,
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = "spa",
+    every: Every = None,
+    report: Report = None,
+    json: Json = False,
+    options: Learning,
+) -> None:
+    """Take a learner through DATA; print its learning curve.
+
+    Each row is predicted before it is learned from.
+
+    \b
+    Examples:
+      onkel evaluate a9a.txt -l newton
+      onkel evaluate cod-rna --shuffle --scale standard -l spa --budget 800 --set eta=0.2
+      zcat log.gz | onkel evaluate - -l ogd --set loss=log_loss --json
+    """
+    if learner == "all" or "," in learner:
+        raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
+    _run(data, learner, options, every=every, report=report, json=json, single=True)
+
+
+@takes(Learning)
+def compare(
+    *,
+    data: Data,
+    learner: Annotated[
+        str, Option("--learner", "-l", metavar="A,B,...", help="Who learn; all: every learner for the task.")
+    ],
+    every: Every = None,
+    report: Report = None,
+    json: Json = False,
+    options: Learning,
+) -> None:
+    """Take several learners through DATA; print a table.
+
+    Each row is predicted before it is learned from. The data is read once for all of them, so it may be a pipe.
+
+    \b
+    Examples:
+      onkel compare a9a.txt -l spa,oskl,bogd,newton --budget 1500
+      onkel compare mixture --rows 20000 -l all --budget 50 --report mixture.html
+      onkel compare a9a.txt -l spa,bogd --set eta=0.5 --set bogd.lam=0.001
+    """
+    _run(data, learner, options, every=every, report=report, json=json, single=False)
+
+
+def _run(
+    data: str, learner: str, options: Learning, *, every: int | None, report: str | None, json: bool, single: bool
+) -> None:
+    from onkel.cli._data import check_writable, open_source
+    from onkel.cli._learners import make, parameters
+    from onkel.cli._show import print_json
+
+    if report is not None:
+        check_writable(report)
+    with open_source(data, options) as source:
+        models = make(learner, source.task, options, source.gamma)
+        curves, interrupted = _curves(models, source, every, quiet=json)
+    facts = source.describe(curves[0].last.rows)
+    runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
+    if report is not None:
+        from onkel._files import write_atomically
+        from onkel.report import comparison
+
+        write_atomically(report, [comparison(facts, runs).encode()])
+    if json:
+        print_json({"data": facts, "interrupted": interrupted, "runs": runs})
+    else:
+        print(f"{facts['name']}: {facts['rows']:,} rows, {facts['n_features']:,} features, {facts['task']}\n")
+        _print_curve(curves[0]) if single else _print_last(curves)
+    where = f"; the curves are in {report}" if report is not None else ""
+    if interrupted:
+        raise Interrupted(f"interrupted after row {facts['rows']:,}; the results are those of the rows so far{where}")
+    if where and not json:
+        say(where.removeprefix("; "))
+
+
+def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool) -> tuple[list[Any], bool]:
+    """Take all learners through the stream side by side; also say whether Ctrl-C ended it."""
+    from dataclasses import replace
+    from itertools import tee
+
+    from onkel.cli._show import Progress, as_line
+    from onkel.evaluate import Curve, progressive_steps
+
+    # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
+    streams = tee(source.stream, len(models))
+    steps = [
+        progressive_steps(model, stream, classes=source.classes, every=every)
+        for model, stream in zip(models.values(), streams, strict=True)
+    ]
+    kept: list[Any] = []
+    points = None
+    interrupted = False
+    try:
+        with Progress(", ".join(models), quiet) as progress:
+            for points in zip(*steps, strict=True):
+                if points[0].is_checkpoint:
+                    kept.append(points)
+                lines = [{"learner": name, **as_line(point)} for name, point in zip(models, points, strict=True)]
+                columns = ["learner", source.metric, "n_support", "speed"]
+                progress.show(points[0].rows, source.stream.fraction(), columns, lines)
+        source.check_learned(*models.values())
+    except KeyboardInterrupt:
+        if points is None:
+            raise Interrupted("interrupted before the first rows were learned from; there is nothing to show") from None
+        interrupted = True
+        if not points[0].is_checkpoint:
+            kept.append(tuple(replace(point, is_checkpoint=True) for point in points))
+    return [Curve(name, run) for name, run in zip(models, zip(*kept, strict=True), strict=True)], interrupted
+
+
+def _print_last(curves: list[Any]) -> None:
+    from onkel.cli._show import METRICS, as_line, print_table
+
+    lines = [{"learner": curve.name, **as_line(curve.last)} for curve in curves]
+    columns = [column for column in METRICS if any(column in line for line in lines)]
+    print_table(["learner", *columns, "n_support", "seconds", "speed"], lines, best=curves[0].metric)
+
+
+def _print_curve(curve: Any) -> None:
+    from onkel.cli._show import METRICS, as_line, print_table
+
+    lines = [as_line(point) for point in curve.points]
+    step = max(1, len(lines) // 10)
+    columns = [column for column in METRICS if column in lines[-1]]
+    print_table(["rows", *columns, "n_support", "seconds"], lines[::-1][::step][::-1])

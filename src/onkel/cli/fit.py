@@ -1,0 +1,98 @@
+"""`onkel fit`: learn from a stream and save the model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from typer import Option
+
+from onkel.cli._guard import Interrupted, Misused, say
+from onkel.cli._options import Data, Json, Learning, takes
+
+
+@takes(Learning)
+def fit(
+    *,
+    data: Data,
+    output: Annotated[str, Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = "spa",
+    checkpoint: Annotated[
+        str | None, Option(metavar="DIR", help="Save now and then; the same command then goes on from there.")
+    ] = None,
+    every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two checkpoints.")] = 100_000,
+    json: Json = False,
+    options: Learning,
+) -> None:
+    """Learn from DATA in one pass, and save the model.
+
+    \b
+    Examples:
+      onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
+      onkel fit table.csv --target price -l oskl --set G=2 --scale standard -o prices.onkel
+      zcat clicks.gz | onkel fit - --n-features 100 --checkpoint run-1 -o clicks.onkel
+
+    After Ctrl-C, MODEL holds the model of the rows so far. With --checkpoint it is not written; the newest checkpoint
+    is in DIR, and the same command goes on from there.
+    """
+    from onkel import save
+    from onkel.cli._data import check_writable, open_source
+    from onkel.cli._learners import make, parameters
+    from onkel.cli._show import cell, print_json
+    from onkel.evaluate import learner_of
+
+    if learner == "all" or "," in learner:
+        raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
+    check_writable(output)
+    with open_source(data, options) as source:
+        ((name, model),) = make(learner, source.task, options, source.gamma).items()
+        try:
+            point = _learn(model, source, checkpoint, every, quiet=json)
+        except KeyboardInterrupt:
+            raise Interrupted(_interrupted(model, output, checkpoint)) from None
+    save(model, output)
+    final = learner_of(model)
+    quality = None if point is None else getattr(point, source.metric)
+    if json:
+        facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, source.metric: quality}
+        made = {"model": output, "learner": name, "parameters": parameters(model)}
+        print_json({**made, "data": source.describe(final.t_), **facts})
+        return
+    how_good = "" if quality is None else f", {cell(source.metric, quality)} {source.metric} on the way"
+    say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{how_good}")
+
+
+def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: bool) -> Any:
+    """Learn to the end of the stream; return the last point of the curve, None where all had been learned before."""
+    from onkel import Checkpointer
+    from onkel.cli._show import Progress, as_line
+    from onkel.evaluate import learner_of, progressive_steps
+
+    chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
+    point = None
+    with Progress(type(learner_of(model)).__name__, quiet) as progress:
+        for point in progressive_steps(model, chunks, classes=source.classes):
+            columns = [source.metric, "n_support", "speed"]
+            progress.show(learner_of(model).t_, source.stream.fraction(), columns, [as_line(point)])
+    source.check_learned(model)
+    return point
+
+
+def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:
+    """Save what there is, and say so."""
+    from onkel import Checkpointer, save
+    from onkel.evaluate import learner_of
+
+    rows = getattr(learner_of(model), "t_", 0)
+    if rows == 0:
+        return "interrupted before the first row; nothing was saved"
+    if checkpoint is None:
+        save(model, output)
+        return f"interrupted after row {rows:,}; the model of these rows is in {output}"
+    paths = Checkpointer(checkpoint).paths()
+    if not paths:
+        return f"interrupted after row {rows:,}; there was no checkpoint yet, and nothing was saved"
+    saved = int(paths[-1].stem.removeprefix("rows-"))
+    return (
+        f"interrupted after row {rows:,}; the checkpoint of row {saved:,} is in {checkpoint}: "
+        "the same command goes on from there"
+    )

@@ -1,0 +1,112 @@
+"""`onkel predict`: a saved model's predictions, one a line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from onkel.cli._guard import Misused, say
+from onkel.cli._options import Data, Json, Reading, takes
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="What onkel fit wrote.")]
+
+
+@takes(Reading)
+def predict(
+    *,
+    model: Model,
+    data: Data,
+    scores: Annotated[bool, Option("--scores", help="Print decision values instead of labels.")] = False,
+    proba: Annotated[bool, Option("--proba", help="Print probabilities (learners with the log loss).")] = False,
+    no_target: Annotated[bool, Option("--no-target", help="The rows have features only.")] = False,
+    json: Json = False,
+    options: Reading,
+) -> None:
+    """Print a prediction for each row of DATA.
+
+    One a line, on standard output. Where DATA has a target, the end says how good they were.
+
+    \b
+    Examples:
+      onkel predict a9a.onkel a9a.t > labels.txt
+      onkel predict a9a.onkel a9a.t --scores | head
+      zcat new.gz | onkel predict clicks.onkel - --no-target --json
+    """
+    import numpy as np
+
+    import onkel
+    from onkel.cli._data import is_libsvm, open_rows
+    from onkel.evaluate import learner_of
+
+    if scores and proba:
+        raise Misused("--scores and --proba: expected one of them")
+    loaded = onkel.load(model)
+    if not hasattr(loaded, "predict") or not hasattr(loaded, "n_features_in_"):
+        raise ValueError(f"{model} has learned nothing yet: there is nothing to predict with")
+    what = "decision_function" if scores else "predict_proba" if proba else "predict"
+    if not hasattr(loaded, what):
+        raise Misused(
+            f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none"
+        )
+    how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
+    if no_target:
+        how["target"] = False
+    name = "scores" if scores else "probabilities" if proba else "prediction"
+    classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
+    quality = _Quality()
+    with open_rows(data, options, **how) as rows:
+        rows.dense = not learner_of(loaded)._learner.sparse
+        for X, y in rows:
+            values = getattr(loaded, what)(X)
+            _print(values, json, name, classes)
+            if y is not None:
+                quality.add(loaded, values if what == "predict" else loaded.predict(X), y)
+    if quality.rows:
+        say(quality.sentence())
+
+
+class _Quality:
+    """How good predictions are where the truth is known."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.right = 0
+        self.squared = 0.0
+        self.is_regression = False
+
+    def add(self, model: Any, predicted: Any, y: Any) -> None:
+        self.rows += len(y)
+        self.is_regression = not hasattr(model, "classes_")
+        if self.is_regression:
+            self.squared += float(((predicted - y) ** 2).sum())
+        else:
+            self.right += int((predicted == y).sum())
+
+    def sentence(self) -> str:
+        how_good = (
+            f"RMSE {(self.squared / self.rows) ** 0.5:.4f}"
+            if self.is_regression
+            else (f"{self.right / self.rows:.2%} right".replace("%", " %"))
+        )
+        return f"{self.rows:,} rows, {how_good}"
+
+
+def _print(values: Any, json: bool, name: str, classes: Any) -> None:
+    """Write a line a row."""
+    from json import dumps
+    from sys import stdout
+
+    from onkel.cli._data import plain
+
+    rows = values.tolist()
+    if values.ndim == 2:
+        labels = [str(plain(label)) for label in classes]
+        lines = [
+            dumps({name: dict(zip(labels, row, strict=True))}) if json else " ".join(map(str, row)) for row in rows
+        ]
+    else:
+        rows = rows if name == "scores" else [plain(value) for value in rows]
+        lines = [dumps({name: row}) if json else str(row) for row in rows]
+    stdout.write("\n".join(lines) + "\n")

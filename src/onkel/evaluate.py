@@ -1,0 +1,389 @@
+"""Progressive evaluation: every row is predicted before it is learned from, over any stream, in bounded memory.
+
+The values of a curve are functions of the rows alone: how the stream is cut into chunks changes no bit of them (times
+excepted).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_regressor
+
+from onkel._checks import check_number
+
+__all__ = ["Curve", "Point", "progressive", "progressive_steps"]
+
+Floats = NDArray[np.float64]
+Chunk = tuple[Any, Any]
+
+_POINTS_A_DECADE = 20
+_FIRST = 100  # rows before the first checkpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """How a run stands after so many rows; what does not apply, or was not measured here, is None.
+
+    `accuracy`, `log_loss`, `auc`, `rmse` and `mae` are over all rows so far, each predicted before it was learned from.
+
+    Parameters
+    ----------
+    rows : int
+    seconds : float
+        Spent in the estimator, so neither in reading nor in measuring.
+    n_support : int
+    accuracy : float, default=None
+    log_loss : float, default=None
+        For estimators with probabilities.
+    auc : float, default=None
+        Area under the ROC curve, for two classes (see `progressive` for how it is bounded).
+    rmse, mae : float, default=None
+    norm : float, default=None
+        RKHS norm of the function, where asked for.
+    held_out : float, default=None
+        Accuracy (classes) or RMSE (regression) on the held-out set.
+    is_checkpoint : bool, default=False
+        Whether this point belongs to the curve; `auc`, `norm` and `held_out` are measured only where it does.
+    """
+
+    rows: int
+    seconds: float
+    n_support: int
+    accuracy: float | None = None
+    log_loss: float | None = None
+    auc: float | None = None
+    rmse: float | None = None
+    mae: float | None = None
+    norm: float | None = None
+    held_out: float | None = None
+    is_checkpoint: bool = False
+
+    @property
+    def speed(self) -> float:
+        """Rows a second."""
+        return self.rows / max(self.seconds, 1e-9)  # a clock may be too coarse for a few rows
+
+
+COLUMNS = tuple(field.name for field in dataclasses.fields(Point) if field.name != "is_checkpoint")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A learning curve: the checkpoints of one run, the last of them at the stream's end.
+
+    ``curve["accuracy"]`` is a column as an array (NaN where there is no value); the columns are the fields of `Point`.
+
+    Parameters
+    ----------
+    name : str
+    points : tuple of Point
+    """
+
+    name: str
+    points: tuple[Point, ...]
+
+    @property
+    def last(self) -> Point:
+        """The end of the run."""
+        return self.points[-1]
+
+    @property
+    def metric(self) -> str:
+        """The column that says how good the run was: "accuracy", or "rmse" for regression."""
+        return "accuracy" if self.last.accuracy is not None else "rmse"
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        values = [getattr(point, column) for point in self.points]
+        return np.array(values, dtype=np.int64 if column in ("rows", "n_support") else np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as JSON has it: lists, None for what is no finite number, no column without a value."""
+        columns = {name: [_finite(getattr(point, name)) for point in self.points] for name in COLUMNS}
+        return {"name": self.name, **{k: v for k, v in columns.items() if any(x is not None for x in v)}}
+
+    def to_pandas(self) -> Any:
+        """Return a data frame, a row a checkpoint."""
+        import pandas as pd
+
+        columns = [name for name in self.to_dict() if name != "name"]
+        return pd.DataFrame({name: self[name] for name in columns})
+
+    def plot(self, ax: Any = None, *, x: str = "rows", y: str | None = None) -> Any:
+        """Draw one column over another with matplotlib; return the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Those of the current figure if None, so that curves drawn one after another share them.
+        x : str, default="rows"
+        y : str, default=None
+            None is `metric`.
+        """
+        import matplotlib.pyplot as plt
+
+        ax = ax if ax is not None else plt.gca()
+        y = self.metric if y is None else y
+        ax.plot(self[x], self[y], label=self.name)
+        ax.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
+        ax.legend()
+        return ax
+
+
+def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
+    """Take an estimator through a stream, each row predicted before it is learned from; return the learning curve.
+
+    Parameters
+    ----------
+    est : estimator
+        With `predict_then_learn`; it is left as it is after the last row. One that has learned already goes on.
+    stream : iterable of (X, y)
+        Chunks of any size, such as :func:`onkel.streams.open` gives. ``[(X, y)]`` is a stream of one chunk.
+    **options
+        `classes`, `every`, `norm`, `held_out`: see `progressive_steps`.
+
+    Returns
+    -------
+    Curve
+
+    Notes
+    -----
+    Memory does not grow with the stream. The area under the ROC curve is made from two histograms of scores, whose
+    2^16 bins are as fine as one part in 128 of a score whatever its scale; scores of one bin count as ties. It is over
+    scores of different moments, each of the function of its time.
+
+    A label that was not known before its row (open set of labels) counts as an error; for the log loss its score is 0.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> X = np.random.default_rng(0).normal(size=(3000, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> model = onkel.SPAClassifier(gamma=1.0, random_state=0)
+    >>> curve = onkel.evaluate.progressive(model, [(X[:1000], y[:1000]), (X[1000:], y[1000:])], classes=[False, True])
+    >>> curve["rows"][[0, 1, 2, 10, 20, -1]]
+    array([ 100,  112,  126,  316, 1000, 3000])
+    >>> curve.last.accuracy > 0.9, curve.last.auc > 0.95, curve.last.n_support == model.n_support_
+    (True, True, True)
+    """
+    points = [point for point in progressive_steps(est, stream, **options) if point.is_checkpoint]
+    if not points:
+        raise ValueError("the stream has no rows: there is nothing to evaluate")
+    return Curve(type(learner_of(est)).__name__, tuple(points))
+
+
+def progressive_steps(
+    est: Any,
+    stream: Iterable[Chunk],
+    *,
+    classes: ArrayLike | None = None,
+    every: int | None = None,
+    norm: bool = False,
+    held_out: Chunk | None = None,
+) -> Iterator[Point]:
+    """Do what `progressive` does, step by step: yield a point after each chunk and at each checkpoint.
+
+    Parameters
+    ----------
+    est : estimator
+    stream : iterable of (X, y)
+        Chunks are cut where a checkpoint is due. The first is not cut where ``gamma="scale"``, since the rows of the
+        first call fix the width.
+    classes : array-like, default=None
+        All classes there will be, as for `partial_fit`.
+    every : int, default=None
+        Rows between two checkpoints; None: 20 of them for every factor of ten, so that a stream of any length has few.
+    norm : bool, default=False
+        Whether to measure the function's norm, which takes as many kernel values as there are pairs of support vectors.
+    held_out : (X, y), default=None
+        Rows to predict at each checkpoint, and not to learn from.
+
+    Yields
+    ------
+    Point
+        The last one is a checkpoint.
+    """
+    if every is not None:
+        check_number("every", every, at_least=1, integer=True)
+    options = {} if classes is None else {"classes": classes}
+    sums: _ErrorSums | _ClassSums = _ErrorSums() if is_regressor(est) else _ClassSums(hasattr(est, "predict_proba"))
+    rows, seconds, point = 0, 0.0, None
+    checkpoints = _checkpoints(every)
+    due = next(checkpoints)
+
+    def measured(at_checkpoint: bool) -> Point:
+        model = learner_of(est)
+        values: dict[str, Any] = sums.values()
+        if at_checkpoint:
+            values |= sums.costly_values()
+            values["norm"] = float(model.norm_) if norm else None
+            values["held_out"] = None if held_out is None else _held_out(est, *held_out)
+        return Point(rows=rows, seconds=seconds, n_support=int(model.n_support_), is_checkpoint=at_checkpoint, **values)
+
+    for X, y in stream:
+        y = np.asarray(y)
+        begin, n_rows = 0, len(y)
+        while begin < n_rows:
+            whole = rows == 0 and _width_is_open(est)
+            end = n_rows if whole else min(n_rows, begin + due - rows)
+            part = (X, y) if end - begin == n_rows else (X[begin:end], y[begin:end])
+            start = time.perf_counter()
+            scores = est.predict_then_learn(*part, **options)
+            seconds += time.perf_counter() - start
+            sums.add(scores, part[1], est)
+            rows += end - begin
+            begin = end
+            reached = rows >= due
+            while rows >= due:
+                due = next(checkpoints)
+            point = measured(reached)
+            yield point
+    if point is not None and not point.is_checkpoint:
+        yield measured(True)
+
+
+class _ErrorSums:
+    """Sums over targets and predictions, in the order of rows so that chunks do not matter."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.squared = 0.0
+        self.absolute = 0.0
+
+    def add(self, predicted: Floats, y: NDArray[Any], est: Any) -> None:
+        errors = predicted - y.astype(np.float64)
+        self.rows += len(y)
+        self.squared = _added(self.squared, errors**2)
+        self.absolute = _added(self.absolute, np.abs(errors))
+
+    def values(self) -> dict[str, float]:
+        return {"rmse": float(np.sqrt(self.squared / self.rows)), "mae": self.absolute / self.rows}
+
+    def costly_values(self) -> dict[str, float]:
+        return {}
+
+
+class _ClassSums:
+    """Sums over labels and decision values, in the order of rows so that chunks do not matter."""
+
+    def __init__(self, has_probabilities: bool) -> None:
+        self.rows = 0
+        self.right = 0
+        self.log_loss = 0.0 if has_probabilities else None
+        self.ranks: _Ranks | None = None
+        self.known = 0  # classes met so far, where the set of labels is open
+
+    def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
+        order = np.argsort(est.classes_)
+        codes = order[np.searchsorted(est.classes_, y, sorter=order)]
+        self.rows += len(y)
+        if scores.ndim == 1:
+            positive = codes == 1
+            self.right += int(np.count_nonzero((scores > 0) == positive))
+            self.ranks = self.ranks or _Ranks()
+            self.ranks.add(scores, positive)
+            if self.log_loss is not None:
+                self.log_loss = _added(self.log_loss, np.logaddexp(0, np.where(positive, -scores, scores)))
+        else:
+            known = self._known_before(codes, scores.shape[1], getattr(learner_of(est), "_open", False))
+            there = np.arange(scores.shape[1]) < known[:, None]
+            guesses = np.where(there, scores, -np.inf).argmax(axis=1)
+            self.right += int(np.count_nonzero((guesses == codes) & (codes < known)))
+            if self.log_loss is not None:
+                there[np.arange(len(y)), codes] = True
+                self.log_loss = _added(self.log_loss, _surprise(np.where(there, scores, -np.inf), codes))
+
+    def _known_before(self, codes: NDArray[np.intp], n_classes: int, is_open: bool) -> NDArray[np.intp]:
+        """How many classes there were before each row: in an open set they join in the order of their codes."""
+        if not is_open:
+            return np.full(len(codes), n_classes)
+        after = np.maximum.accumulate(np.append(self.known, codes + 1))
+        self.known = int(after[-1])
+        return after[:-1]
+
+    def values(self) -> dict[str, float | None]:
+        return {
+            "accuracy": self.right / self.rows,
+            "log_loss": None if self.log_loss is None else self.log_loss / self.rows,
+        }
+
+    def costly_values(self) -> dict[str, float | None]:
+        return {"auc": None if self.ranks is None else self.ranks.auc()}
+
+
+class _Ranks:
+    """The area under the ROC curve from two histograms.
+
+    A bin is the upper half of a score's bits as float32 (sign, exponent, 7 digits of the mantissa), with the bits of
+    negative numbers turned round so that bins are in the order of scores.
+    """
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((2, 2**16), np.int64)
+
+    def add(self, scores: Floats, positive: NDArray[np.bool_]) -> None:
+        with np.errstate(over="ignore", under="ignore"):
+            bits = (scores + 0.0).astype(np.float32).view(np.uint32) >> 16  # + 0.0: there is one zero
+        bins = np.where(bits >> 15, 0xFFFF - bits, bits + 0x8000)
+        np.add.at(self.counts, (positive.astype(np.intp), bins), 1)
+
+    def auc(self) -> float | None:
+        negative, positive = self.counts
+        pairs = int(negative.sum()) * int(positive.sum())
+        if pairs == 0:
+            return None
+        doubled = 2 * np.cumsum(negative) - negative  # twice the negatives below each bin, half of its own
+        return int((doubled * positive).sum()) / (2 * pairs)
+
+
+def _checkpoints(every: int | None) -> Iterator[int]:
+    """The rows after which there is one."""
+    if every is not None:
+        yield from itertools.count(every, every)
+    for k in itertools.count():
+        yield round(_FIRST * 10 ** (k / _POINTS_A_DECADE))
+
+
+def _added(total: float, values: Floats) -> float:
+    """The sum, one value after another: np.sum would depend on how many come at once."""
+    return float(np.cumsum(np.append(total, values))[-1])
+
+
+def _surprise(scores: Floats, codes: NDArray[np.intp]) -> Floats:
+    """Each row's log loss under the softmax of its scores."""
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    total = np.cumsum(np.exp(shifted), axis=1)[:, -1]
+    return np.asarray(np.log(total) - shifted[np.arange(len(codes)), codes])
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _held_out(est: Any, X: Any, y: ArrayLike) -> float:
+    predicted = est.predict(X)
+    if is_regressor(est):
+        return float(np.sqrt(np.mean((predicted - np.asarray(y, np.float64)) ** 2)))
+    return float(np.mean(predicted == np.asarray(y)))
+
+
+def _width_is_open(est: Any) -> bool:
+    """Whether the first rows will decide the kernel's width."""
+    model = learner_of(est)
+    return getattr(model, "gamma", None) == "scale" and not hasattr(model, "gamma_")
+
+
+def learner_of(est: Any) -> Any:
+    """Return the estimator itself, or the one at the end of a pipeline."""
+    return getattr(est, "estimator_", getattr(est, "estimator", est))

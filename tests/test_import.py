@@ -1,0 +1,46 @@
+"""The package loads what is asked for and no more: the command must start at once."""
+
+import subprocess
+import sys
+
+import pytest
+
+import onkel
+
+
+def python(program):
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_bare_import_loads_no_library():
+    loaded = python("import sys, onkel; print(*sys.modules)").split()
+    assert "onkel" in loaded
+    assert not {"numpy", "scipy", "sklearn", "onkel._core"} & set(loaded)
+
+
+def test_every_public_name_is_there():
+    for name in onkel.__all__:
+        assert getattr(onkel, name) is not None
+    assert set(onkel.__all__) <= set(dir(onkel))
+    names = {}
+    exec("from onkel import *", names)
+    assert set(onkel.__all__) <= set(names)
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(AttributeError, match="module 'onkel' has no attribute 'SPAMClassifier'"):
+        _ = onkel.SPAMClassifier
+
+
+@pytest.mark.parametrize("module", ["persistence", "recipes", "checkpoint", "pipeline", "streams", "evaluate", "_core"])
+def test_any_module_may_be_the_first(module):
+    assert python(f"from onkel import {module}; import onkel; print(onkel.OGDClassifier())") == "OGDClassifier()\n"
+
+
+def test_a_file_is_loaded_by_a_program_that_named_no_estimator(tmp_path):
+    onkel.save(onkel.SPAClassifier(gamma=1.0), tmp_path / "model")
+    assert python(f"from onkel.persistence import load; print(load({str(tmp_path / 'model')!r}))") == (
+        "SPAClassifier(gamma=1.0)\n"
+    )
