@@ -56,6 +56,7 @@ struct Block {
   Buffer<std::byte> packed;          // the rows as tiles, made when the first of them becomes a point
   Buffer<std::byte> column;          // a point and its kernel values, while its column is written
   bool is_packed = false;
+  std::uint64_t number = 0;  // of the block, for who keeps something about its rows
 };
 
 // A kernel is a weighted sum of plain ones, mostly of a single one with weight 1.

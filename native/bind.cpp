@@ -116,6 +116,11 @@ class PyLearner {
     return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
+  Floats variance(const Rows& rows) const {
+    auto values = unlocked([&] { return core_.variance(rows); });
+    return array(std::move(values), {rows.count});
+  }
+
   template <class T>
   Rows dense(const RowsIn<T>& x) const {
     check<T>(x.shape(1), false);
@@ -381,6 +386,12 @@ NB_MODULE(_core, m) {
             },
             "x"_a.noconvert(), "n_jobs"_a, "block_rows"_a)
         .def(
+            "variance", [](const PyLearner& self, const RowsIn<T>& x) { return self.variance(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "variance", [](const PyLearner& self, const CsrIn<T>& x) { return self.variance(self.sparse<T>(x)); },
+            "x"_a.noconvert())
+        .def(
             "set_expansion",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
                const RowsIn<double>& coefficients, const Numbers& constants,
@@ -449,6 +460,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
       .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
       .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
+      .def_prop_ro("noise_variance",
+                   [](const PyLearner& self) { return unlocked([&] { return self.core().noise_variance(); }); })
       .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
       .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
       .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "newton.hpp"
+
 namespace onkel {
 namespace {
 
@@ -26,6 +28,9 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
 }
 
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
+  if (config.recipe.step.name == "NewtonStep")
+    return std::make_unique<Newton>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                    Draws{config.seed}, basis);
   return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
                                       Draws{config.seed}, basis);
 }
@@ -49,10 +54,15 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !go_on()) return begin;
     basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
+    ++block_.number;
+    block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
+    if (config_.task == Task::binary)
+      for (double& y : block_y_) y = 2 * y - 1;
+    const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + begin;
     for (std::size_t row = 0; row < block_.count; ++row) {
       const std::size_t i = begin + row;
       const double weight = batch.weight == nullptr ? 1.0 : batch.weight[i];
-      double y = batch.y[i];
+      const double y = block_y_[row];
       if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
         update_->widen(static_cast<std::size_t>(y) + 1);
       std::span<double> predicted;
@@ -61,8 +71,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
         if (!predicted.empty()) update_->predict(block_, row, predicted);
         continue;
       }
-      if (config_.task == Task::binary) y = 2 * y - 1;
-      update_->learn({block_, row, t_ + 1, y, weight}, predicted);
+      update_->learn({block_, row, t_ + 1, y, weight, block_y_.data(), block_weight}, predicted);
       ++t_;
     }
   }
@@ -98,6 +107,25 @@ Learner::Scores Learner::score(const Rows& rows, const Effort& effort, const std
     });
   }
   return scores;
+}
+
+std::vector<double> Learner::variance(const Rows& rows) const {
+  const std::lock_guard lock(mutex_);
+  if (!update_->has_variance()) throw std::invalid_argument("this learner has no variance");
+  const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> variance(rows.count);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < rows.count; begin += step) {
+    basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update_->variance(block, row);
+  }
+  return variance;
+}
+
+double Learner::noise_variance() const {
+  const std::lock_guard lock(mutex_);
+  return update_->noise_variance();
 }
 
 void Learner::widen(std::size_t outputs) {

@@ -59,6 +59,9 @@ class Learner {
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
   // Scores of the function that predicts; cut short when `go_on` says no.
   Scores score(const Rows& rows, const Effort& effort, const std::function<bool()>& go_on) const;
+  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  std::vector<double> variance(const Rows& rows) const;
+  double noise_variance() const;
   void widen(std::size_t outputs);
   void flush();
 
@@ -101,6 +104,7 @@ class Learner {
   std::unique_ptr<Update> update_;
   std::int64_t t_ = 0;  // rows of non-zero weight so far
   Block block_;         // scratch of learning
+  std::vector<double> block_y_;
 };
 
 }  // namespace onkel

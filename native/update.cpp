@@ -12,14 +12,14 @@ namespace {
 // Far below the largest number, so that squares and the average's sums stay numbers too.
 constexpr double far_out = 1e100;
 
+}  // namespace
+
 void require_in_range(std::span<const double> values, const char* what, std::int64_t t) {
   if (std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= far_out; })) return;
   throw Diverged(std::string(what) + " of row " + std::to_string(t - 1) +
                  " of the stream is not a number below 1e100: the learner diverges (smaller steps or scaled features "
                  "help)");
 }
-
-}  // namespace
 
 FirstOrder::FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget,
                        Draws draws, Basis& basis)

@@ -35,7 +35,13 @@ struct Example {
   std::size_t row;
   std::int64_t t;  // from 1
   double y, weight;
+  // Of all rows of the block, for who looks ahead: y as above, and the weights (null: all 1).
+  const double* block_y = nullptr;
+  const double* block_weight = nullptr;
 };
+
+// Throws Diverged where a value of row t is no number, or far out.
+void require_in_range(std::span<const double> values, const char* what, std::int64_t t);
 
 class Update {
  public:
@@ -50,6 +56,10 @@ class Update {
   virtual void flush(std::int64_t t) = 0;
   virtual double coefficient(std::size_t column, std::size_t output) const = 0;
   virtual double norm_squared() const = 0;
+  // How uncertain the last function is at a row, in units of the noise's variance; only where `has_variance`.
+  virtual bool has_variance() const { return false; }
+  virtual double variance(Block&, std::size_t) const { return 0.0; }
+  virtual double noise_variance() const { return 0.0; }
   // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
   // been the same.
   virtual void begin_at(std::int64_t t) = 0;

@@ -56,6 +56,10 @@ struct Routines {
                         std::size_t n);
   // Updating: row_r[j] += x[r] * u[j] + y[r] * v[j].
   void (*update_rows)(const double* x, const double* u, const double* y, const double* v, double* rows, std::size_t n);
+  // Symmetric updates of rank m, for one tile of 8 columns: tile[i][lane] += sum_j x[i][j] y[j][lane], j < m ascending,
+  // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
+  void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
+                       double* tile, std::size_t n);
   // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.
   double (*fma_peak)(std::size_t n);
 };

@@ -76,6 +76,7 @@ from onkel.parts import (
     MarginSampling,
     Merge,
     MoveIntoFeatures,
+    NewtonStep,
     OnGradient,
     OnMistake,
     PassiveAggressiveStep,
@@ -514,3 +515,19 @@ def POLK(
         eps = parsimony * eta**1.5
     budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
+
+
+def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 4.0, forget: float = 1.0) -> Recipe:
+    """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
+
+    With the squared error every row does: recursive least squares, exact on the span of the support vectors.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Newton().step
+    NewtonStep(lam=0.01, hard=0.1, spread=4.0, forget=1.0)
+    """
+    made = loss_named(loss)
+    step = NewtonStep(lam=lam, hard=0.0 if made.regression else 0.1, spread=spread, forget=forget)
+    return Recipe(made, OnGradient(), step)
