@@ -21,7 +21,7 @@ class Cholesky {
   void solve_transposed(std::span<double> x) const;
   // The row (l, below): x beyond size() is not looked at.
   void append(std::span<const double> l, double diagonal);
-  double at(std::size_t i, std::size_t j) const { return row(i)[j]; }
+  double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
   static std::size_t padded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
 
   void visit(Archive& archive);

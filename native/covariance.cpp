@@ -78,28 +78,32 @@ void Covariance::fold() {
   ++folds_;
 }
 
+// The open block is saved at its full size, so that a model's bytes do not go up and down.
 void Covariance::visit(Archive& archive, std::span<const std::size_t> members) {
-  const std::size_t n = members.size();
-  std::vector<double> half, open;
+  const std::size_t n = members.size(), m = open();
+  std::vector<double> half, changes, signs = signs_;
   for (std::size_t i = 0; i < n && !archive.loading(); ++i)
     for (std::size_t j = 0; j <= i; ++j) half.push_back(at(members[i], members[j]));
-  for (std::size_t c = 0; c < signs_.size() && !archive.loading(); ++c)
-    for (const std::size_t member : members) open.push_back(open_[c * columns_ + member]);
+  for (std::size_t c = 0; c < most_open && !archive.loading(); ++c)
+    for (const std::size_t member : members) changes.push_back(c < m ? open_[c * columns_ + member] : 0.0);
+  signs.resize(most_open, 0.0);
   archive.scalar("scale", scale_);
-  archive.array("signs", signs_);
+  archive.array("signs", signs);
   archive.array("matrix", half);
-  archive.array("open", open);
+  archive.array("open", changes);
   if (!archive.loading()) return;
   archive.require(scale_ > 0 && scale_ < largest_scale, "scale", "must be between 0 and 2^10");
-  archive.require(signs_.size() <= most_open, "signs", "must be no more than 32");
-  archive.require(std::all_of(signs_.begin(), signs_.end(), [](double s) { return s == 1 || s == -1; }), "signs",
-                  "must be 1 or -1");
+  const auto end = std::find(signs.begin(), signs.end(), 0.0);
+  archive.require(signs.size() == most_open && std::all_of(signs.begin(), end, [](double s) { return s * s == 1; }) &&
+                      std::all_of(end, signs.end(), [](double s) { return s == 0; }),
+                  "signs", "must hold 32 numbers, first those that are 1 or -1, then zeros");
   archive.require(half.size() == n * (n + 1) / 2, "matrix", "must hold the half of a matrix of the members");
-  archive.require(open.size() == signs_.size() * n, "open", "must hold one number for each change and member");
+  archive.require(changes.size() == most_open * n, "open", "must hold 32 numbers for each member");
   for (std::size_t i = 0, next = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) at(members[i], members[j]) = at(members[j], members[i]) = half[next++];
-  for (std::size_t c = 0; c < signs_.size(); ++c)
-    for (std::size_t i = 0; i < n; ++i) open_[c * columns_ + members[i]] = open[c * n + i];
+  signs_.assign(signs.begin(), end);
+  for (std::size_t c = 0; c < open(); ++c)
+    for (std::size_t i = 0; i < n; ++i) open_[c * columns_ + members[i]] = changes[c * n + i];
 }
 
 }  // namespace onkel

@@ -11,9 +11,10 @@ namespace onkel {
 namespace {
 
 // Of a newcomer's squared length, what must lie outside of the span for it to join.
-constexpr double tolerance = 1e-5;
+constexpr double tolerance = 1e-4;
 constexpr std::size_t most_candidates = 32;
 constexpr int most_halvings = 20;
+constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
 
 double largest(std::span<const double> values) {
   double found = 0.0;
@@ -133,7 +134,8 @@ void Newton::offer(const Scored& row) {
 
 // The best candidates join as far as the dictionary may follow the stream.
 void Newton::grow(std::int64_t t) {
-  const double target = std::ceil(static_cast<double>(t) / spread_);
+  const double rows = static_cast<double>(t);
+  const double target = std::min(rows, std::sqrt(rows / spread_ * static_cast<double>(budget_)));
   while (static_cast<double>(members_.size()) < target && !candidates_.empty()) {
     const auto best = std::max_element(candidates_.begin(), candidates_.end(),
                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
@@ -222,7 +224,7 @@ double Newton::solve(Scored& row, double s) {
       }
       loss_.evaluate(row);
       const double reached = s * length / 2 + row.weight * row.loss;
-      if (reached <= value || halvings == most_halvings || inner_steps_ == 1) {
+      if (reached <= value * (1 + rounding) || halvings == most_halvings || inner_steps_ == 1) {
         value = reached;
         break;
       }
@@ -271,7 +273,8 @@ void Newton::look_ahead(const Example& example) {
   }
   ahead_.k.resize(ahead_.rows.size() * n);
   ahead_.products.resize(ahead_.rows.size() * n);
-  for (std::size_t i = 0; i < ahead_.rows.size(); ++i)
+  std::copy_n(k_.data(), n, ahead_.k.data());  // with its own column, which is not in the block
+  for (std::size_t i = 1; i < ahead_.rows.size(); ++i)
     basis_.values(example.block, ahead_.rows[i], {ahead_.k.data() + i * n, n});
   covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
 }

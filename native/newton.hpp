@@ -8,8 +8,8 @@
 // definition (and the tests'), this one needs no triangular solve for each row.
 //
 // Points come from a reservoir of hard rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
-// the span): the best joins as the dictionary follows t / spread. Rows in the reservoir hold slots, and count for the
-// budget; their coefficients are 0.
+// the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
+// slots, and count for the budget; their coefficients are 0.
 #pragma once
 
 #include <cstddef>

@@ -46,6 +46,7 @@ from onkel.estimators import (
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
+from onkel.newton_estimators import NewtonClassifier, NewtonRegressor
 from onkel.persistence import load, save
 
 __version__ = "0.1.0"
@@ -70,6 +71,8 @@ __all__ = [
     "NORMARegressor",
     "NPBSGDClassifier",
     "NPBSGDRegressor",
+    "NewtonClassifier",
+    "NewtonRegressor",
     "OGDClassifier",
     "OGDRegressor",
     "OSKLClassifier",

@@ -318,14 +318,14 @@ class SparsePassiveAggressiveStep(Step):
 class NewtonStep(Step):
     """One Newton step on all coefficients for a row whose slope is above ``hard`` (``docs/newton.md``).
 
-    ``lam`` is the prior's λ, a new support vector comes every ``spread`` rows until the budget is full, and with
-    ``forget`` (ρ) below 1 what was learned fades.
+    ``lam`` is the prior's λ; there are at most ``sqrt(t B / spread)`` support vectors after t rows, so that the budget
+    B is full after ``spread * B``; with ``forget`` (ρ) below 1 what was learned fades.
     """
 
     second_order = True
     lam: float = number(0.01, above=0)
     hard: float = number(0.1, at_least=0)
-    spread: float = number(4.0, at_least=1)
+    spread: float = number(8.0, at_least=1)
     forget: float = number(1.0, above=0, at_most=1)
 
 
@@ -698,7 +698,6 @@ class Recipe:
             raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{type(self.admission).__name__} needs classes, and {self.loss.name} is for regression")
-
 
     def _check_second_order(self) -> None:
         step = type(self.step).__name__

@@ -517,7 +517,7 @@ def POLK(
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
 
 
-def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 4.0, forget: float = 1.0) -> Recipe:
+def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forget: float = 1.0) -> Recipe:
     """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
 
     With the squared error every row does: recursive least squares, exact on the span of the support vectors.
@@ -526,7 +526,7 @@ def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 4.0, forge
     --------
     >>> from onkel import recipes
     >>> recipes.Newton().step
-    NewtonStep(lam=0.01, hard=0.1, spread=4.0, forget=1.0)
+    NewtonStep(lam=0.01, hard=0.1, spread=8.0, forget=1.0)
     """
     made = loss_named(loss)
     step = NewtonStep(lam=lam, hard=0.0 if made.regression else 0.1, spread=spread, forget=forget)
