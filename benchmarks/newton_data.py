@@ -23,14 +23,14 @@ def libsvm(*files: str, n_features: int):
 
 def text(file: str, **options) -> np.ndarray:
     """A table whose last column is the class or the target."""
-    raw = lzma.open(folder() / file, "rt").read()
+    raw = lzma.decompress((folder() / file).read_bytes()).decode()
     if ".arff" in file:
         raw = raw[raw.lower().index("@data") + 6 :]
     return np.genfromtxt(io.StringIO(raw), delimiter=",", **options)
 
 
 def idx(name: str) -> np.ndarray:
-    raw = gzip.open(folder() / name).read()
+    raw = gzip.decompress((folder() / name).read_bytes())
     n_axes = raw[3]
     shape = [int.from_bytes(raw[4 + 4 * i : 8 + 4 * i], "big") for i in range(n_axes)]
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * n_axes).reshape(shape)
@@ -59,7 +59,7 @@ def abalone():
 
 def bike_hour():
     """Hour, season and weather of each row; not the two counts that add up to the target."""
-    lines = lzma.open(folder() / "bike_hour.csv.xz", "rt").read().split("\n")
+    lines = lzma.decompress((folder() / "bike_hour.csv.xz").read_bytes()).decode().split("\n")
     names = lines[0].strip().split(",")
     wanted = ["season", "yr", "mnth", "hr", "holiday", "weekday", "workingday", "weathersit", "temp", "atemp", "hum"]
     columns = [names.index(name) for name in [*wanted, "windspeed", "cnt"]]

@@ -185,7 +185,7 @@ std::vector<std::size_t> Newton::covered() const {
 void Newton::take_step(const Example& example, Scored& row) {
   multiply(example);
   const double s = std::max(0.0, isa::routines<double>().dot(k_.data(), h_.data(), h_.size()));
-  const double residual = row.g[0];
+  const double residual = largest(row.g);
   const double v = solve(row, s);
   for (const std::size_t column : covered())
     for (std::size_t o = 0; o < b_.size(); ++o)
@@ -279,24 +279,29 @@ void Newton::look_ahead(const Example& example) {
   covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
 }
 
-// P^-1 <- rho P^-1 + (1 - rho) lam I, the second term along one direction of the span a row, in turn, and as many times
-// stronger as there are directions.
+// P^-1 <- rho P^-1 + (1 - rho) lam I. The second term is given to a few directions of the span a row, in turn and as
+// many times stronger: so many that all have had theirs before P can have grown by half.
 void Newton::forget(std::int64_t t) {
   const std::vector<std::size_t> columns = covered();
   if (columns.empty()) return;
   covariance_.scale(1 / forget_);
-  const std::size_t n = columns.size(), turn = static_cast<std::size_t>(t) % n, fixed = n - members_.size();
+  const std::size_t n = columns.size(), fixed = n - members_.size();
+  const double shares = std::ceil(2 * (1 - forget_) * static_cast<double>(n));
+  const double v = static_cast<double>(n) / shares * (1 - forget_) * lam_;
+  const auto turns = static_cast<std::size_t>(shares);
+  for (std::size_t i = 0; i < turns; ++i) restore((static_cast<std::size_t>(t) % n * turns + i) % n, fixed, v);
+}
+
+// P^-1 += v e e', e the unit vector of a direction: a fixed column, or a row of L'.
+void Newton::restore(std::size_t direction, std::size_t fixed, double v) {
   values_.assign(covariance_.columns(), 0.0);
-  if (turn < fixed)
-    values_[turn] = 1.0;
-  else
-    for (std::size_t i = turn - fixed; i < members_.size(); ++i)
-      values_[static_cast<std::size_t>(members_[i])] = factor_.at(i, turn - fixed);
+  if (direction < fixed) values_[direction] = 1.0;
+  for (std::size_t i = direction - fixed; direction >= fixed && i < members_.size(); ++i)
+    values_[static_cast<std::size_t>(members_[i])] = factor_.at(i, direction - fixed);
   h_.resize(covariance_.columns());
   covariance_.multiply(values_.data(), 1, h_.data());
   covariance_.finish(values_.data(), h_.data());
   const double s = std::max(0.0, isa::routines<double>().dot(values_.data(), h_.data(), h_.size()));
-  const double v = static_cast<double>(n) * (1 - forget_) * lam_;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
   covariance_.change(h_, 1.0);

@@ -65,6 +65,7 @@ class Newton final : public Update {
   void take_step(const Example& example, Scored& row);
   double solve(Scored& row, double s);
   void forget(std::int64_t t);
+  void restore(std::size_t direction, std::size_t fixed, double v);
   void reach();
   void begin();
   void multiply(const Example& example);

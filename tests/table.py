@@ -53,7 +53,7 @@ class Named:
     evicts: bool = False  # points leave at a full budget; the average then keeps their ghosts
     row_by_row: bool = False  # no mini-batches
     rows_as_given: bool = True  # the function is a sum over rows of the stream and nothing else
-    looser: float = 1.0  # coefficients solve a system that may be nearly singular: known to fewer digits than scores
+    vague: bool = False  # coefficients solve a system that may be nearly singular: known to fewer digits than scores
     grows: bool = False  # the budget is a law, not a bound
 
     @property
@@ -445,7 +445,7 @@ TABLE = [
         },
         evicts=True,
         row_by_row=True,
-        looser=1e3,
+        vague=True,
     ),
 ]
 ESTIMATORS = list(

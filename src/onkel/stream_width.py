@@ -1,9 +1,10 @@
 """gamma="stream": the width of a gaussian kernel chosen on the first rows of a stream.
 
-The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``; after 64, 256, 1024 and 4096 it is
-the one of several around that value whose small second-order learner predicted the rows so far best, each before
-learning from it. Each time the learner starts anew and is shown the rows so far again; after the last choice they are
-dropped. All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
+The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096 it
+is one of several around that value: the one whose small second-order learner predicted the later half of the rows so
+far best, each before learning from it. Each time the learner starts anew and is shown the rows so far again; after the
+last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut
+into calls.
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ class FirstRows:
         middle = 1.0 / _median_distance(self.rows)
         if len(self) < STAGES[2]:
             return middle
-        losses = [np.sum(self.weight * loss(scores_at(factor * middle), self.y)) for factor in FACTORS]
+        # the first half would speak for widths that are best for few rows
+        later = slice(len(self) // 2, None)
+        losses = [
+            np.sum(self.weight[later] * loss(scores_at(factor * middle)[later], self.y[later])) for factor in FACTORS
+        ]
         return middle * FACTORS[int(np.argmin(losses))]
 
     def arrays(self) -> dict[str, NDArray[Any]]:

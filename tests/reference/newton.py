@@ -1,6 +1,6 @@
 """The second-order learner of docs/newton.md in orthonormal coordinates of the dictionary's span, one row at a time.
 
-Features z(x) = L^-1 k(D, x) with K = L L' (and the constant column in front), mean w, covariance P, prior N(0, I / lam).
+Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, covariance P, prior N(0, I / lam).
 """
 
 from dataclasses import dataclass
@@ -74,8 +74,7 @@ class Newton(Budgeted):
 
     # -- the dictionary
     def newness(self, x):
-        l = self.inside(x)
-        new = 1 - l @ l
+        new = 1 - np.sum(self.inside(x) ** 2)
         self.close_call(0.01 * abs(new / TOLERANCE - 1))
         return new
 
@@ -102,11 +101,11 @@ class Newton(Budgeted):
         while len(self.order) < min(self.t, np.sqrt(self.t / self.spread * room)) and self.reservoir:
             best = max(self.reservoir, key=lambda entry: entry[0])
             self.reservoir.remove(best)
-            member, l, new = best[1], self.inside(best[1].x), self.newness(best[1].x)
+            member, row, new = best[1], self.inside(best[1].x), self.newness(best[1].x)
             if new <= TOLERANCE:
                 self.leave(member)
                 continue
-            self.L = np.block([[self.L, np.zeros((len(l), 1))], [l[None], np.sqrt(new)]])
+            self.L = np.block([[self.L, np.zeros((len(row), 1))], [row[None], np.sqrt(new)]])
             self.order.append(member)
             self.w = np.vstack([self.w, np.zeros(self.w.shape[1])])
             n = len(self.w)
@@ -166,13 +165,15 @@ class Newton(Budgeted):
         self.steps += 1
 
     def fade(self):
-        """P^-1 <- rho P^-1 + (1 - rho) lam I, the second term along one direction a row and n times as strong."""
+        """P^-1 <- rho P^-1 + (1 - rho) lam I, the second term for a few directions a row, in turn."""
         n = len(self.P)
         if n == 0:
             return
         information = self.forget * np.linalg.inv(self.P)
-        i = self.t % n
-        information[i, i] += n * (1 - self.forget) * self.lam
+        turns = int(np.ceil(2 * (1 - self.forget) * n))
+        for i in range(turns):
+            direction = (self.t % n * turns + i) % n
+            information[direction, direction] += n / turns * (1 - self.forget) * self.lam
         self.P = np.linalg.inv(information)
 
     def _know(self, label):
