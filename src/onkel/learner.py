@@ -24,7 +24,7 @@ from onkel.parts import (
     SquaredError,
     kernel_named,
 )
-from onkel.stream_width import BUDGET, STAGES, FirstRows, loss_of
+from onkel.stream_width import BUDGET, FirstRows, loss_of
 
 Array = NDArray[Any]
 UNBOUNDED = 2**62
@@ -229,8 +229,10 @@ class Learner:
             return made
 
         gamma = first.best_width(scores_at, loss_of(self.task))
-        if len(first) == STAGES[-1]:
+        if first.complete:
             self._first = None
+            # more rows and more points than the small learners had want a narrower kernel
+            gamma *= 1.0 if self.budget is not None and self.budget <= BUDGET else 2.0
         if gamma == self.kernel.gamma:  # type: ignore[attr-defined]
             return
         fresh = self.blank(kernel=RBF(gamma), n_classes=n_classes if self.task == "multiclass" else 1)

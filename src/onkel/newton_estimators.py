@@ -44,7 +44,7 @@ class NewtonClassifier(KernelClassifierBase):
     >>> model.n_support_ <= 50, model.score(X, y) > 0.99
     (True, True)
     >>> model.predict_proba(X[:1]).round(1)
-    array([[0., 1.]])
+    array([[1., 0.]])
     """
 
     budget: int | None = 500

@@ -2,7 +2,8 @@
 
 The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096 it
 is one of several around that value: the one whose small second-order learner predicted the later half of the rows so
-far best, each before learning from it. Each time the learner starts anew and is shown the rows so far again; after the
+far best, each before learning from it (the last time twice that, for a budget that is larger than the small learners',
+since more points and rows want narrower kernels). Each time the learner starts anew and is shown the rows so far again; after the
 last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut
 into calls.
 """
@@ -42,6 +43,11 @@ class FirstRows:
         """Return these and some more."""
         stacked = vstack([self.rows, rows], format="csr") if issparse(rows) else np.concatenate([self.rows, rows])
         return FirstRows(stacked, np.concatenate([self.y, y]), np.concatenate([self.weight, weight]))
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all the rows that are kept."""
+        return len(self) == STAGES[-1]
 
     def best_width(self, scores_at: Callable[[float], Floats], loss: Callable[[Floats, Floats], Floats]) -> float:
         """Return the gamma whose learner predicted these rows best; ``scores_at(gamma)`` are what it predicted."""
