@@ -115,7 +115,7 @@ void Newton::offer(const Scored& row) {
   const double kappa = row.self() - (basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0);
   const double newness = outside(k_, kappa, l_);
   if (!(newness > tolerance * kappa && std::isfinite(kappa))) return;
-  const double q = row.weight * largest(row.g) * std::sqrt(newness);
+  const double g = largest(row.g), q = row.weight * g * g * std::sqrt(newness);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
   if (candidates_.size() >= room) {
     const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
@@ -198,23 +198,35 @@ void Newton::take_step(const Example& example, Scored& row) {
   covariance_.change(h_, 1.0);
 }
 
-// Log losses: max_c p_c (1 - p_c), where |g_c| is p_c, or 1 - p_c for the row's own class. Others: the curve's own.
-double Newton::curvature(const Scored& row) const {
+// The diagonal of the loss's second derivative H in the scores. Log losses: p_c (1 - p_c), where |g_c| is p_c, or 1 -
+// p_c for the row's own class. Others: the curve's own, along its direction.
+double Newton::curvature(const Scored& row, std::size_t output) const {
+  const double g = std::abs(row.g[output]), d = row.direction[output];
+  return row.weight * (logistic_ ? g * (1 - g) : row.curvature * d * d);
+}
+
+// For the step, whose scores must not overshoot: the largest.
+double Newton::steepest(const Scored& row) const {
   double v = 0.0;
-  for (std::size_t o = 0; o < row.g.size(); ++o) {
-    const double g = std::abs(row.g[o]);
-    v = std::max(v, logistic_ ? g * (1 - g) : row.curvature * row.direction[o] * row.direction[o]);
-  }
-  return row.weight * v;
+  for (std::size_t o = 0; o < row.g.size(); ++o) v = std::max(v, curvature(row, o));
+  return v;
+}
+
+// For A, which all outputs share: the mean over the C - 1 directions in which C scores can differ, tr H / (C - 1).
+double Newton::mean_curvature(const Scored& row) const {
+  double v = 0.0;
+  for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
+  return row.g.size() > 2 ? v / static_cast<double>(row.g.size() - 1) : v;
 }
 
 // The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
-// is then the new score. Returns the curvature there.
+// is then the new score. Returns the mean curvature there.
 double Newton::solve(Scored& row, double s) {
   m_ = f_;
   std::fill(b_.begin(), b_.end(), 0.0);
-  double value = row.weight * row.loss, v = curvature(row);
+  double value = row.weight * row.loss;
   for (int step = 0; step < inner_steps_; ++step) {
+    const double v = steepest(row);
     for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (v * s * b_[o] - row.weight * row.g[o]) / (1 + v * s);
     for (int halvings = 0;; ++halvings) {
       double length = 0.0;
@@ -231,9 +243,8 @@ double Newton::solve(Scored& row, double s) {
       for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (b_[o] + next_[o]) / 2;
     }
     b_ = next_;
-    v = curvature(row);
   }
-  return v;
+  return mean_curvature(row);
 }
 
 // h_ = A k_.

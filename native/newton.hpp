@@ -56,7 +56,9 @@ class Newton final : public Update {
 
   Scored scored(const Example& example, std::size_t row, std::span<double> f, std::span<double> direction,
                 std::span<double> g);
-  double curvature(const Scored& row) const;  // v, shared by the outputs
+  double curvature(const Scored& row, std::size_t output) const;
+  double steepest(const Scored& row) const;
+  double mean_curvature(const Scored& row) const;
   bool hard(const Scored& row) const;
   void offer(const Scored& row);
   void grow(std::int64_t t);

@@ -54,7 +54,7 @@ class Newton(Budgeted):
         if threshold:
             self.close_call(abs(slope - threshold))
         if slope > threshold:
-            self.offer(x, weight * slope)
+            self.offer(x, slope, weight)
         self.grow()
         if slope > threshold:
             self.step(x, label, weight, slope)
@@ -78,14 +78,14 @@ class Newton(Budgeted):
         self.close_call(0.01 * abs(new / TOLERANCE - 1))
         return new
 
-    def offer(self, x, slope):
+    def offer(self, x, slope, weight):
         """Weighted reservoir sampling: keep the rows with the largest u^(1/q)."""
         budget = np.inf if self.budget is None else self.budget
         room = min(RESERVOIR, budget - len(self.order))
         new = self.newness(x)
         if room <= 0 or new <= TOLERANCE:
             return
-        key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (slope * np.sqrt(new))
+        key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
         for other, _ in self.reservoir:
             self.close_call(abs(key - other) / abs(key + other))
         if len(self.reservoir) >= room:
@@ -115,11 +115,11 @@ class Newton(Budgeted):
 
     # -- the step
     def at(self, f, label, weight):
-        """Loss, gradient and working curvature at the scores f."""
+        """Loss, gradient and the diagonal of the second derivative at the scores f."""
         if self.task == "multiclass":
             others = [c for c in range(len(f)) if c != label]
             if not others:
-                return 0.0, np.zeros(1), 0.0
+                return 0.0, np.zeros(1), np.zeros(1)
             rival = max(others, key=lambda c: f[c])
             direction = np.zeros(len(f))
             direction[int(label)], direction[rival] = 1.0, -1.0
@@ -138,18 +138,19 @@ class Newton(Budgeted):
             value, slope = 0.0, 0.0
         g = slope * direction
         if self.loss == "log_loss":
-            v = (np.abs(g) * (1 - np.abs(g))).max()
+            diagonal = np.abs(g) * (1 - np.abs(g))
         else:
-            v = {"squared_error": 1.0, "squared_hinge": 2.0 * (z < 1)}[self.loss] * (direction**2).max()
-        return weight * value, weight * g, weight * v
+            diagonal = {"squared_error": 1.0, "squared_hinge": 2.0 * (z < 1)}[self.loss] * direction**2
+        return weight * value, weight * g, weight * diagonal
 
     def step(self, x, label, weight, slope):
         """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then P^-1 += v z z'."""
         z = self.z(x)
         m, s = z @ self.w, z @ self.P @ z
         b = np.zeros(len(m))
-        value, g, v = self.at(m, label, weight)
+        value, g, diagonal = self.at(m, label, weight)
         for _ in range(1 if self.task == "regression" else STEPS):
+            v = diagonal.max()
             to = (v * s * b - g) / (1 + v * s)
             for _ in range(20):  # halved until it helps
                 reached = self.at(m + s * to, label, weight)[0] + s * to @ to / 2
@@ -157,8 +158,9 @@ class Newton(Budgeted):
                     break
                 to = (b + to) / 2
             b = to
-            value, g, v = self.at(m + s * b, label, weight)
+            value, g, diagonal = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
+        v = diagonal.sum() / max(1, len(m) - 1)
         self.w = self.w + np.outer(self.P @ z, b)
         self.P = self.P - np.outer(self.P @ z, self.P @ z) * v / (1 + v * s)
         self.noise += weight * slope**2 / (1 + weight * s)
