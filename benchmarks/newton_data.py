@@ -72,6 +72,9 @@ def regression(file: str):
     return table[:, :-1], table[:, -1]
 
 
+TRAINING = {"a9a": 32_561, "pendigits": 7_494}  # rows; the rest of the file pair is the test set
+TESTS = {"cod-rna": ("cod-rna.t", 8), "ijcnn1": ("ijcnn1.t", 22)}
+
 # name: (rows and labels, how to scale)
 SETS = {
     "a9a": (lambda: libsvm("a9a", "a9a.t", n_features=123), None),
@@ -104,3 +107,23 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     if scaler is not None:
         X = scaler.fit_transform(X)
     return np.ascontiguousarray(X, np.float32), np.asarray(y, np.float64)
+
+
+def split(name: str):
+    """Training rows and test rows: the sets' own where they have some, else a random fifth for testing.
+
+    Rows are scaled by the training rows. Returns (X, y), (X, y).
+    """
+    make, scaler = SETS[name]
+    X, y = make()
+    if name in TESTS:
+        file, n_features = TESTS[name]
+        train, test = (X, y), libsvm(file, n_features=n_features)
+    else:
+        n = TRAINING.get(name, len(y) * 4 // 5)
+        order = np.arange(len(y)) if name in TRAINING else np.random.default_rng(0).permutation(len(y))
+        train, test = ((X[part], y[part]) for part in (order[:n], order[n:]))
+    if scaler is not None:
+        scaler.fit(train[0])
+        train, test = ((scaler.transform(X), y) for X, y in (train, test))
+    return tuple((np.ascontiguousarray(X, np.float32), np.asarray(y, np.float64)) for X, y in (train, test))

@@ -337,6 +337,13 @@ NB_MODULE(_core, m) {
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float]], task: str, f: list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
+  // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
+  m.def(
+      "fma_peak",
+      [](std::size_t n, const std::string& dtype) {
+        return dtype == "float32" ? isa::routines<float>().fma_peak(n) : isa::routines<double>().fma_peak(n);
+      },
+      "n"_a, "dtype"_a);
   // What the budget rules compute inside, for their tests.
   m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
   m.def(

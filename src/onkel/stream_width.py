@@ -2,10 +2,10 @@
 
 The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096 it
 is one of several around that value: the one whose small second-order learner predicted the later half of the rows so
-far best, each before learning from it (the last time twice that, for a budget that is larger than the small learners',
-since more points and rows want narrower kernels). Each time the learner starts anew and is shown the rows so far again; after the
-last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut
-into calls.
+far best, each before learning from it. The last time it is twice that one where the budget is larger than the small
+learners', since more rows and points want narrower kernels. Each time the learner starts anew and is shown the rows so
+far again; after the last choice they are dropped. All of this is a function of the rows alone, so it does not depend on
+how they were cut into calls.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class FirstRows:
 
     def best_width(self, scores_at: Callable[[float], Floats], loss: Callable[[Floats, Floats], Floats]) -> float:
         """Return the gamma whose learner predicted these rows best; ``scores_at(gamma)`` are what it predicted."""
-        middle = 1.0 / _median_distance(self.rows)
+        middle = 1.0 / median_distance(self.rows)
         if len(self) < STAGES[2]:
             return middle
         # the first half would speak for widths that are best for few rows
@@ -101,8 +101,8 @@ def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
     return lambda scores, y: logsumexp(scores, axis=1) - scores[np.arange(len(y)), y.astype(np.intp)]
 
 
-def _median_distance(rows: Any) -> float:
-    """The median squared distance of the first half of the rows to the second; 1 where all are equal."""
+def median_distance(rows: Any) -> float:
+    """Return the median squared distance of the first half of the rows to the second; 1 where all are equal."""
     half = rows.shape[0] // 2
     differences = rows[:half].astype(np.float64) - rows[half : 2 * half].astype(np.float64)
     squares = differences.power(2) if issparse(differences) else differences**2

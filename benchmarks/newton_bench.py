@@ -1,0 +1,277 @@
+"""What the second-order learner reaches, and how fast: `newton_bench.py RESULTS.json [part ...]`.
+
+Parts: progressive, tune, heldout, regression, speed, flat. Every figure is kept in RESULTS.json as soon as it is known
+and not measured again, so that a run can be cut short and taken up; the tables are printed at the end. The parameters
+that were found for the rivals (`tune`) are in newton_rivals.json beside this file. Times are of one core
+(process time); nothing is set for a data set but the budget.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_limits
+
+import newton_data
+import onkel
+from onkel import _core
+from onkel.stream_width import median_distance
+
+RIVALS = Path(__file__).with_name("newton_rivals.json")
+# data: (budget, goal in %, what the design's prototype had)
+PROGRESSIVE = {
+    "a9a": (1350, 84.7, 84.7),
+    "cod-rna": (822, 95.3, 95.2),
+    "ijcnn1": (1000, 97.8, 97.7),
+    "w7a": (175, 98.2, 98.2),
+    "covtype": (1510, 82.5, 81.9),
+    "magic04": (962, 86.6, 86.5),
+}
+PERMUTATIONS = 5
+MNIST = (1086, 2.3, 2.6)
+CLASSES = ("a9a", "cod-rna", "ijcnn1", "magic04", "pendigits", "spambase")
+TIMED = ("a9a", "cod-rna", "ijcnn1")
+TARGETS = ("cal.housing", "abalone", "cpu.small", "bike_hour")
+
+
+class Results:
+    """Figures by name, on disk as soon as they are known."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.known = json.loads(path.read_text()) if path.exists() else {}
+
+    def get(self, name: str, measure):
+        if name not in self.known:
+            value = measure()
+            self.known = (json.loads(self.path.read_text()) if self.path.exists() else {}) | {name: value}
+            self.path.write_text(json.dumps(self.known, indent=1, sort_keys=True))
+            print(name, value, flush=True)
+        return self.known[name]
+
+
+def timed(work):
+    start = time.process_time()
+    made = work()
+    return made, time.process_time() - start
+
+
+# -- progressive accuracy ---------------------------------------------------------------------------------------------
+
+
+def progressive(name: str, seed: int, **settings) -> dict[str, float]:
+    X, y = newton_data.load(name)
+    order = np.random.default_rng(seed).permutation(len(y))
+    model = onkel.NewtonClassifier(budget=PROGRESSIVE[name][0], random_state=seed, **settings)
+    classes = np.unique(y)
+    scores, seconds = timed(lambda: model.predict_then_learn(X[order], y[order], classes=classes))
+    right = classes[(scores > 0).astype(int)] == y[order]
+    later = right[len(right) // 2 :]
+    return {"accuracy": 100 * right.mean(), "later": 100 * later.mean(), "seconds": seconds, "gamma": model.gamma_}
+
+
+def mnist(seed: int) -> dict[str, float]:
+    X, y = newton_data.load("mnist")
+    order = np.random.default_rng(seed).permutation(len(y))
+    model = onkel.NewtonClassifier(budget=MNIST[0], random_state=seed)
+    _, seconds = timed(lambda: model.partial_fit(X[order], y[order], classes=np.arange(10.0)))
+    X, y = newton_data.load("mnist.t")
+    return {"error": 100 * (model.predict(X) != y).mean(), "seconds": seconds, "gamma": model.gamma_}
+
+
+def report_progressive(results: Results, seeds: range) -> None:
+    print(f"\nProgressive accuracy in %, one pass, mean and sd of {len(seeds)} permutations, default constructor")
+    rows = {
+        name: [results.get(f"progressive/{name}/{s}", lambda n=name, s=s: progressive(n, s)) for s in seeds]
+        for name in PROGRESSIVE
+    }
+    rows["a9a at gamma 0.4"] = [
+        results.get(f"progressive/a9a-0.4/{s}", lambda s=s: progressive("a9a", s, gamma=0.4)) for s in seeds
+    ]
+    for name, runs in rows.items():
+        budget, goal, prototype = PROGRESSIVE.get(name, (1350, 83.8, 83.7))
+        accuracy = [run["accuracy"] for run in runs]
+        gammas = ", ".join(f"{run['gamma']:.3g}" for run in runs)
+        print(
+            f"{name:17} budget {budget:5}  {np.mean(accuracy):.2f} ± {np.std(accuracy):.2f}  goal {goal}  prototype "
+            f"{prototype}  second half {np.mean([r['later'] for r in runs]):.2f}  "
+            f"{np.mean([r['seconds'] for r in runs]):.1f} s  gamma {gammas}"
+        )
+    errors = [results.get(f"mnist/{s}", lambda s=s: mnist(s)) for s in seeds]
+    print(
+        f"mnist test error  budget {MNIST[0]:5}  {np.mean([r['error'] for r in errors]):.2f} ± "
+        f"{np.std([r['error'] for r in errors]):.2f}  goal {MNIST[1]}  prototype {MNIST[2]}  "
+        f"{np.mean([r['seconds'] for r in errors]):.1f} s"
+    )
+
+
+# -- rivals that see all rows at once ---------------------------------------------------------------------------------
+
+
+def tuned(name: str) -> dict[str, dict[str, float]]:
+    """Parameters of the batch learners: 3 folds on 5,000 training rows."""
+    (X, y), _ = newton_data.split(name)
+    rows = np.random.default_rng(1).permutation(len(y))[:5000]
+    X, y = X[rows], y[rows]
+    widths = (2.0 ** np.arange(-5, 5, 2) / median_distance(X)).tolist()
+    if name in CLASSES:
+        grid = {"C": [0.1, 1.0, 10.0, 100.0, 1000.0], "gamma": widths}
+        return {"SVC": GridSearchCV(SVC(cache_size=500), grid, cv=3).fit(X, y).best_params_}
+    y = (y - y.mean()) / y.std()
+    ridge = GridSearchCV(KernelRidge(kernel="rbf"), {"alpha": [1e-3, 1e-2, 0.1, 1.0], "gamma": widths}, cv=3)
+    machine = GridSearchCV(SVR(cache_size=500), {"C": [0.1, 1.0, 10.0, 100.0], "gamma": widths}, cv=3)
+    return {"KernelRidge": ridge.fit(X, y).best_params_, "SVR": machine.fit(X, y).best_params_}
+
+
+def tune() -> dict[str, dict[str, dict[str, float]]]:
+    found = json.loads(RIVALS.read_text()) if RIVALS.exists() else {}
+    for name in (*CLASSES, *TARGETS):
+        if name not in found:
+            found[name] = tuned(name)
+            RIVALS.write_text(json.dumps(found, indent=2) + "\n")
+            print(name, found[name], flush=True)
+    return found
+
+
+def fitted(model, name: str) -> dict[str, float]:
+    (X, y), (X_test, y_test) = newton_data.split(name)
+    model, seconds = timed(lambda: model.fit(X, y))
+    predicted = model.predict(X_test)
+    if name in CLASSES:
+        return {"accuracy": 100 * float(np.mean(predicted == y_test)), "seconds": seconds}
+    return {"rmse": float(np.sqrt(mean_squared_error(y_test, predicted))), "seconds": seconds}
+
+
+def newton(name: str, seeds: range, **settings) -> dict[str, float]:
+    make = onkel.NewtonClassifier if name in CLASSES else onkel.NewtonRegressor
+    runs = [fitted(make(random_state=seed, **settings), name) for seed in seeds]
+    return {key: float(np.mean([run[key] for run in runs])) for key in runs[0]}
+
+
+def report_heldout(results: Results, seeds: range) -> None:
+    print("\nAccuracy in % on held-out rows after one pass, default constructor, and a tuned SVC that sees all rows")
+    found = tune()
+    for name in CLASSES:
+        svc = results.get(f"heldout/{name}/SVC", lambda n=name: fitted(SVC(cache_size=500, **found[n]["SVC"]), n))
+        ours = results.get(f"heldout/{name}/500", lambda n=name: newton(n, seeds))
+        line = f"{name:12} Newton {ours['accuracy']:.2f}  SVC {svc['accuracy']:.2f}  difference "
+        line += f"{ours['accuracy'] - svc['accuracy']:+.2f}  time {ours['seconds'] / svc['seconds']:.3f} of the SVC's "
+        line += f"{svc['seconds']:.1f} s"
+        if name in TIMED:
+            budget = PROGRESSIVE[name][0]
+            large = results.get(f"heldout/{name}/{budget}", lambda n=name, b=budget: newton(n, seeds, budget=b))
+            line += f"; budget {budget}: {large['accuracy']:.2f}, time {large['seconds'] / svc['seconds']:.3f}"
+        print(line)
+
+
+def report_regression(results: Results, seeds: range) -> None:
+    print("\nRMSE on held-out rows after one pass, default constructor, and tuned batch learners")
+    found = tune()
+    for name in TARGETS:
+        rivals = {}
+        for kind, made in (("KernelRidge", KernelRidge(kernel="rbf")), ("SVR", SVR(cache_size=500))):
+            scaled = TransformedTargetRegressor(made.set_params(**found[name][kind]), transformer=_standard())
+            rivals[kind] = results.get(f"regression/{name}/{kind}", lambda n=name, m=scaled: fitted(m, n))["rmse"]
+        ours = results.get(f"regression/{name}/500", lambda n=name: newton(n, seeds))
+        line = f"{name:12} Newton {ours['rmse']:.4g}  " + "  ".join(f"{k} {v:.4g}" for k, v in rivals.items())
+        print(f"{line}  ratio to the best {ours['rmse'] / min(rivals.values()):.3f}")
+
+
+def _standard():
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler()
+
+
+# -- speed ------------------------------------------------------------------------------------------------------------
+
+
+def peak(dtype: str) -> float:
+    """Multiply-adds a second, best of several short runs."""
+    n = 192 * 1_000_000
+    return max(n / timed(lambda: _core.fma_peak(n, dtype))[1] for _ in range(7))
+
+
+def share_of_peak(name: str, dtype: str) -> dict[str, float]:
+    """B d multiply-adds a row and 2.5 B^2 a second-order row, over the peak of the same process."""
+    X, y = newton_data.load(name)
+    X, y = X.astype(dtype), (y > 0).astype(float)
+    order = np.random.default_rng(0).permutation(len(y))
+    budget = PROGRESSIVE[name][0]
+    gamma = 2.0 / median_distance(X[:4096])
+    learner = onkel.Learner(
+        onkel.recipes.Newton(spread=1.0), gamma=gamma, budget=budget, fit_intercept=True, dtype=dtype
+    )
+    full, step = 8 * budget, 2000
+    learner.learn_rows(X[order[:full]], y[order[:full]])
+    rates, peaks = [], []
+    for begin in range(full, min(full + 8 * step, len(y) - step), step):
+        rows = order[begin : begin + step]
+        before = learner.state()["update.steps"][0]
+        _, seconds = timed(lambda rows=rows: learner.learn_rows(X[rows], y[rows]))
+        hard = learner.state()["update.steps"][0] - before
+        rates.append((step * budget * X.shape[1] + 2.5 * budget**2 * hard) / seconds)
+    for kind in ("float32", "float64"):
+        peaks.append(peak(kind))
+    return {"float32 peak": max(rates) / peaks[0], "float64 peak": max(rates) / peaks[1]}
+
+
+def flat() -> list[float]:
+    """Rows a second of process time over a generated stream of a million rows, 50,000 at a time."""
+    rng = np.random.default_rng(0)
+    learner = onkel.Learner(onkel.recipes.Newton(), gamma=0.2, budget=500, fit_intercept=True, dtype="float32")
+    rates = []
+    for _ in range(20):
+        X = rng.normal(size=(50_000, 10)).astype(np.float32)
+        y = (np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=len(X)) > 0).astype(float)
+        rates.append(len(X) / timed(lambda X=X, y=y: learner.learn_rows(X, y))[1])
+    return rates
+
+
+def report_speed(results: Results) -> None:
+    print("\nMultiply-adds a second over the peak of the same process (B d a row and 2.5 B^2 a second-order row)")
+    for name in TIMED:
+        for dtype in ("float32", "float64"):
+            shares = results.get(f"speed/{name}/{dtype}", lambda n=name, d=dtype: share_of_peak(n, d))
+            print(f"{name:12} rows in {dtype}  " + "  ".join(f"{share:.0%} of the {k}" for k, share in shares.items()))
+
+
+def report_flat(results: Results) -> None:
+    rates = results.get("flat", flat)
+    print(f"\nRows a second, budget 500: {rates[1]:,.0f} up to row 100,000, {rates[-1]:,.0f} up to row 1,000,000")
+
+
+PARTS = ("progressive", "heldout", "regression", "speed", "flat")
+
+
+def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    results, chosen = Results(Path(sys.argv[1])), sys.argv[2:] or PARTS
+    seeds = range(PERMUTATIONS)
+    with threadpool_limits(1):
+        for part in chosen:
+            if part == "tune":
+                tune()
+            elif part in ("speed", "flat"):
+                {"speed": report_speed, "flat": report_flat}[part](results)
+            else:
+                reports = {
+                    "progressive": report_progressive,
+                    "heldout": report_heldout,
+                    "regression": report_regression,
+                }
+                reports[part](results, seeds)
+
+
+if __name__ == "__main__":
+    main()
