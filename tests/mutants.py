@@ -29,6 +29,62 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
+        "products that were made ahead are not used once the matrix has changed",
+        "native/newton.cpp",
+        "ahead_.block == example.block.number && ahead_.folds == covariance_.folds()",
+        "ahead_.block == example.block.number",
+        "test_newton.py -k any_block",
+    ),
+    Mutant(
+        "both halves of the covariance are kept",
+        "native/covariance.cpp",
+        "to[l * lanes + i] = from[i * lanes + l];",
+        "to[i * lanes + l] = from[i * lanes + l];",
+        "test_differential.py -k 'Newton and longer'",
+    ),
+    Mutant(
+        "a row that joins at once is a point of its own step",
+        "native/newton.cpp",
+        "k_[slot] = kappa;",
+        "k_[slot] = 0.0;",
+        "test_differential.py -k 'Newton and longer'",
+    ),
+    Mutant(
+        "a new point has the prior of what lies outside of the span",
+        "native/newton.cpp",
+        "const double unit = 1 / std::sqrt(lam * s);",
+        "const double unit = 1 / std::sqrt(lam);",
+        "test_differential.py -k 'Newton and longer'",
+    ),
+    Mutant(
+        "what is outside of the span is uncertain",
+        "native/newton.cpp",
+        "return std::max(0.0, inside) + std::max(0.0, outside(k, kappa, l)) / lam_;",
+        "return std::max(0.0, inside);",
+        "test_newton.py -k variance",
+    ),
+    Mutant(
+        "forgetting gives the prior back",
+        "native/newton.cpp",
+        "for (std::size_t i = 0; i < turns; ++i) restore(",
+        "for (std::size_t i = 1; i < turns; ++i) restore(",
+        "test_newton.py -k forgetting",
+    ),
+    Mutant(
+        "the first rows are dropped after the last choice of a width",
+        "src/onkel/learner.py",
+        "            self._first = None\n            # more rows",
+        "            # more rows",
+        "test_stream_width.py -k last_width",
+    ),
+    Mutant(
+        "rows that wait for the choice of a width are counted by weight",
+        "src/onkel/learner.py",
+        "counts = np.ones(len(y), bool) if weight is None else weight != 0",
+        "counts = np.ones(len(y), bool)",
+        "test_stream_width.py -k any_cuts",
+    ),
+    Mutant(
         "a row that joins is seen by the very next row of its block",
         "native/basis.cpp",
         "refresh(slot, block, row + 1);",
