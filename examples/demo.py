@@ -48,6 +48,7 @@ def learners(stream: Stream) -> list[Any]:
         onkel.BOGDClassifier(eta=0.2, **common),
         onkel.BSGDClassifier(lam=1e-4, maintenance="merge", **common),
         onkel.NORMAClassifier(eta=0.2, **common),
+        onkel.NewtonClassifier(**common),
     ]
 
 

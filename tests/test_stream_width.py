@@ -120,6 +120,17 @@ def test_rows_are_kept_until_the_choice_and_counted():
     assert learner.nbytes == sum(values.nbytes for values in state.values())
 
 
+def test_a_function_from_elsewhere_has_its_width():
+    case = ONE_A_TASK[0]
+    X, y = stream(case, 100)
+    model = onkel.OGDClassifier(gamma="stream", random_state=0).partial_fit(X[:50], y[:50], classes=[0, 1])
+    small, _ = onkel.compress(model, n_support=5)
+    small.partial_fit(X[50:], y[50:])
+    assert small.gamma_ == model.gamma_
+    assert small.t_ == 100
+    assert "first.y" not in small._learner.state()
+
+
 def test_what_it_cannot_choose_for():
     with pytest.raises(ValueError, match="rbf"):
         onkel.Learner(recipes.OGD(), kernel="poly", gamma="stream")

@@ -374,7 +374,9 @@ class Learner:
 
         It becomes the last function, and counts for the average as if all ``t`` functions so far had been the same.
         """
+        self._chooses = False  # the function has its width
         core = self._started(points.shape[1], sparse=issparse(points))
+        self._first = None
         core.set_expansion(
             self._rows(points),
             np.ascontiguousarray(births, dtype=np.int64),

@@ -30,6 +30,15 @@ Projectron   perceptron, hinge    every mistake   1, tau                        
 POLK         any                  any gradient    eta, shrink 1 - eta lam       KOMP within eps, once a mini-batch
 ===========  ===================  ==============  ============================  =====================================
 
+Of the second order, with a budget:
+
+===========  ===================  ==============  ============================  =====================================
+learner      loss                 admission       step                          at a full budget
+===========  ===================  ==============  ============================  =====================================
+Newton       log, squared hinge,  slope above     Newton's, on all              nobody comes
+             squared error        0.1 (0)         coefficients at once
+===========  ===================  ==============  ============================  =====================================
+
 Parts combine freely: OSKL's sampling with RBP's budget rule is
 
 >>> from dataclasses import replace
