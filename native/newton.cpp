@@ -112,11 +112,11 @@ void Newton::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
   if (others >= budget_) return;
   const std::size_t room = std::min(most_candidates, budget_ - others);
-  const double kappa = row.self() - (basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0);
-  const double newness = outside(k_, kappa, l_);
-  if (!(newness > tolerance * kappa && std::isfinite(kappa))) return;
+  const double kappa = kernel_with_itself(*row.block, row.row), newness = outside(k_, kappa, l_);
+  if (!(newness > tolerance * kappa)) return;
   const double g = largest(row.g), q = row.weight * g * g * std::sqrt(newness);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
+  if (!std::isfinite(key)) return;  // a slope too small to square
   if (candidates_.size() >= room) {
     const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
                                         [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
@@ -143,6 +143,10 @@ void Newton::grow(std::int64_t t) {
     candidates_.erase(best);
     if (!join(slot, lam_)) basis_.erase(slot, false);
   }
+}
+
+double Newton::kernel_with_itself(Block& block, std::size_t row) const {
+  return basis_.self(block, row) - (basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0);
 }
 
 // kappa - |L^-1 k|^2 of a point with these columns; l = L^-1 k.
@@ -322,8 +326,7 @@ void Newton::restore(std::size_t direction, std::size_t fixed, double v) {
 double Newton::variance(Block& block, std::size_t row) const {
   Buffer<double> k(covariance_.columns()), h(covariance_.columns()), l;
   basis_.values(block, row, k);
-  const double kappa =
-      basis_.self(block, row) - (basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0);
+  const double kappa = kernel_with_itself(block, row);
   covariance_.multiply(k.data(), 1, h.data());
   covariance_.finish(k.data(), h.data());
   const double inside = isa::routines<double>().dot(k.data(), h.data(), h.size());

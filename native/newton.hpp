@@ -73,6 +73,7 @@ class Newton final : public Update {
   void multiply(const Example& example);
   void look_ahead(const Example& example);
   std::vector<std::size_t> covered() const;
+  double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
   double information() const;
 
