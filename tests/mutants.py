@@ -73,8 +73,8 @@ MUTANTS = [
     Mutant(
         "the first rows are dropped after the last choice of a width",
         "src/onkel/learner.py",
-        "            self._first = None\n            # more rows",
-        "            # more rows",
+        "        if first.complete:\n            self._first = None\n",
+        "",
         "test_stream_width.py -k last_width",
     ),
     Mutant(

@@ -231,8 +231,6 @@ class Learner:
         gamma = first.best_width(scores_at, loss_of(self.task))
         if first.complete:
             self._first = None
-            # more rows and more points than the small learners had want a narrower kernel
-            gamma *= 1.0 if self.budget is not None and self.budget <= BUDGET else 2.0
         if gamma == self.kernel.gamma:  # type: ignore[attr-defined]
             return
         fresh = self.blank(kernel=RBF(gamma), n_classes=n_classes if self.task == "multiclass" else 1)

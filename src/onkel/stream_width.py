@@ -1,11 +1,11 @@
 """gamma="stream": the width of a gaussian kernel chosen on the first rows of a stream.
 
 The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096 it
-is one of several around that value: the one whose small second-order learner predicted the later half of the rows so
-far best, each before learning from it. The last time it is twice that one where the budget is larger than the small
-learners', since more rows and points want narrower kernels. Each time the learner starts anew and is shown the rows so
-far again; after the last choice they are dropped. All of this is a function of the rows alone, so it does not depend on
-how they were cut into calls.
+is one of several around that value, for each of which a small second-order learner predicts the rows so far, each
+before learning from it: the narrowest whose loss over the later half is within 1 % of the least, since more rows and
+points than those want narrower kernels. Each time the learner starts anew and is shown the rows so far again; after the
+last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut
+into calls.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 STAGES = (4, 16, 64, 256, 1024, 4096)
 FACTORS = tuple(2.0**e for e in range(-5, 4))
 BUDGET = 200  # of the small learners
+SLACK = 0.01
 
 
 class FirstRows:
@@ -50,7 +51,7 @@ class FirstRows:
         return len(self) == STAGES[-1]
 
     def best_width(self, scores_at: Callable[[float], Floats], loss: Callable[[Floats, Floats], Floats]) -> float:
-        """Return the gamma whose learner predicted these rows best; ``scores_at(gamma)`` are what it predicted."""
+        """Return the gamma for these rows; ``scores_at(gamma)`` are what its learner predicted for them."""
         middle = 1.0 / median_distance(self.rows)
         if len(self) < STAGES[2]:
             return middle
@@ -59,7 +60,8 @@ class FirstRows:
         losses = [
             np.sum(self.weight[later] * loss(scores_at(factor * middle)[later], self.y[later])) for factor in FACTORS
         ]
-        return middle * FACTORS[int(np.argmin(losses))]
+        good = np.flatnonzero(losses <= (1 + SLACK) * np.min(losses))
+        return middle * FACTORS[int(good[-1])]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the rows as named arrays."""
