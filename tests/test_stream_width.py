@@ -100,7 +100,7 @@ def test_it_finds_narrow_kernels_and_wide_ones():
     fine = np.sin(8 * X[:, 0]) * np.sin(8 * X[:, 1]) > 0
     coarse = X.sum(axis=1) + rng.normal(size=1024) > 0
     narrow, wide = (onkel.NewtonClassifier(random_state=0, shuffle=False).fit(X, y).gamma_ for y in (fine, coarse))
-    assert narrow > 8 * wide
+    assert narrow >= 4 * wide
 
 
 def test_rows_that_are_all_equal():
