@@ -61,6 +61,7 @@ struct Block {
   std::vector<Block> views;
   Block* shared = nullptr;
   std::size_t shared_row = 0;
+  std::uint64_t number = 0;  // of the block, for who keeps something about its rows
 };
 
 // The values of one plane at one row.

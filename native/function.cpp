@@ -107,6 +107,13 @@ double Function::coefficient(std::size_t column, std::size_t output) const {
   return (b_[output][column] * scale_sum_ - c_[output][column]) / static_cast<double>(ticks_ + 1);
 }
 
+std::vector<double> Function::coefficients(const Basis& basis, std::size_t output) const {
+  std::vector<double> coefficients;
+  for (std::size_t slot = basis.first_slot(); slot < basis.end_slot(); ++slot)
+    coefficients.push_back(coefficient(slot, output));
+  return coefficients;
+}
+
 void Function::score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
                      std::span<double> predicted) const {
   const bool want_average = averaged_ && !predicted.empty();

@@ -39,6 +39,7 @@ class Function {
   // Of the last f; of what predicts, which is the average or the last f.
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
   double coefficient(std::size_t column, std::size_t output) const;
+  std::vector<double> coefficients(const Basis& basis, std::size_t output) const;  // the latter, one a slot
   // |a|^2 and |a| over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
   void lengths(std::size_t first, std::span<double> lengths) const;

@@ -59,6 +59,10 @@ struct Routines {
                         std::size_t n);
   // Updating: row_r[j] += x[r] * u[j] + y[r] * v[j].
   void (*update_rows)(const double* x, const double* u, const double* y, const double* v, double* rows, std::size_t n);
+  // Symmetric updates of rank m, for one tile of 8 columns: tile[i][lane] += sum_j x[i][j] y[j][lane], j < m ascending,
+  // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
+  void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
+                       double* tile, std::size_t n);
   // The least of n values (any n, infinity for none), and how many are below a limit and their sum (lanes as in dot,
   // what is left over after them).
   double (*least)(const double* values, std::size_t n);

@@ -30,6 +30,15 @@ Projectron   perceptron, hinge    every mistake   1, tau                        
 POLK         any                  any gradient    eta, shrink 1 - eta lam       KOMP within eps, once a mini-batch
 ===========  ===================  ==============  ============================  =====================================
 
+Of the second order, with a budget:
+
+===========  ===================  ==============  ============================  =====================================
+learner      loss                 admission       step                          at a full budget
+===========  ===================  ==============  ============================  =====================================
+Newton       log, squared hinge,  slope above     Newton's, on all              nobody comes
+             squared error        0.1 (0)         coefficients at once
+===========  ===================  ==============  ============================  =====================================
+
 Parts combine freely: OSKL's sampling with RBP's budget rule is
 
 >>> from dataclasses import replace
@@ -77,6 +86,7 @@ from onkel.parts import (
     MarginSampling,
     Merge,
     MoveIntoFeatures,
+    NewtonStep,
     OnGradient,
     OnMistake,
     PassiveAggressiveStep,
@@ -523,3 +533,19 @@ def POLK(
         eps = parsimony * eta**1.5
     budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
+
+
+def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forget: float = 1.0) -> Recipe:
+    """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
+
+    With the squared error every row does: recursive least squares, exact on the span of the support vectors.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Newton().step
+    NewtonStep(lam=0.01, hard=0.1, spread=8.0, forget=1.0)
+    """
+    made = loss_named(loss)
+    step = NewtonStep(lam=lam, hard=0.0 if made.regression else 0.1, spread=spread, forget=forget)
+    return Recipe(made, OnGradient(), step)
