@@ -42,7 +42,7 @@ class Bytes:
     """
 
     def __init__(self, source: Any) -> None:
-        self._source = sys.stdin.buffer if source == "-" else source
+        self._source: Any = sys.stdin.buffer if source == "-" else source
         self._given = hasattr(self._source, "read")
         if source == "-":
             self.name = "standard input"
