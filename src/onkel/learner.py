@@ -121,6 +121,8 @@ class Learner:
                     f"{type(recipe.budget).__name__} needs the gaussian kernel, and the kernel is {each.name}"
                 )
         if isinstance(made, Hedge):
+            if isinstance(recipe.step, NewtonStep):
+                raise ValueError("NewtonStep learns with one kernel, and there are several kernels")
             if isinstance(recipe.budget, MoveIntoFeatures):
                 raise ValueError("MoveIntoFeatures makes features of one kernel, and there are several kernels")
             if budget is not None and budget < len(made.kernels) and not made.shares_budget:

@@ -48,7 +48,7 @@ class Newton(Budgeted):
     # -- a row
     def _update(self, x, label, weight):
         self.t += 1
-        row, gap = self._look(self.columns(x), label, weight)
+        row, gap = self._look(self.columns(x), label, weight, x)
         self.gaps.append(gap)
         slope, threshold = np.abs(row.g).max(), 0.0 if self.task == "regression" else 0.1
         if threshold:
