@@ -189,7 +189,7 @@ MUTANTS = [
         "a feature's dense column and its postings are the same numbers",
         "native/sparse.cpp",
         "dense[points[i]] = values[i];",
-        "feature.dense[feature.points[i]] = feature.values[0];",
+        "dense[points[i]] = values[0];",
         "test_sparse.py -k 'as_the_dense or how_a_feature'",
     ),
     Mutant(
