@@ -47,8 +47,10 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 bench: $(VENV)/installed
 	@export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
-	  cmake --build build/bench --target tile_bench
+	  cmake --build build/bench --target tile_bench gram_bench
 	build/bench/tile_bench
+	@echo
+	build/bench/gram_bench
 	set -e; for bench in benchmarks/*_bench.py; do echo; $(BIN)/python $$bench; done
 
 sanitize: $(VENV)/installed $(VENV)/with-test

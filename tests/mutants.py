@@ -307,8 +307,8 @@ MUTANTS = [
     Mutant(
         "a feature's dense column and its postings are the same numbers",
         "native/sparse.cpp",
-        "feature.dense[feature.points[i]] = feature.values[i];",
-        "feature.dense[feature.points[i]] = feature.values[0];",
+        "dense[points[i]] = values[i];",
+        "dense[points[i]] = values[0];",
         "test_sparse.py -k 'as_the_dense or how_a_feature'",
     ),
     Mutant(
@@ -696,6 +696,41 @@ MUTANTS = [
         "if (!visited && predicted.empty()) continue;",
         "if (!visited) continue;",
         "test_multikernel.py -k 'longer_stream and stochastic'",
+    ),
+    Mutant(
+        "a broken inverse is built again",
+        "native/budget/span.cpp",
+        "if (gram_.remove(position)) return moved;",
+        "if (gram_.remove(position) || true) return moved;",
+        "test_gram.py -k spoiled",
+    ),
+    Mutant(
+        "BOGD's loss stays below the bounds of its theorems",
+        "native/budget/resample.cpp",
+        "return factor * length;",
+        "return 0.5 * factor * length;",
+        "test_theorems.py -k bogd_theorems",
+    ),
+    Mutant(
+        "BOGD++ draws with probabilities that add up to 1",
+        "native/budget/resample.cpp",
+        "level = now.sum / (free - 1);",
+        "level = now.sum / free;",
+        "test_budget_rules.py -k bogd_probabilities",
+    ),
+    Mutant(
+        "a newcomer takes the first hole",
+        "native/basis.cpp",
+        "no_hole_before_ = std::min(no_hole_before_, index);",
+        "no_hole_before_ = index;",
+        "test_differential.py -k 'RBP and float64'",
+    ),
+    Mutant(
+        "NPBSGD's leaver is projected on its nearest",
+        "native/budget/project_on_nearest.cpp",
+        "      project(leaves);\n",
+        "",
+        "test_differential.py -k NPBSGD-project-binary-float64",
     ),
 ]
 

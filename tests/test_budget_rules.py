@@ -183,7 +183,7 @@ def test_merging_finds_the_best_place(L, r, c):
     assert loss <= losses.min() + 1e-9
     assert loss == pytest.approx(losses.min(), abs=1e-6)
     if min(L, r, c) > 0.1 and (abs(L - 2) > 0.1 or r < 0.9):  # where the place is well determined
-        assert h == pytest.approx(best_h(L, r * r, 1.0, c * r), abs=1e-5)
+        assert h == pytest.approx(best_h(L, r * r, 1.0, c * r), abs=1e-10)
 
 
 def test_merging_needs_the_gaussian_kernel():

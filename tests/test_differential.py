@@ -61,8 +61,9 @@ def compare(case: Case, X, y, weight, parameters, settings) -> int:
     if case.named.rows_as_given:
         np.testing.assert_array_equal(learner.support()[0], points)
     else:
-        # near the top of a flat hill a place is known to fewer digits than its height
-        np.testing.assert_allclose(learner.support()[0], points, rtol=CLOSE[case.dtype], atol=CLOSE[case.dtype])
+        # a merged point's place depends steeply on the two it was made of where the maximum parts into two
+        close = 10 * TOLERANCE["float64"] if case.dtype == "float64" else CLOSE[case.dtype]
+        np.testing.assert_allclose(learner.support()[0], points, rtol=close, atol=close)
     width = scores.shape[1]
     before = np.array([np.pad(row, (0, width - len(row))) for row in expected.scores])
     predicting = expected.predicting()

@@ -413,6 +413,28 @@ void check_dot() {
   }
 }
 
+void check_reductions() {
+  const std::vector<double> ones(96, 1.0);
+  for (std::size_t n = 0; n <= 96; ++n) {
+    std::vector<double> values = random_values<double>(n, 37, 0, 1), masked(n);
+    if (n > 3) values[3] = std::numeric_limits<double>::infinity();
+    const double limit = 0.6;
+    double least = std::numeric_limits<double>::infinity(), count = 0.0;
+    for (std::size_t j = 0; j < n; ++j) {
+      least = std::min(least, values[j]);
+      count += values[j] < limit ? 1.0 : 0.0;
+      masked[j] = values[j] < limit ? values[j] : 0.0;
+    }
+    const std::size_t whole = n / isa::score_lanes * isa::score_lanes;
+    double sum = dot_by_the_rule(masked.data(), ones.data(), whole);
+    for (std::size_t j = whole; j < n; ++j) sum += masked[j];
+    double found_count = -1.0, found_sum = -1.0;
+    isa::routines<double>().below(limit, values.data(), n, &found_count, &found_sum);
+    check(isa::routines<double>().least(values.data(), n) == least, "least, n " + std::to_string(n));
+    check(found_count == count && same_bits(found_sum, sum), "below, n " + std::to_string(n));
+  }
+}
+
 // ---- The choice of the level ------------------------------------------------------------------------------------
 
 std::string refusal_of(const char* name) {
@@ -457,6 +479,7 @@ int main() try {
   check_axpy<double>();
   check_pick<float>();
   check_pick<double>();
+  check_reductions();
   std::printf("%d passed, %d failed\n", n_passed, n_failed);
   return n_failed == 0 ? 0 : 1;
 } catch (const std::runtime_error& error) {
