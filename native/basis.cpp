@@ -1,5 +1,6 @@
 #include "basis.hpp"
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -15,20 +16,23 @@ std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) 
 std::size_t Basis::occupy(std::int64_t position) {
   std::size_t index = births_.size();
   if (holes_ > 0) {
-    index = static_cast<std::size_t>(std::find(births_.begin(), births_.end(), -1) - births_.begin());
+    const auto from = births_.begin() + static_cast<std::ptrdiff_t>(no_hole_before_);
+    index = static_cast<std::size_t>(std::find(from, births_.end(), -1) - births_.begin());
+    no_hole_before_ = index + 1;
     --holes_;
   } else {
     if (index % isa::score_lanes == 0) grow();
     births_.push_back(-1);
     if (keeps_ghosts_) ghosts_.push_back(0);
-    if (keeps_diagonal_) diagonal_.push_back(0.0);
+    if (keeps_diagonal_)
+      for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->push_back(0.0);
   }
   births_[index] = position;
   return first_slot() + index;
 }
 
 void Basis::changed(std::size_t slot, Block& block, std::size_t row) {
-  if (keeps_diagonal_) diagonal_[slot - first_slot()] = self_kernel(slot, 0);
+  if (keeps_diagonal_) measure(slot);
   refresh(slot, block, row + 1);
 }
 
@@ -41,6 +45,7 @@ void Basis::erase(std::size_t slot, bool remembered) {
   }
   clear(slot);
   births_[index] = -1;
+  no_hole_before_ = std::min(no_hole_before_, index);
   ++holes_;
 }
 
@@ -51,11 +56,18 @@ std::size_t Basis::blend(std::size_t a, std::size_t b, double h, Block& block, s
   return slot;
 }
 
+void Basis::measure(std::size_t slot) {
+  const std::size_t index = slot - first_slot();
+  diagonal_[index] = self_kernel(slot, 0);
+  lengths_[index] = std::sqrt(std::max(0.0, diagonal_[index]));
+  inverse_lengths_[index] = 1 / lengths_[index];
+}
+
 void Basis::restore_diagonal() {
   if (!keeps_diagonal_) return;
-  diagonal_.assign(slots(), 0.0);
+  for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
-    if (born(slot) >= 0) diagonal_[slot - first_slot()] = self_kernel(slot, 0);
+    if (born(slot) >= 0) measure(slot);
 }
 
 std::vector<std::size_t> Basis::alive_slots() const {
@@ -67,10 +79,12 @@ std::vector<std::size_t> Basis::alive_slots() const {
 
 std::size_t Basis::oldest() const {
   std::size_t found = 0;
-  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
+  auto earliest = std::numeric_limits<std::uint64_t>::max();
+  // Without a sign a hole's -1 comes last of all.
   for (std::size_t i = 0; i < births_.size(); ++i) {
-    if (births_[i] >= earliest || !alive(first_slot() + i)) continue;
-    earliest = births_[i];
+    const auto birth = static_cast<std::uint64_t>(births_[i]);
+    if (birth >= earliest || (!ghosts_.empty() && ghosts_[i] == 1)) continue;
+    earliest = birth;
     found = i;
   }
   return first_slot() + found;
@@ -81,6 +95,7 @@ void Basis::visit(Archive& archive) {
   archive.require(std::all_of(births_.begin(), births_.end(), [](std::int64_t b) { return b >= -1; }), "births",
                   "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
+  no_hole_before_ = 0;
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
   n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
@@ -166,10 +181,11 @@ class DenseBasis final : public Basis {
   }
 
   void tile_point(std::size_t slot, Block& block) const override {
-    std::vector<T> point(width_);
-    read(slot - first_slot(), point.data());
+    block.column.resize(width_ * sizeof(T));
+    T* point = reinterpret_cast<T*>(block.column.data());
+    read(slot - first_slot(), point);
     Team alone(1);
-    tile({point.data(), 1, width_}, 0, 1, block, alone);
+    tile({point, 1, width_}, 0, 1, block, alone);
   }
 
   void visit(Archive& archive) override {

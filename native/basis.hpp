@@ -61,6 +61,7 @@ struct Block {
   std::vector<Block> views;
   Block* shared = nullptr;
   std::size_t shared_row = 0;
+  std::uint64_t number = 0;  // of the block, for who keeps something about its rows
 };
 
 // The values of one plane at one row.
@@ -108,10 +109,12 @@ class Basis {
   std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
-  // From now on each point's kernel(s, s) is at hand.
+  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that.
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
   std::span<const double> diagonal() const { return diagonal_; }
+  std::span<const double> lengths() const { return lengths_; }
+  std::span<const double> inverse_lengths() const { return inverse_lengths_; }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
@@ -133,14 +136,14 @@ class Basis {
   virtual double self_kernel(std::size_t slot, std::size_t plane) const = 0;
   // Makes `block` the table of one row, the point in this slot.
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
-  // Every column at the point in this slot.
-  void row_of(std::size_t slot, Block& scratch, std::span<double> out) const {
-    tile_point(slot, scratch);
-    values(scratch, 0, out);
-  }
 
   // Every column at a row of the block (a row's own column comes after the row: its value is self()).
   virtual void values(const Block& block, std::size_t row, std::span<double> values) const = 0;
+  // Every column at the point in this slot.
+  void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
+    tile_point(slot, scratch);
+    this->values(scratch, 0, values);
+  }
 
   // The row becomes a support point; its column is written for the rows after it. Returns its slot.
   std::size_t insert(Block& block, std::size_t row, std::int64_t position);
@@ -178,7 +181,8 @@ class Basis {
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
  private:
-  std::size_t occupy(std::int64_t position);  // a slot for a new point
+  std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
+  void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);
 
   std::vector<Terms> planes_;
@@ -187,8 +191,9 @@ class Basis {
   std::vector<std::int64_t> births_;
   std::vector<std::int64_t> ghosts_;  // 1 for a ghost, one a slot; empty where none are kept
   std::size_t holes_ = 0, n_ghosts_ = 0;
+  std::size_t no_hole_before_ = 0;  // where to look for the first hole
   bool keeps_ghosts_ = false, keeps_diagonal_ = false;
-  std::vector<double> diagonal_;
+  std::vector<double> diagonal_, lengths_, inverse_lengths_;
 };
 
 template <class T>

@@ -138,6 +138,11 @@ class PyLearner {
     return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
+  Floats variance(const Rows& rows) const {
+    auto values = unlocked([&] { return core_.variance(rows); });
+    return array(std::move(values), {rows.count});
+  }
+
   template <class T>
   Rows dense(const RowsIn<T>& x) const {
     check<T>(x.shape(1), false);
@@ -392,16 +397,16 @@ NB_MODULE(_core, m) {
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float]], task: str, f: list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
+  // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
+  m.def(
+      "fma_peak",
+      [](std::size_t n, const std::string& dtype) {
+        return dtype == "float32" ? isa::routines<float>().fma_peak(n) : isa::routines<double>().fma_peak(n);
+      },
+      "n"_a, "dtype"_a);
   // What the budget rules compute inside, for their tests.
   m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
-  m.def(
-      "stay_probabilities",
-      [](const std::vector<double>& weights) {
-        std::vector<double> stay(weights.size());
-        stay_probabilities(weights, stay);
-        return stay;
-      },
-      "weights"_a);
+  m.def("water_level", [](const std::vector<double>& weights) { return water_level(weights); }, "weights"_a);
   m.def(
       "best_merge",
       [](double L, double A, double B, double C) {
@@ -494,6 +499,12 @@ NB_MODULE(_core, m) {
             },
             "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
         .def(
+            "variance", [](const PyLearner& self, const RowsIn<T>& x) { return self.variance(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "variance", [](const PyLearner& self, const CsrIn<T>& x) { return self.variance(self.sparse<T>(x)); },
+            "x"_a.noconvert())
+        .def(
             "set_expansion",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
                const RowsIn<double>& coefficients, const Numbers& constants,
@@ -570,6 +581,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
       .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
       .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
+      .def_prop_ro("noise_variance",
+                   [](const PyLearner& self) { return unlocked([&] { return self.core().noise_variance(); }); })
       .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
       .def(
           "keep",

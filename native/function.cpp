@@ -45,24 +45,35 @@ void Function::drop(std::size_t column) {
   }
 }
 
-void Function::multiply(std::size_t first, std::span<const double> factors) {
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    double* b = b_[o].data() + first;
-    if (averaged_) {
-      double* c = c_[o].data() + first;
-      // As if it left and came back: what the average never heard of then leaves it at exactly 0 later.
-      for (std::size_t j = 0; j < factors.size(); ++j)
-        c[j] = (c[j] - b[j] * scale_sum_) + b[j] * factors[j] * scale_sum_;
-    }
-    for (std::size_t j = 0; j < factors.size(); ++j) b[j] *= factors[j];
+// As if it left and came back: what the average never heard of then leaves it at exactly 0 later.
+void Function::replace(std::size_t column, std::size_t output, double b) {
+  double& old = b_[output][column];
+  if (averaged_) {
+    double& c = c_[output][column];
+    c = (c - old * scale_sum_) + b * scale_sum_;
   }
+  old = b;
 }
 
 void Function::squares(std::size_t first, std::span<double> squares) const {
-  std::fill(squares.begin(), squares.end(), 0.0);
-  for (const auto& b : b_)
-    for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += b[first + j] * b[first + j];
-  for (double& square : squares) square *= scale_ * scale_;
+  const double unit = scale_ * scale_;
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    const double* b = b_[o].data() + first;
+    if (o == 0)
+      for (std::size_t j = 0; j < squares.size(); ++j) squares[j] = unit * (b[j] * b[j]);
+    else
+      for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += unit * (b[j] * b[j]);
+  }
+}
+
+void Function::lengths(std::size_t first, std::span<double> lengths) const {
+  if (outputs() == 1) {
+    const double* b = b_[0].data() + first;
+    for (std::size_t j = 0; j < lengths.size(); ++j) lengths[j] = scale_ * std::abs(b[j]);
+    return;
+  }
+  squares(first, lengths);
+  for (double& length : lengths) length = std::sqrt(length);
 }
 
 bool Function::silent(std::size_t column) const {
@@ -94,6 +105,13 @@ void Function::tick() {
 double Function::coefficient(std::size_t column, std::size_t output) const {
   if (!averaged_) return last_coefficient(column, output);
   return (b_[output][column] * scale_sum_ - c_[output][column]) / static_cast<double>(ticks_ + 1);
+}
+
+std::vector<double> Function::coefficients(const Basis& basis, std::size_t output) const {
+  std::vector<double> coefficients;
+  for (std::size_t slot = basis.first_slot(); slot < basis.end_slot(); ++slot)
+    coefficients.push_back(coefficient(slot, output));
+  return coefficients;
 }
 
 void Function::score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "newton.hpp"
+
 namespace onkel {
 namespace {
 
@@ -59,6 +61,9 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
   if (config.hedge)
     return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
+  if (config.recipe.step.name == "NewtonStep")
+    return std::make_unique<Newton>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                    Draws{config.seed}, basis);
   return make_first_order(config, config.budget, 0, basis);
 }
 
@@ -81,10 +86,15 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !go_on()) return begin;
     basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
+    ++block_.number;
+    block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
+    if (config_.task == Task::binary)
+      for (double& y : block_y_) y = 2 * y - 1;
+    const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + begin;
     for (std::size_t row = 0; row < block_.count; ++row) {
       const std::size_t i = begin + row;
       const double weight = batch.weight == nullptr ? 1.0 : batch.weight[i];
-      double y = batch.y[i];
+      const double y = block_y_[row];
       if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
         update_->widen(static_cast<std::size_t>(y) + 1);
       std::span<double> predicted;
@@ -93,8 +103,15 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
         if (!predicted.empty()) update_->predict(block_, row, predicted);
         continue;
       }
-      if (config_.task == Task::binary) y = 2 * y - 1;
-      update_->learn({block_, row, t_, t_ + 1, y, weight}, predicted);
+      update_->learn({.block = block_,
+                      .row = row,
+                      .position = t_,
+                      .t = t_ + 1,
+                      .y = y,
+                      .weight = weight,
+                      .block_y = block_y_.data(),
+                      .block_weight = block_weight},
+                     predicted);
       ++t_;
     }
   }
@@ -134,6 +151,25 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
     });
   }
   return scores;
+}
+
+std::vector<double> Learner::variance(const Rows& rows) const {
+  const std::lock_guard lock(mutex_);
+  if (!update_->has_variance()) throw std::invalid_argument("this learner has no variance");
+  const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> variance(rows.count);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < rows.count; begin += step) {
+    basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update_->variance(block, row);
+  }
+  return variance;
+}
+
+double Learner::noise_variance() const {
+  const std::lock_guard lock(mutex_);
+  return update_->noise_variance();
 }
 
 void Learner::widen(std::size_t outputs) {

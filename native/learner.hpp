@@ -61,6 +61,9 @@ class Learner {
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
   // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
   Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
+  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  std::vector<double> variance(const Rows& rows) const;
+  double noise_variance() const;
   void widen(std::size_t outputs);
   void flush();
 
@@ -108,6 +111,7 @@ class Learner {
   std::unique_ptr<Update> update_;
   std::int64_t t_ = 0;  // rows of non-zero weight so far
   Block block_;         // scratch of learning
+  std::vector<double> block_y_;
 };
 
 }  // namespace onkel

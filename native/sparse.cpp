@@ -20,12 +20,34 @@ struct Sparse {
   std::span<const T> values;
 };
 
-// One feature's values over the points.
+// One feature's values over the points: postings in any order, or one value a point where `dense` is not empty.
 template <class T>
 struct Feature {
   std::vector<std::uint32_t> points;
   std::vector<T> values;
-  Buffer<T> dense;  // in use when it is not empty: one value a point
+  Buffer<T> dense;
+
+  void add(std::uint32_t point, T value) {
+    points.push_back(point);
+    values.push_back(value);
+  }
+  void remove(std::uint32_t point) {
+    if (!dense.empty()) {
+      dense[point] = T{0};
+      return;
+    }
+    const auto at = static_cast<std::size_t>(std::find(points.begin(), points.end(), point) - points.begin());
+    points[at] = points.back();
+    values[at] = values.back();
+    points.pop_back();
+    values.pop_back();
+  }
+  void become_dense(std::size_t room) {
+    dense.assign(room, T{0});
+    for (std::size_t i = 0; i < points.size(); ++i) dense[points[i]] = values[i];
+    points = {};
+    values = {};
+  }
 };
 
 // Features by their number, which may go up to 2^31: pages, and tables of pages, come into being where points have
@@ -261,14 +283,10 @@ class SparseBasis final : public Basis {
 
   void clear(std::size_t slot) override {
     const std::size_t index = slot - first_slot();
-    for (const std::int32_t number : points_[index].features) {
-      Feature<T>& feature = features_.at(number);
-      const auto at = std::find(feature.points.begin(), feature.points.end(), index) - feature.points.begin();
-      feature.points.erase(feature.points.begin() + at);
-      feature.values.erase(feature.values.begin() + at);
-      if (!feature.dense.empty()) feature.dense[index] = T{0};
-    }
-    points_[index] = {};
+    for (const std::int32_t number : points_[index].features)
+      features_.at(number).remove(static_cast<std::uint32_t>(index));
+    points_[index].features.clear();
+    points_[index].values.clear();
     squares_[index] = lengths_[index] = T{0};
   }
 
@@ -304,22 +322,19 @@ class SparseBasis final : public Basis {
       const T x = point.values[i];
       square += x * x;
       length += std::abs(x);
-      Feature<T>& feature = features_.at(point.features[i]);
-      feature.points.push_back(static_cast<std::uint32_t>(index));
-      feature.values.push_back(x);
-      hold(feature, index, x);
+      enter(features_.at(point.features[i]), static_cast<std::uint32_t>(index), x);
     }
     squares_[index] = square;
     lengths_[index] = length;
   }
 
-  // Chooses how a feature is held, after a point was added to its postings.
-  void hold(Feature<T>& feature, std::size_t index, T value) {
+  // Chooses how the feature is held.
+  void enter(Feature<T>& feature, std::uint32_t index, T value) {
     const std::size_t room = rounded(points_.size());
-    if (feature.dense.empty() && feature.points.size() * 8 <= points_.size()) return;
     if (feature.dense.empty()) {
-      feature.dense.assign(room, T{0});
-      for (std::size_t i = 0; i < feature.points.size(); ++i) feature.dense[feature.points[i]] = feature.values[i];
+      feature.add(index, value);
+      if (feature.points.size() * 8 > points_.size()) feature.become_dense(room);
+      return;
     }
     if (feature.dense.size() < room) feature.dense.resize(room, T{0});
     feature.dense[index] = value;

@@ -12,14 +12,14 @@ namespace {
 // Far below the largest number, so that squares and the average's sums stay numbers too.
 constexpr double far_out = 1e100;
 
+}  // namespace
+
 void require_in_range(std::span<const double> values, const char* what, std::int64_t position) {
   if (std::all_of(values.begin(), values.end(), [](double v) { return std::abs(v) <= far_out; })) return;
   throw Diverged(std::string(what) + " of row " + std::to_string(position) +
                  " of the stream is not a number below 1e100: the learner diverges (smaller steps or scaled features "
                  "help)");
 }
-
-}  // namespace
 
 FirstOrder::FirstOrder(const Recipe& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget,
                        Draws draws, Basis& basis)
@@ -185,13 +185,6 @@ void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {
 void FirstOrder::add_constant(std::span<const double> coefficient) {
   for (std::size_t o = 0; o < coefficient.size() && basis_.has_constant(); ++o)
     function_.add(0, o, coefficient[o] * Basis::constant_value);
-}
-
-std::vector<double> FirstOrder::coefficients(std::size_t, std::size_t output) const {
-  std::vector<double> coefficients;
-  for (std::size_t slot = basis_.first_slot(); slot < basis_.end_slot(); ++slot)
-    coefficients.push_back(function_.coefficient(slot, output));
-  return coefficients;
 }
 
 void FirstOrder::set(std::size_t column, std::size_t output, double coefficient) {

@@ -38,7 +38,13 @@ struct Example {
   std::int64_t t;         // from 1
   double y, weight;
   double gate = 1.0;  // see Scored
+  // Of all rows of the block, for who looks ahead: y as above, and the weights (null: all 1).
+  const double* block_y = nullptr;
+  const double* block_weight = nullptr;
 };
+
+// Throws Diverged where a value is no number, or far out; `position` is the row's in the stream.
+void require_in_range(std::span<const double> values, const char* what, std::int64_t position);
 
 class Update {
  public:
@@ -66,6 +72,10 @@ class Update {
   virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const { return {}; }
   virtual std::vector<std::int64_t> sizes() const { return {}; }
   virtual void keep(const std::vector<std::size_t>& /*functions*/) {}
+  // How uncertain the last function is at a row, in units of the noise's variance; only where `has_variance`.
+  virtual bool has_variance() const { return false; }
+  virtual double variance(Block&, std::size_t) const { return 0.0; }
+  virtual double noise_variance() const { return 0.0; }
   // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
   // been the same.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }
@@ -100,7 +110,9 @@ class FirstOrder final : public Update {
   Judged judge(const Example& example, std::span<double> predicted);
   void act(Judged& judged);
   void flush(std::int64_t t) override;
-  std::vector<double> coefficients(std::size_t function, std::size_t output) const override;
+  std::vector<double> coefficients(std::size_t, std::size_t output) const override {
+    return function_.coefficients(basis_, output);
+  }
   double constant(std::size_t, std::size_t output) const override {
     return function_.coefficient(0, output) * Basis::constant_value;
   }

@@ -21,6 +21,7 @@ from reference.dualsgd import DualSGD
 from reference.forgetron import Forgetron
 from reference.fsgd import FSGD
 from reference.klr import KLR
+from reference.newton import Newton
 from reference.norma import NORMA
 from reference.npbsgd import NPBSGD
 from reference.ogd import OGD
@@ -52,6 +53,7 @@ class Named:
     evicts: bool = False  # points leave at a full budget; the average then keeps their ghosts
     row_by_row: bool = False  # no mini-batches
     rows_as_given: bool = True  # the function is a sum over rows of the stream and nothing else
+    vague: bool = False  # coefficients solve a system that may be nearly singular: known to fewer digits than scores
     grows: bool = False  # the budget is a law, not a bound
 
     @property
@@ -144,6 +146,18 @@ def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
             "epsilon": st.floats(0, 0.5),
             "prune": st.sampled_from(["komp", "random"]),
             "eps": st.sampled_from([0.01, 0.1, 0.4]),
+        }
+    )
+
+
+def newton_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
+    losses = ["squared_error"] if task == "regression" else ["log_loss", "squared_hinge"]
+    return st.fixed_dictionaries(
+        {
+            "lam": st.floats(0.01, 2),
+            "loss": st.sampled_from(losses),
+            "spread": st.sampled_from([1.0, 2.5, 8.0]),
+            "forget": st.sampled_from([1.0, 1.0, 0.9]),
         }
     )
 
@@ -369,15 +383,22 @@ TABLE = [
         )
         for rule in ("remove", "merge")
     ),
-    Named(
-        recipes.NPBSGD,
-        NPBSGD,
-        onkel.NPBSGDClassifier,
-        onkel.NPBSGDRegressor,
-        budget_parameters("lam_above", "beta", "horizon"),
-        for_both(lam=0.1, beta=0.5, horizon=300),
-        evicts=True,
-        grows=True,
+    *(
+        Named(
+            recipes.NPBSGD,
+            NPBSGD,
+            onkel.NPBSGDClassifier,
+            onkel.NPBSGDRegressor,
+            lambda task, rule=rule: budget_parameters("lam_above", "beta", "horizon")(task).map(
+                lambda p: p | {"maintenance": rule}
+            ),
+            for_both(lam=0.1, beta=0.5, horizon=300, maintenance=rule),
+            variant="" if rule == "remove" else f"-{rule}",
+            evicts=True,
+            row_by_row=rule == "project",
+            grows=True,
+        )
+        for rule in ("remove", "project")
     ),
     Named(
         recipes.DualSGD,
@@ -417,6 +438,21 @@ TABLE = [
             evicts=True,
         )
         for prune in ("komp", "random")
+    ),
+    Named(
+        recipes.Newton,
+        Newton,
+        onkel.NewtonClassifier,
+        onkel.NewtonRegressor,
+        newton_parameters,
+        {"classes": {"lam": 0.1}, "regression": {"lam": 0.1, "loss": "squared_error"}},
+        {
+            "classes": [{"lam": 0.1, "loss": "squared_hinge"}, {"lam": 0.1, "spread": 2.0, "forget": 0.98}],
+            "regression": [{"lam": 0.1, "spread": 2.0, "forget": 0.98, "loss": "squared_error"}],
+        },
+        evicts=True,
+        row_by_row=True,
+        vague=True,
     ),
 ]
 ESTIMATORS = list(

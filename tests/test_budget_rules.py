@@ -63,9 +63,15 @@ def test_forgetron_keeps_its_damage_below_the_mistakes():
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, max_size=12)
 
 
+def probabilities(weights):
+    """With what probability each leaves, as the rule makes them of its water level."""
+    w, level = np.array(weights), _core.water_level(weights)
+    return np.maximum(0, 1 - w / level) if level > 0 else (w == 0) / (w == 0).sum()
+
+
 @given(weights=weights)
 def test_bogd_probabilities(weights):
-    p = 1 - np.array(_core.stay_probabilities(weights))
+    p = probabilities(weights)
     assert (p >= 0).all()
     assert p.sum() == pytest.approx(1)
     np.testing.assert_allclose(p, leaving_probabilities(weights), atol=1e-12)
@@ -78,7 +84,7 @@ def test_bogd_probabilities(weights):
 @given(weights=st.lists(st.floats(0.01, 100), min_size=2, max_size=12))
 def test_bogd_is_unbiased_over_the_draw(weights):
     # before the cap: sum over who leaves of p_i * (what the others become) is what they were
-    w, stay = np.array(weights), np.array(_core.stay_probabilities(weights))
+    w, stay = np.array(weights), 1 - probabilities(weights)
     after = sum((1 - stay[i]) * np.where(np.arange(len(w)) == i, 0, w / stay) for i in range(len(w)))
     np.testing.assert_allclose(after, w, rtol=1e-9)
 
@@ -109,44 +115,6 @@ def test_bogd_weights_never_exceed_the_cap_and_are_those_of_equation_10(sampling
                 checked += 1
         assert max(np.linalg.norm(a) for _, a in after.values()) <= 1.5 * 0.4 * (1 + 1e-12)
     assert checked > 100
-
-
-def regret(recipe, budget, competitor_steps=400, T=400, seeds=range(20)):
-    """The learner's loss in the mean over its draws, and a competitor in the paper's set: its loss and norm."""
-    X, y = rows(T, d=2, seed=5)
-    sign = 2 * y - 1
-    eta, cap = recipe.step.eta, recipe.budget.cap if budget else np.inf
-    losses = []
-    for seed in seeds:
-        learner = onkel.Learner(recipe, budget=budget, seed=seed)
-        scores = learner.learn_rows(X, y, scores=True)[:, 0]
-        losses.append(np.maximum(0, 1 - sign * scores).sum())
-    K = gaussian(X, X)
-    alpha = np.zeros(T)  # f = sum alpha_i y_i k(x_i, .), 0 <= alpha <= the cap
-    for _ in range(competitor_steps):
-        margin = sign * (K @ (alpha * sign))
-        alpha = np.clip(alpha + 0.01 * eta * ((margin < 1) - 0.05 * alpha), 0, min(cap, 1.0))
-    f = K @ (alpha * sign)
-    return np.mean(losses), np.maximum(0, 1 - sign * f).sum(), (alpha * sign) @ K @ (alpha * sign)
-
-
-@pytest.mark.parametrize("eta", [0.05, 0.2])
-def test_theorem_1_gradient_descent(eta):
-    T, lam = 400, 1 / (eta * 400)
-    loss, best, norm = regret(recipes.OGD(eta=eta, lam=lam), None, seeds=[0])
-    assert loss <= (1 / eta + lam * T) / 2 * norm + best + eta * T
-
-
-@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
-@pytest.mark.parametrize("cap", [1.0, 2.0])
-def test_theorems_2_to_4_loss_bounds_in_the_mean(sampling, cap):
-    # Theorem 3 (and 4, whose last term only lowers it for the weighted draw) over Theorem 2's assumption lam eta <= 1/2
-    T, B, eta = 400, 20, 0.05
-    lam = 1 / (eta * T)
-    recipe = recipes.BOGD(eta=eta, lam=lam, cap=cap, sampling=sampling)
-    loss, best, norm = regret(recipe, B)
-    bound = ((B / (B - 1)) ** 2 * cap**2 + 1) * eta * T + (1 / eta + lam * T) / 2 * norm + best
-    assert loss <= bound
 
 
 def test_bogd_budget_of_one_replaces():

@@ -73,6 +73,30 @@ def test_the_inverse_is_that_of_a_dense_solve_on_well_separated_points(name):
     np.testing.assert_allclose(P, np.linalg.inv(K), rtol=1e-8, atol=1e-8 * np.abs(P).max())
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["cheapest", "smallest", "komp-budget"])
+def test_a_spoiled_inverse_is_built_again(name, dtype):
+    # Its diagonal is sound, so that it can be loaded, but no inverse of a kernel matrix has P_ij^2 > P_ii P_jj: whoever
+    # leaves makes a neighbour's value negative.
+    recipe, budget = PROJECTING[name]
+    learner = onkel.Learner(recipe, gamma=1.0, budget=budget, dtype=dtype)
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(1500, 4)).astype(dtype), (rng.random(1500) < 0.5).astype(np.float64)
+    learner.learn_rows(X[:1000], y[:1000])
+    state = learner.state()
+    n = len(state["update.budget.gram.slots"])
+    diagonal = np.cumsum(np.arange(1, n + 1)) - 1
+    spoiled = np.zeros_like(state["update.budget.gram.inverse"])
+    spoiled[diagonal] = state["update.budget.gram.inverse"][diagonal]
+    spoiled[diagonal[1:] - 1] = -2 * np.sqrt(spoiled[diagonal[1:]] * spoiled[diagonal[:-1]])
+    learner._core.load({**state, "update.budget.gram.inverse": spoiled})
+    learner.learn_rows(X[1000:], y[1000:])
+    K, P = inverse(learner)
+    assert len(K) == learner.n_support == budget
+    assert np.abs(K @ P - np.eye(len(K))).max() < BOUND[dtype]
+    assert np.isfinite(learner.coefficients).all()
+
+
 def test_a_state_whose_inverse_does_not_fit_is_refused():
     learner = onkel.Learner(recipes.POLK(), gamma=1.0)
     X, y = near_duplicates(200)

@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -202,6 +203,27 @@ def test_a_pipe_learns_its_width_from_the_first_chunk(tmp_path):
         "ValueError: standard input, line 4, column 3: expected an index of at most 3, got '4:1'; "
         "the first chunk has no higher index: give n_features"
     )
+
+
+def test_standard_input_that_is_a_file_is_read_twice(tmp_path):
+    (tmp_path / "rows").write_bytes(b"1 1:1\n1 9:1\n")
+    program = "from onkel import streams\nfor X, y in streams.open('-', chunk_rows=1): print(X.shape)"
+    with open(tmp_path / "rows", "rb") as file:
+        done = subprocess.run([sys.executable, "-c", program], stdin=file, capture_output=True, check=True)
+    assert done.stdout.splitlines() == [b"(1, 9)"] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"1 1:1\n1 9:1\n",))
+    writer.start()
+    with streams.open(tmp_path / "pipe") as stream:
+        assert [X.shape for X, _ in stream] == [(2, 9)]
+        assert stream.fraction() == 1.0
+        with pytest.raises(ValueError, match="can be read only once"):
+            stream.rewind()
+    writer.join()
 
 
 def test_a_file_that_changes_while_it_is_read(tmp_path):

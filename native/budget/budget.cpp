@@ -1,7 +1,6 @@
 #include "budget.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "rules.hpp"
 
@@ -13,10 +12,19 @@ std::vector<double> Budget::coefficients(std::size_t slot) const {
   return coefficients;
 }
 
-double Budget::score(std::span<const double> values, std::size_t output) const {
-  double sum = 0.0;
-  for (std::size_t j = 0; j < values.size(); ++j) sum += hold_.function.last_coefficient(j, output) * values[j];
-  return sum;
+const std::vector<double>& Budget::score(std::size_t slot) {
+  scores_.resize(hold_.function.outputs());
+  hold_.basis.tile_point(slot, block_);
+  hold_.function.score(hold_.basis, block_, 0, scores_, {});
+  return scores_;
+}
+
+std::size_t Budget::old_point(std::size_t rank, std::size_t newest) const {
+  const Basis& basis = hold_.basis;
+  std::size_t slot = basis.first_slot();
+  if (basis.size() == basis.end_slot() - slot) return slot + rank + (slot + rank >= newest ? 1 : 0);
+  for (;; ++slot)
+    if (slot != newest && basis.alive(slot) && rank-- == 0) return slot;
 }
 
 void Budget::squares(std::vector<double>& squares) const {
@@ -24,22 +32,19 @@ void Budget::squares(std::vector<double>& squares) const {
   hold_.function.squares(hold_.basis.first_slot(), squares);
 }
 
-std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const {
-  constexpr double infinite = std::numeric_limits<double>::infinity();
+void Budget::exclude(std::span<double> costs, std::size_t except) const {
   const std::size_t first = hold_.basis.first_slot();
   if (hold_.basis.size() < costs.size())  // holes or ghosts among them
     for (std::size_t j = 0; j < costs.size(); ++j)
       if (!hold_.basis.alive(first + j)) costs[j] = infinite;
   if (except != nobody) costs[except - first] = infinite;
-  // Eight minima side by side: one alone would wait for itself at every step.
-  std::array<double, 8> least;
-  least.fill(infinite);
-  std::size_t j = 0;
-  for (; j + least.size() <= costs.size(); j += least.size())
-    for (std::size_t lane = 0; lane < least.size(); ++lane) least[lane] = std::min(least[lane], costs[j + lane]);
-  for (; j < costs.size(); ++j) least[0] = std::min(least[0], costs[j]);
-  const auto found = std::find(costs.begin(), costs.end(), *std::min_element(least.begin(), least.end()));
-  return first + static_cast<std::size_t>(found - costs.begin());
+}
+
+std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const {
+  exclude(costs, except);
+  const double least = isa::routines<double>().least(costs.data(), costs.size());
+  const auto found = std::find(costs.begin(), costs.end(), least);
+  return hold_.basis.first_slot() + static_cast<std::size_t>(found - costs.begin());
 }
 
 std::size_t Budget::smallest(std::size_t except) {
@@ -58,12 +63,10 @@ std::size_t Budget::smallest(std::size_t except) {
 void Budget::evict(std::size_t slot) {
   if (hold_.norm_squared != nullptr) {
     // |f - a k(s, .)|^2 = |f|^2 - 2 a . f(s) + |a|^2 k(s, s)
-    std::vector<double> values(hold_.basis.columns());
-    Block scratch;
-    hold_.basis.row_of(slot, scratch, values);
-    for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
+    const auto& f = score(slot);
+    for (std::size_t o = 0; o < f.size(); ++o) {
       const double a = hold_.function.last_coefficient(slot, o);
-      *hold_.norm_squared += a * (a * values[slot] - 2 * score(values, o));
+      *hold_.norm_squared += a * (a * hold_.basis.diagonal(slot) - 2 * f[o]);
     }
   }
   hold_.function.drop(slot);
@@ -86,7 +89,9 @@ std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold) {
   if (spec.name == "ResampleUniformly") return make_resample(spec, hold, false);
   if (spec.name == "ResampleByWeight") return make_resample(spec, hold, true);
   if (spec.name == "Merge") return make_merge(spec, hold);
+  if (spec.name == "ProjectOnNearest") return make_project_on_nearest(spec, hold);
   if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, hold);
+  if (spec.name == "GrowAtRandomOrProject") return make_grow_at_random(spec, hold);
   if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, hold);
   if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, hold);
   if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, hold);

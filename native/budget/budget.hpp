@@ -34,7 +34,9 @@ struct Hold {
 
 class Budget {
  public:
-  explicit Budget(const Hold& hold) : hold_(hold) {}
+  explicit Budget(const Hold& hold) : hold_(hold) {
+    if (hold_.norm_squared != nullptr) hold_.basis.keep_diagonal();
+  }
   virtual ~Budget() = default;
   // Before an admitted row is inserted.
   virtual Newcomer absorb(Scored&) { return Newcomer::inserted; }
@@ -48,6 +50,7 @@ class Budget {
 
  protected:
   static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   bool too_many() const { return hold_.basis.size() > hold_.size; }
   // The point leaves f.
@@ -56,12 +59,15 @@ class Budget {
   void scale(double factor);
   // The coefficients of f at a slot.
   std::vector<double> coefficients(std::size_t slot) const;
-  // f at a point whose columns have these values.
-  double score(std::span<const double> values, std::size_t output) const;
+  // f at the point in a slot, which takes a kernel row.
+  const std::vector<double>& score(std::size_t slot);
+  // Among the points but the newest, the one with so many before it.
+  std::size_t old_point(std::size_t rank, std::size_t newest) const;
   // |a|^2 of the coefficients a at each slot, from the first slot on.
   void squares(std::vector<double>& squares) const;
-  // The support point that costs least, the lowest slot of equals; `except` never is. The costs, one a slot from the
-  // first on, of those who are no candidates become infinite.
+  // Of these numbers, one a slot from the first on, those of `except` and where there is no point become infinite.
+  void exclude(std::span<double> costs, std::size_t except) const;
+  // The support point that costs least, the lowest slot of equals, after `exclude`.
   std::size_t cheapest(std::span<double> costs, std::size_t except = nobody) const;
   // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
   // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
@@ -71,7 +77,9 @@ class Budget {
   Hold hold_;
 
  private:
-  std::vector<double> norms_;  // scratch
+  // Scratch
+  std::vector<double> norms_, scores_;
+  Block block_;
 };
 
 std::unique_ptr<Budget> make_budget(const Spec& spec, const Hold& hold);

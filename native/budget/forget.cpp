@@ -11,7 +11,7 @@ namespace onkel {
 namespace {
 
 struct Forget final : Budget {
-  using Budget::Budget;
+  explicit Forget(const Hold& hold) : Budget(hold) { hold_.basis.keep_diagonal(); }
 
   void settle(const Scored&, std::size_t) override {
     ++mistakes_;
@@ -25,16 +25,15 @@ struct Forget final : Budget {
   // The damage Psi(phi) = (sigma phi)^2 |u|^2 k(r, r) + 2 sigma phi (1 - phi mu), with r of coefficients sigma u, the
   // largest entry of u being 1, and mu = u . f(r) after the newcomer has joined.
   void shrink_before(std::size_t oldest) {
-    values_.resize(hold_.basis.columns());
-    hold_.basis.row_of(oldest, scratch_, values_);
+    const auto& f = score(oldest);
     double sigma = 0.0, square = 0.0, along = 0.0;
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o) {
       const double a = hold_.function.last_coefficient(oldest, o);
       sigma = std::max(sigma, std::abs(a));
       square += a * a;
-      along += a * score(values_, o);
+      along += a * f[o];
     }
-    const double a = square * values_[oldest] - 2 * along, b = 2 * sigma;
+    const double a = square * hold_.basis.diagonal(oldest) - 2 * along, b = 2 * sigma;
     const double phi = forgetron_factor(a, b, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);
     damage_ += (a * phi + b) * phi;
     scale(phi);
@@ -47,8 +46,6 @@ struct Forget final : Budget {
 
   std::int64_t mistakes_ = 0;  // M
   double damage_ = 0.0;        // Q
-  Block scratch_;
-  std::vector<double> values_;
 };
 
 }  // namespace

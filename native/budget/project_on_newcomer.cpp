@@ -20,14 +20,17 @@ struct ProjectOnNewcomer final : Budget {
   void settle(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
     const double self = hold_.basis.diagonal(newest);
-    const double* value = values_.data() + hold_.basis.first_slot();
-    const auto diagonal = hold_.basis.diagonal();
     squares(costs_);
-    for (std::size_t r = 0; r < costs_.size(); ++r) costs_[r] *= diagonal[r] - value[r] * value[r] * (1 / self);
+    price(hold_.basis.diagonal().data(), values_.data() + hold_.basis.first_slot(), 1 / self, costs_);
     const std::size_t leaves = cheapest(costs_, newest);
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o)
       hold_.function.add(newest, o, hold_.function.last_coefficient(leaves, o) * (values_[leaves] / self));
     evict(leaves);
+  }
+
+  // |a|^2 becomes the cost.
+  static void price(const double* diagonal, const double* value, double inverse_self, std::span<double> costs) {
+    for (std::size_t r = 0; r < costs.size(); ++r) costs[r] *= diagonal[r] - value[r] * value[r] * inverse_self;
   }
 
   std::vector<double> values_;  // the newcomer's kernel row

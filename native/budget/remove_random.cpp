@@ -15,12 +15,6 @@ struct RemoveRandom final : Budget {
       evict(old_point(static_cast<std::size_t>(u * old), newest));
     }
   }
-
-  std::size_t old_point(std::size_t rank, std::size_t newest) const {
-    std::size_t slot = hold_.basis.first_slot();
-    for (;; ++slot)
-      if (slot != newest && hold_.basis.alive(slot) && rank-- == 0) return slot;
-  }
 };
 
 }  // namespace

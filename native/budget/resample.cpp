@@ -4,44 +4,32 @@
 #include "resample.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
 
 #include "rules.hpp"
 
 namespace onkel {
 namespace {
 
-// Eight sums side by side: one alone would wait for itself at every step.
-double sum_below(double limit, std::span<const double> values) {
-  std::array<double, 8> sums{};
-  std::size_t j = 0;
-  for (; j + sums.size() <= values.size(); j += sums.size())
-    for (std::size_t lane = 0; lane < sums.size(); ++lane)
-      sums[lane] += values[j + lane] < limit ? values[j + lane] : 0.0;
-  for (; j < values.size(); ++j) sums[0] += values[j] < limit ? values[j] : 0.0;
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+struct Below {
+  double count = 0.0, sum = 0.0;
+};
+Below below(double limit, std::span<const double> weights) {
+  Below found;
+  isa::routines<double>().below(limit, weights.data(), weights.size(), &found.count, &found.sum);
+  return found;
 }
 
 }  // namespace
 
-void stay_probabilities(std::span<const double> weights, std::span<double> stay) {
-  const auto zeros = std::count(weights.begin(), weights.end(), 0.0);
-  if (zeros > 0) {
-    const double share = 1.0 - 1.0 / static_cast<double>(zeros);
-    std::transform(weights.begin(), weights.end(), stay.begin(), [&](double w) { return w == 0 ? share : 1.0; });
-    return;
+double water_level(std::span<const double> weights) {
+  double level = std::numeric_limits<double>::infinity();
+  Below now = below(level, weights);
+  for (double free = now.count + 1; now.count < free && now.count > 1;) {
+    free = now.count;
+    level = now.sum / (free - 1);
+    now = below(level, weights);
   }
-  // tau = sum of the free / (free - 1); fixing a weight above it lowers it, and two are always left: w_1 + w_2 tops
-  // both.
-  double tau = std::numeric_limits<double>::infinity();
-  for (std::size_t free = weights.size() + 1, now = weights.size(); now < free && now > 1;) {
-    free = now;
-    tau = sum_below(tau, weights) / static_cast<double>(free - 1);
-    now = static_cast<std::size_t>(std::count_if(weights.begin(), weights.end(), [&](double w) { return w < tau; }));
-  }
-  std::transform(weights.begin(), weights.end(), stay.begin(), [&](double w) { return std::min(1.0, w / tau); });
+  return level;
 }
 
 namespace {
@@ -55,65 +43,83 @@ class Resample final : public Budget {
 
   void settle(const Scored& row, std::size_t newest) override {
     for (std::uint32_t draw = 0; too_many(); ++draw) {
-      find_probabilities(newest);
-      const std::size_t leaves = pick(hold_.draws.uniform(row.t, Purpose::budget, draw));
-      repair(newest);
-      evict(leaves);
+      const double u = hold_.draws.uniform(row.t, Purpose::budget, draw);
+      evict(by_weight_ ? resample_by_weight(u, newest) : resample_uniformly(u, newest));
     }
   }
 
  private:
-  // The old points, and with what probability each of them stays.
-  void find_probabilities(std::size_t newest) {
-    const std::size_t first = hold_.basis.first_slot();
-    squares(lengths_);
-    old_.clear();
-    for (std::size_t j = 0; j < lengths_.size(); ++j)
-      if (first + j != newest && hold_.basis.alive(first + j)) old_.push_back(j);
-    stay_.resize(old_.size());
-    if (by_weight_) {
-      const auto diagonal = hold_.basis.diagonal();
-      weights_.resize(old_.size());
-      for (std::size_t i = 0; i < old_.size(); ++i) weights_[i] = lengths_[old_[i]] * diagonal[old_[i]];
-      for (double& weight : weights_) weight = std::sqrt(weight);
-      stay_probabilities(weights_, stay_);
-    } else {
-      std::fill(stay_.begin(), stay_.end(), 1.0 - 1.0 / static_cast<double>(old_.size()));
-    }
-    for (double& length : lengths_) length = std::sqrt(length);
+  // p = 1 / (number of old points)
+  std::size_t resample_uniformly(double u, std::size_t newest) {
+    const auto old = static_cast<double>(hold_.basis.size() - 1);
+    const std::size_t leaves = old_point(static_cast<std::size_t>(u * old), newest);
+    const double factor = old > 1 ? old / (old - 1) : 1.0;
+    repair(newest, [=](std::size_t, double length) { return factor * length; });
+    return leaves;
   }
 
-  std::size_t pick(double u) const {
-    std::size_t last = 0;
-    double sum = 0.0;
-    for (std::size_t i = 0; i < stay_.size() && u >= sum; ++i) {
-      if (stay_[i] == 1) continue;
-      last = i;
-      sum += 1 - stay_[i];
-    }
-    return hold_.basis.first_slot() + old_[last];
+  // With w = |a| sqrt(k(s, s)) and p = max(0, 1 - w / level), w / (1 - p) is the level for all that lie below it.
+  std::size_t resample_by_weight(double u, std::size_t newest) {
+    const auto lengths = hold_.basis.lengths();
+    weights_.resize(lengths.size());
+    hold_.function.lengths(hold_.basis.first_slot(), weights_);
+    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] *= lengths[j];
+    exclude(weights_, newest);
+    const double level = water_level(weights_);
+    const std::size_t leaves = pick(u, level);
+    // Whoever has no weight has none afterwards: stretch leaves zeros alone.
+    repair(newest, [=, shorter = hold_.basis.inverse_lengths().data()](std::size_t j, double length) {
+      return std::max(length, level * shorter[j]);
+    });
+    return leaves;
   }
 
-  void repair(std::size_t newest) {
-    factors_.resize(lengths_.size());
-    if (by_weight_)
-      for (std::size_t i = 0; i < old_.size(); ++i) factors_[old_[i]] = 1 / stay_[i];
-    else
-      std::fill(factors_.begin(), factors_.end(), 1 / stay_[0]);
-    factors_[newest - hold_.basis.first_slot()] = 1.0;
-    // Where a point has no weight the factor may be anything finite.
-    constexpr double tiny = std::numeric_limits<double>::min();
-    for (std::size_t j = 0; j < factors_.size(); ++j)
-      factors_[j] = std::min(factors_[j], cap_ / std::max(lengths_[j], tiny));
-    hold_.function.multiply(hold_.basis.first_slot(), factors_);
+  // The shares level - w of those below the level add up to the level. Where it is 0 those without weight are drawn.
+  std::size_t pick(double u, double level) const {
+    const std::size_t first = hold_.basis.first_slot(), n = weights_.size();
+    if (level == 0) {
+      const auto zeros = static_cast<double>(std::count(weights_.begin(), weights_.end(), 0.0));
+      auto rank = static_cast<std::size_t>(u * zeros);
+      std::size_t j = 0;
+      while (weights_[j] != 0 || rank-- > 0) ++j;
+      return first + j;
+    }
+    // Passes over whole groups as long as what is drawn lies beyond them.
+    constexpr std::size_t group = 32;
+    double left = u * level;
+    std::size_t begin = 0;
+    for (; begin + group < n; begin += group) {
+      const Below now = below(level, std::span(weights_).subspan(begin, group));
+      const double share = now.count * level - now.sum;
+      if (!(left >= share)) break;
+      left -= share;
+    }
+    for (std::size_t j = begin; j < n; ++j)
+      if (weights_[j] < level && (left -= level - weights_[j]) < 0) return first + j;
+    // Rounding, or a single old point, whose level is infinite.
+    std::size_t last = n - 1;
+    while (!(weights_[last] < level)) --last;
+    return first + last;
+  }
+
+  // Every weight but the newest's becomes what `wanted` says, and none exceeds the cap.
+  template <class Wanted>
+  void repair(std::size_t newest, const Wanted& wanted) {
+    const std::size_t first = hold_.basis.first_slot(), at = newest - first, end = hold_.basis.end_slot() - first;
+    const auto stretch = [&](std::size_t from, std::size_t to, const auto& length) {
+      // Values, not references: the loop inside must see that nobody else changes them.
+      hold_.function.stretch(first + from, to - from, [=, cap = cap_](std::size_t j, double now) {
+        return std::min(length(from + j, now), cap);
+      });
+    };
+    stretch(0, at, wanted);
+    stretch(at, at + 1, [](std::size_t, double now) { return now; });
+    stretch(at + 1, end, wanted);
   }
 
   double cap_;
   bool by_weight_;
-  // Scratch: the old points (counted from the first slot), the probability that each stays, and its weight; of every
-  // slot |a| and its factor.
-  std::vector<std::size_t> old_;
-  std::vector<double> stay_, weights_, lengths_, factors_;
+  std::vector<double> weights_;  // scratch: of every slot, infinite for those who cannot leave
 };
 
 }  // namespace

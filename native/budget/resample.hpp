@@ -5,10 +5,10 @@
 
 namespace onkel {
 
-// BOGD++, Equation (16): with what probability 1 - p_i each of the points with these weights stays, exactly one
-// leaving. p_i = 1 - w_i / tau with sum p = 1; the paper is silent on weights above tau, whose p would be negative:
-// they stay for sure and tau is found again among the others (water-filling). Where weights are 0 one of those leaves,
-// uniformly.
-void stay_probabilities(std::span<const double> weights, std::span<double> stay);
+// BOGD++, Equation (16): points of these weights leave with p_i = max(0, 1 - w_i / level), sum p = 1. The paper is
+// silent on weights above the level, whose p would be negative: they stay for sure, and the level is found again among
+// the others (water-filling). Fixing them lowers it, and two are always left: w_1 + w_2 tops both. It is 0 where two
+// or more have no weight, one of which then leaves, and infinite for a single point. Infinite weights do not count.
+double water_level(std::span<const double> weights);
 
 }  // namespace onkel

@@ -12,6 +12,7 @@ std::unique_ptr<Budget> make_remove_smallest(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_forget(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_project_on_newcomer(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_project_on_neighbour(const Spec&, const Hold&);
+std::unique_ptr<Budget> make_project_on_nearest(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_resample(const Spec&, const Hold&, bool by_weight);
 std::unique_ptr<Budget> make_merge(const Spec&, const Hold&);
 std::unique_ptr<Budget> make_grow_at_random(const Spec&, const Hold&);

@@ -59,6 +59,14 @@ struct Routines {
                         std::size_t n);
   // Updating: row_r[j] += x[r] * u[j] + y[r] * v[j].
   void (*update_rows)(const double* x, const double* u, const double* y, const double* v, double* rows, std::size_t n);
+  // Symmetric updates of rank m, for one tile of 8 columns: tile[i][lane] += sum_j x[i][j] y[j][lane], j < m ascending,
+  // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
+  void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
+                       double* tile, std::size_t n);
+  // The least of n values (any n, infinity for none), and how many are below a limit and their sum (lanes as in dot,
+  // what is left over after them).
+  double (*least)(const double* values, std::size_t n);
+  void (*below)(double limit, const double* values, std::size_t n, double* count, double* sum);
   // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.
   double (*fma_peak)(std::size_t n);
 };

@@ -487,6 +487,84 @@ void update_rows(const double* x, const double* u, const double* y, const double
   }
 }
 
+double least(const double* values, std::size_t n) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_vectors = score_lanes / S::size;
+  S::Vector lanes[n_vectors];
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) lanes[v] = S::broadcast(__builtin_inf());
+  std::size_t j = 0;
+  for (; j + score_lanes <= n; j += score_lanes) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) lanes[v] = S::at_most(lanes[v], S::load(values + j + v * S::size));
+  }
+  double found = __builtin_inf();
+  for (; j < n; ++j) found = values[j] < found ? values[j] : found;
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < S::size; ++i) found = lanes[v][i] < found ? lanes[v][i] : found;
+  }
+  return found;
+}
+
+void below(double limit, const double* values, std::size_t n, double* count, double* sum) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_vectors = score_lanes / S::size;
+  S::Vector counts[n_vectors], sums[n_vectors];
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) counts[v] = sums[v] = S::Vector{};
+  const auto one = S::broadcast(1.0), bound = S::broadcast(limit);
+  std::size_t j = 0;
+  for (; j + score_lanes <= n; j += score_lanes) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+      const auto value = S::load(values + j + v * S::size);
+      const auto is_below = reinterpret_cast<S::Bits>(value < bound);
+      counts[v] += S::from_bits(S::to_bits(one) & is_below);
+      sums[v] += S::from_bits(S::to_bits(value) & is_below);
+    }
+  }
+  *count = add_lanes(counts);
+  *sum = add_lanes(sums);
+  for (; j < n; ++j) {
+    if (!(values[j] < limit)) continue;
+    *count += 1.0;
+    *sum += values[j];
+  }
+}
+
+// 4 rows of a tile stay in registers while the m terms pass: 8 sums under way with 256 bits.
+void add_products(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
+                  double* tile, std::size_t n) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_rows = 4;
+  for (std::size_t i = 0; i < n; i += n_rows, x += n_rows * x_stride, tile += n_rows * lanes<double>) {
+    S::Vector sums[n_rows][vectors_per_tile];
+    ONKEL_UNROLL
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < vectors_per_tile; ++v) sums[r][v] = S::load(tile + r * lanes<double> + v * S::size);
+    }
+    for (std::size_t j = 0; j < m; ++j) {
+      S::Vector term[vectors_per_tile];
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < vectors_per_tile; ++v) term[v] = S::load(y + j * y_stride + v * S::size);
+      ONKEL_UNROLL
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        const auto factor = S::broadcast(x[r * x_stride + j]);
+        ONKEL_UNROLL
+        for (std::size_t v = 0; v < vectors_per_tile; ++v) sums[r][v] = multiply_add(factor, term[v], sums[r][v]);
+      }
+    }
+    ONKEL_UNROLL
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < vectors_per_tile; ++v) S::store(tile + r * lanes<double> + v * S::size, sums[r][v]);
+    }
+  }
+}
+
 // Not fused: the sparse points add the same products one at a time.
 template <class T>
 void axpy(T x, const T* column, T* sums, std::size_t n) {
@@ -546,9 +624,9 @@ constexpr const char* level_name = "baseline";
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
     {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, pick<float>, multiply_rows, update_rows,
-     fma_peak<float>},
+     add_products, least, below, fma_peak<float>},
     {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, pick<double>, multiply_rows, update_rows,
-     fma_peak<double>},
+     add_products, least, below, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

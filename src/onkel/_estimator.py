@@ -47,8 +47,9 @@ kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable
     """
 
 _COMMON_PARAMETERS = """\
-gamma : {"scale", "auto"} or float, default="scale"
-        The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call.
+gamma : {"scale", "auto", "stream"} or float, default=%(gamma)s
+        The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call. "stream"
+        chooses the width of kernel "rbf" on the first 4096 rows of the stream (:mod:`onkel.stream_width`).
     degree : int, default=3
         Of kernel "poly".
     coef0 : float, default=0.0
@@ -104,6 +105,7 @@ def estimator(cls: type[T]) -> type[T]:
     if made.__doc__ and "%(parameters)s" in made.__doc__:
         facts = {
             "budget": getattr(made, "budget", None),
+            "gamma": repr(getattr(made, "gamma", "scale")).replace("'", '"'),
             "output": "the average" if getattr(made, "_averages", False) else "the last",
             "fit_intercept": getattr(made, "fit_intercept", False),
         }
@@ -209,7 +211,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
             self._recipe(horizon),
             task=self._task(),
             kernel=self._chosen_kernel(),
-            gamma=self.gamma_,
+            gamma="stream" if isinstance(self.gamma, str) and self.gamma == "stream" else self.gamma_,
             degree=self.degree,
             coef0=self.coef0,
             budget=self.budget,
@@ -235,7 +237,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
+            check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
+            if self.gamma == "stream":
+                return 1.0  # until the learner has chosen
             if self.gamma == "auto":
                 return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
@@ -317,6 +321,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
+        if isinstance(self.gamma, str) and self.gamma == "stream":
+            self.gamma_ = float(self._learner.kernel.gamma)  # type: ignore[attr-defined]
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -636,6 +642,7 @@ class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
             raise ValueError("classes_ must be in ascending order")
 
     def _learned(self) -> None:
+        super()._learned()
         # An interrupted call may have met fewer new classes than its rows hold.
         if self._open:
             self.classes_ = self.classes_[: self._learner.n_outputs]

@@ -42,6 +42,7 @@ from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
 from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
+from onkel.newton_estimators import NewtonClassifier, NewtonRegressor
 from onkel.persistence import load, save
 from onkel.pipeline import StreamPipeline
 from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
@@ -68,6 +69,8 @@ __all__ = [
     "NORMARegressor",
     "NPBSGDClassifier",
     "NPBSGDRegressor",
+    "NewtonClassifier",
+    "NewtonRegressor",
     "OGDClassifier",
     "OGDRegressor",
     "OSKLClassifier",

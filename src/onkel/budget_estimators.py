@@ -359,6 +359,8 @@ class NPBSGDClassifier(KernelClassifierBase):
         Regularisation λ.
     beta : float, default=0.5
         β as a fraction of the horizon: until then the budget is kept, from then on it grows, ever faster.
+    maintenance : {"remove", "project"}, default="remove"
+        Whether the smallest point just leaves a full set, or is projected on the five points nearest to it.
     loss : {"hinge", "squared_hinge", "log_loss", "exponential", "perceptron"}, default="hinge"
     horizon : int, default=None
         T: how many rows `partial_fit` will see in all; `fit` knows. Without it the budget never grows.
@@ -382,6 +384,7 @@ class NPBSGDClassifier(KernelClassifierBase):
     budget: int | None = 500
     lam: float = 0.01
     beta: float = 0.5
+    maintenance: str = "remove"
     loss: str = "hinge"
     horizon: int | None = None
 
@@ -398,6 +401,8 @@ class NPBSGDRegressor(KernelRegressorBase):
         Regularisation λ.
     beta : float, default=0.5
         β as a fraction of the horizon: until then the budget is kept, from then on it grows, ever faster.
+    maintenance : {"remove", "project"}, default="remove"
+        Whether the smallest point just leaves a full set, or is projected on the five points nearest to it.
     loss : {"squared_error", "epsilon_insensitive", "huber"}, default="epsilon_insensitive"
     epsilon : float, default=0.1
         Half the width of the tube of loss "epsilon_insensitive", or where "huber" becomes straight.
@@ -421,6 +426,7 @@ class NPBSGDRegressor(KernelRegressorBase):
     budget: int | None = 500
     lam: float = 0.01
     beta: float = 0.5
+    maintenance: str = "remove"
     loss: str = "epsilon_insensitive"
     epsilon: float = 0.1
     horizon: int | None = None

@@ -13,7 +13,20 @@ from scipy.sparse import csr_array, issparse
 
 from onkel import _core
 from onkel._checks import check_choice, check_flag, check_number, check_sparse_width
-from onkel.parts import RBF, CallableKernel, Hedge, Kernel, MoveIntoFeatures, Recipe, kernel_named
+from onkel.parts import (
+    RBF,
+    CallableKernel,
+    Hedge,
+    Kernel,
+    LogLoss,
+    MoveIntoFeatures,
+    NewtonStep,
+    OnGradient,
+    Recipe,
+    SquaredError,
+    kernel_named,
+)
+from onkel.stream_width import BUDGET, FirstRows, loss_of
 
 Array = NDArray[Any]
 UNBOUNDED = 2**62
@@ -33,7 +46,8 @@ class Learner:
         With "multiclass" the number of classes grows with the labels that appear.
     kernel : str, Kernel or callable, default="rbf"
         Several kernels at once are an `onkel.parts.Hedge`.
-    gamma : float, default=1.0
+    gamma : float or "stream", default=1.0
+        "stream" chooses the width of kernel "rbf" on the first 4096 rows (see :mod:`onkel.stream_width`).
     degree : int, default=3
     coef0 : float, default=0.0
     budget : int, default=None
@@ -67,7 +81,7 @@ class Learner:
         *,
         task: str = "binary",
         kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
-        gamma: float = 1.0,
+        gamma: float | str = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
         budget: int | None = None,
@@ -92,6 +106,14 @@ class Learner:
             check_flag("average", average)
         if recipe.loss.regression != (task == "regression"):
             raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
+        self._first: FirstRows | None = None  # kept while the width is being chosen
+        if isinstance(gamma, str):
+            check_choice("gamma", gamma, ("stream",))
+            if kernel != "rbf" and not isinstance(kernel, RBF):
+                raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {kernel!r}")
+            self.gamma = gamma
+            gamma = 1.0
+        self._chooses = hasattr(self, "gamma")  # it will, from the first row on
         made = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
         for each in made.kernels if isinstance(made, Hedge) else (made,):
             if recipe.budget.needs_gaussian and not isinstance(each, RBF):
@@ -124,13 +146,13 @@ class Learner:
 
     def learn(self, x: ArrayLike, y: float) -> None:
         """Learn from one row."""
-        if self._core is not None:
+        if self._core is not None and self._first is None:
             try:
                 return self._core.learn_one(x, y)  # type: ignore[call-overload,no-any-return]
             except TypeError:  # not an array of this learner's type: convert and try again
                 pass
         row = np.ascontiguousarray(x, dtype=self.dtype)
-        if self.sparse:
+        if self.sparse or hasattr(self, "gamma"):
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
         else:
             self._started(row.shape[-1]).learn_one(row, y)
@@ -152,12 +174,96 @@ class Learner:
     ) -> NDArray[np.float64] | None:
         """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
         core = self._started_for(X)
+        if self._first is not None:
+            return self._learn_first_rows(X, y, weight, scores, block_rows)
         return core.learn(self._rows(X), y, weight, scores, self.n_jobs, block_rows)
+
+    def _learn_first_rows(
+        self, X: Array, y: NDArray[np.float64], weight: NDArray[np.float64] | None, scores: bool, block_rows: int
+    ) -> NDArray[np.float64] | None:
+        """Learn while the kernel's width is being chosen: up to the next choice, and so on."""
+        made: list[NDArray[np.float64]] = []
+        counts = np.ones(len(y), bool) if weight is None else weight != 0
+        begin = 0
+        while self._first is not None and begin < len(y):
+            ahead = np.flatnonzero(counts[begin:])[: self._first.until_choice]
+            full = len(ahead) == self._first.until_choice
+            piece = slice(begin, begin + int(ahead[-1]) + 1 if full else len(y))
+            part = self._learn_piece(X[piece], y[piece], None if weight is None else weight[piece], scores, block_rows)
+            made += [] if part is None else [part]
+            if full:
+                self._choose_width()
+            begin = piece.stop
+        if begin < len(y):
+            rest = None if weight is None else weight[begin:]
+            part = self.learn_rows(X[begin:], y[begin:], rest, scores=scores, block_rows=block_rows)
+            made += [] if part is None else [part]
+        if not scores:
+            return None
+        width = max(part.shape[1] for part in made)
+        return np.concatenate([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in made])
+
+    def _learn_piece(
+        self, X: Array, y: NDArray[np.float64], weight: NDArray[np.float64] | None, scores: bool, block_rows: int
+    ) -> NDArray[np.float64] | None:
+        assert self._core is not None
+        assert self._first is not None
+        before = self._core.t
+        try:
+            return self._core.learn(self._rows(X), y, weight, scores, self.n_jobs, block_rows)
+        finally:  # also after an interruption: what was learned from is kept, no more and no less
+            weight = np.ones(len(y)) if weight is None else weight
+            learned = np.flatnonzero(weight)[: self._core.t - before]
+            rows = csr_array(X, dtype=self.dtype) if self.sparse else self._rows(X)
+            self._first = self._first.extended(rows[learned], y[learned], weight[learned])
+
+    def _choose_width(self) -> None:
+        """Start anew with the width that the rows so far ask for."""
+        first = self._first
+        assert first is not None
+        assert self._core is not None
+        regression = self.task == "regression"
+        recipe = Recipe(
+            SquaredError() if regression else LogLoss(), OnGradient(), NewtonStep(hard=0.0 if regression else 0.1)
+        )
+        n_classes = self._core.n_outputs
+
+        def scores_at(gamma: float) -> NDArray[np.float64]:
+            small = Learner(
+                recipe,
+                task=self.task,
+                gamma=gamma,
+                budget=BUDGET if self.budget is None else min(BUDGET, self.budget),
+                fit_intercept=True,
+                n_classes=n_classes,
+                dtype=self.dtype,
+                seed=self.seed,
+            )
+            made = small.learn_rows(first.rows, first.y, first.weight, scores=True)
+            assert made is not None
+            return made
+
+        gamma = first.best_width(scores_at, loss_of(self.task))
+        if first.complete:
+            self._first = None
+        if gamma == self.kernel.gamma:  # type: ignore[attr-defined]
+            return
+        fresh = self.blank(kernel=RBF(gamma), n_classes=n_classes if self.task == "multiclass" else 1)
+        fresh.learn_rows(first.rows, first.y, first.weight)
+        self.kernel, self._core = fresh.kernel, fresh._core
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> NDArray[np.float64]:
         """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
         core = self._started_for(X)
         return core.score(self._rows(X), each, self.n_jobs, block_rows)
+
+    def variance_rows(self, X: Array) -> tuple[NDArray[np.float64], float]:
+        """Return how uncertain the last function is at rows, in units of the noise's variance, and that variance.
+
+        For second-order recipes only.
+        """
+        core = self._started_for(X)
+        return core.variance(self._rows(X)), core.noise_variance
 
     def flush(self) -> None:
         """End a mini-batch under way."""
@@ -184,6 +290,14 @@ class Learner:
             self.n_features = n_features
             kernels = self.kernels
             self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in kernels)
+            if self._chooses:
+                none = (
+                    csr_array((0, n_features), dtype=self.dtype)
+                    if self.sparse
+                    else np.empty((0, n_features), self.dtype)
+                )
+                self._first = FirstRows(none, np.empty(0), np.empty(0))
+                self._chooses = False
             self._core = _core.Learner(
                 loss=self.recipe.loss.spec,
                 admission=self.recipe.admission.spec,
@@ -242,7 +356,8 @@ class Learner:
     @property
     def nbytes(self) -> int:
         """Bytes of the model."""
-        return 0 if self._core is None else self._core.nbytes
+        kept = 0 if self._first is None else sum(part.nbytes for part in self._first.arrays().values())
+        return 0 if self._core is None else self._core.nbytes + kept
 
     @property
     def norm(self) -> float:
@@ -317,7 +432,9 @@ class Learner:
 
         It becomes the last function, and counts for the average as if all ``t`` functions so far had been the same.
         """
+        self._chooses = False  # the function has its width
         core = self._started(points.shape[1], sparse=issparse(points))
+        self._first = None
         core.set_expansion(
             self._rows(points),
             np.ascontiguousarray(births, dtype=np.int64),
@@ -336,14 +453,26 @@ class Learner:
     def blank(self, **changes: Any) -> Learner:
         """Return a learner with the same settings (but for ``changes``) that has learned nothing."""
         made = object.__new__(Learner)
-        vars(made).update({**vars(self), "_core": None, **changes})
+        vars(made).update({**vars(self), "_core": None, "_first": None, "_chooses": False, **changes})
         return made
 
     # -- persistence --------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Array]:
         """Return everything learned so far as named arrays (empty before the first row)."""
-        return {} if self._core is None else self._core.save()
+        first = {} if self._first is None else self._first.arrays()
+        return {} if self._core is None else self._core.save() | first
+
+    def _load(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
+        """Go on from a state of a learner like this one."""
+        state = dict(state)
+        first = FirstRows.from_arrays(state, n_features, self.dtype) if "first.y" in state else None
+        self._started(n_features, sparse).load(state)
+        self._first = first
+        if first is not None and (not hasattr(self, "gamma") or issparse(first.rows) != self.sparse):
+            raise ValueError("the state holds first rows, and this learner keeps none like them")
+        if first is not None and len(first) != self.t:
+            raise ValueError(f"the state holds {len(first)} first rows after {self.t} rows")
 
     def fingerprint(self) -> str:
         """Return a hash of the state: equal exactly when every bit of it is."""
@@ -374,15 +503,15 @@ class Learner:
         if bool(state) != (n_features is not None):
             raise ValueError("there must be a state when, and only when, the number of features is known")
         if state:
-            made._started(n_features, sparse).load(state)
+            made._load(state, n_features, sparse)
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_core": None, "state": self.state()}
+        return {**vars(self), "_core": None, "_first": None, "state": self.state()}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         state = saved.pop("state")
         vars(self).update(saved)
         if state:
             assert self.n_features is not None
-            self._started(self.n_features, self.sparse).load(state)
+            self._load(state, self.n_features, self.sparse)

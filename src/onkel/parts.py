@@ -47,6 +47,7 @@ class Loss(Part):
     regression: ClassVar[bool] = False
     piecewise_linear: ClassVar[bool] = False
     logistic: ClassVar[bool] = False  # its scores are log odds
+    smooth: ClassVar[bool] = False  # it has a curvature wherever it has a slope
     starts: ClassVar[bool] = True  # there is a loss at the score 0 that a learner starts from
 
     @property
@@ -77,6 +78,7 @@ class SquaredHinge(Loss):
     """``max(0, 1 - z)^2``."""
 
     name = "squared_hinge"
+    smooth = True
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class LogLoss(Loss):
 
     name = "log_loss"
     logistic = True
+    smooth = True
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class SquaredError(Loss):
 
     name = "squared_error"
     regression = True
+    smooth = True
 
 
 @dataclass(frozen=True)
@@ -241,6 +245,7 @@ class Step(Part):
     """With what coefficient an admitted row joins."""
 
     needs_piecewise_linear_loss: ClassVar[bool] = False
+    second_order: ClassVar[bool] = False  # moves all coefficients at once, and chooses its points itself
 
 
 @dataclass(frozen=True)
@@ -309,6 +314,21 @@ class SparsePassiveAggressiveStep(Step):
     eta: float = number(above=0)
 
 
+@dataclass(frozen=True)
+class NewtonStep(Step):
+    """One Newton step on all coefficients for a row whose slope is above ``hard`` (``docs/newton.md``).
+
+    ``lam`` is the prior's λ; there are at most ``sqrt(t B / spread)`` support vectors after t rows, so that the budget
+    B is full after ``spread * B``; with ``forget`` (ρ) below 1 what was learned fades.
+    """
+
+    second_order = True
+    lam: float = number(0.01, above=0)
+    hard: float = number(0.1, at_least=0)
+    spread: float = number(8.0, at_least=1)
+    forget: float = number(1.0, above=0, at_most=1)
+
+
 # -- budget: too many support vectors: who leaves? --------------------------------------------------------------------
 
 
@@ -317,7 +337,8 @@ class Budget(Part):
     """What happens when the budget is full."""
 
     reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
-    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, or counts mistakes
+    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, counts mistakes, or makes
+    # newcomers' coefficients flow into each other, after which an average cannot tell that one came and went unseen
     row_by_row: ClassVar[bool] = False
     needs_gaussian: ClassVar[bool] = False
     needs_hinge: ClassVar[bool] = False
@@ -396,10 +417,29 @@ class Merge(Budget):
 
 
 @dataclass(frozen=True)
+class ProjectOnNearest(Budget):
+    """The smallest point, be it the newcomer, is replaced by its projection on the ``n_neighbours`` nearest to it."""
+
+    reweights = True
+    row_by_row = True
+    n_neighbours: int = number(5, at_least=1, integer=True)
+
+
+@dataclass(frozen=True)
 class GrowAtRandom(Budget):
     """The smallest point leaves with probability ``min(1, beta/t)``, else the budget grows by one (NPBSGD)."""
 
     beta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class GrowAtRandomOrProject(Budget):
+    """As GrowAtRandom, but the smallest point is projected on the ``n_neighbours`` nearest to it."""
+
+    reweights = True
+    row_by_row = True
+    beta: float = number(above=0)
+    n_neighbours: int = number(5, at_least=1, integer=True)
 
 
 @dataclass(frozen=True)
@@ -737,6 +777,8 @@ class Recipe:
                 raise ValueError("a ball needs the function's norm after every row: batch_size must be 1 with it")
             if self.budget.reweights:
                 raise ValueError(f"a ball needs the function's norm, which {type(self.budget).__name__} does not keep")
+        if self.step.second_order:
+            self._check_second_order()
         if self.budget.row_by_row and self.batch_size > 1:
             raise ValueError(f"{type(self.budget).__name__} works row by row: batch_size must be 1 with it")
         if self.budget.needs_hinge and not isinstance(self.loss, HingeLoss):
@@ -754,6 +796,15 @@ class Recipe:
             raise ValueError(f"{type(self.admission).__name__} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{type(self.admission).__name__} needs classes, and {self.loss.name} is for regression")
+
+    def _check_second_order(self) -> None:
+        step = type(self.step).__name__
+        if not self.loss.smooth:
+            raise ValueError(f"{step} needs a loss with a curvature, and {self.loss.name} has none")
+        if type(self.admission) is not OnGradient or type(self.budget) is not Stop:
+            raise ValueError(f"{step} chooses its points itself: it needs the admission OnGradient and the budget Stop")
+        if self.ball is not None or self.batch_size > 1:
+            raise ValueError(f"{step} works row by row and without a ball: R must be None and batch_size 1")
 
 
 # -- by name, for files -----------------------------------------------------------------------------------------------

@@ -30,6 +30,15 @@ Projectron   perceptron, hinge    every mistake   1, tau                        
 POLK         any                  any gradient    eta, shrink 1 - eta lam       KOMP within eps, once a mini-batch
 ===========  ===================  ==============  ============================  =====================================
 
+Of the second order, with a budget:
+
+===========  ===================  ==============  ============================  =====================================
+learner      loss                 admission       step                          at a full budget
+===========  ===================  ==============  ============================  =====================================
+Newton       log, squared hinge,  slope above     Newton's, on all              nobody comes
+             squared error        0.1 (0)         coefficients at once
+===========  ===================  ==============  ============================  =====================================
+
 Parts combine freely: OSKL's sampling with RBP's budget rule is
 
 >>> from dataclasses import replace
@@ -70,12 +79,14 @@ from onkel.parts import (
     GradientSampling,
     GradientStep,
     GrowAtRandom,
+    GrowAtRandomOrProject,
     HardPassiveAggressiveStep,
     ImportanceStep,
     LossSampling,
     MarginSampling,
     Merge,
     MoveIntoFeatures,
+    NewtonStep,
     OnGradient,
     OnMistake,
     PassiveAggressiveStep,
@@ -84,6 +95,7 @@ from onkel.parts import (
     ProjectCheapest,
     Projection,
     ProjectNewcomer,
+    ProjectOnNearest,
     ProjectOnNeighbour,
     ProjectOnNewcomer,
     ProjectSmallest,
@@ -417,6 +429,7 @@ def BSGD(
 def NPBSGD(
     lam: float = 0.01,
     beta: float = 0.5,
+    maintenance: str = "remove",
     loss: str = "hinge",
     epsilon: float = 0.1,
     horizon: int | None = None,
@@ -424,7 +437,8 @@ def NPBSGD(
     """BSGD whose budget grows late in the stream.
 
     A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise
-    the budget itself grows by one. Without a horizon it never grows.
+    the budget itself grows by one. Without a horizon it never grows. The point that leaves is removed, or replaced by
+    its projection on the five points nearest to it.
 
     Examples
     --------
@@ -435,7 +449,12 @@ def NPBSGD(
     check_number("beta", beta, above=0)
     if horizon is not None:
         check_number("horizon", horizon, at_least=1, integer=True)
-    rule: Budget = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
+    check_choice("maintenance", maintenance, ("remove", "project"))
+    rule: Budget
+    if maintenance == "remove":
+        rule = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
+    else:
+        rule = ProjectOnNearest() if horizon is None else GrowAtRandomOrProject(beta=beta * horizon)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
@@ -514,3 +533,19 @@ def POLK(
         eps = parsimony * eta**1.5
     budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
     return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
+
+
+def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forget: float = 1.0) -> Recipe:
+    """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
+
+    With the squared error every row does: recursive least squares, exact on the span of the support vectors.
+
+    Examples
+    --------
+    >>> from onkel import recipes
+    >>> recipes.Newton().step
+    NewtonStep(lam=0.01, hard=0.1, spread=8.0, forget=1.0)
+    """
+    made = loss_named(loss)
+    step = NewtonStep(lam=lam, hard=0.0 if made.regression else 0.1, spread=spread, forget=forget)
+    return Recipe(made, OnGradient(), step)

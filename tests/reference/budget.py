@@ -79,7 +79,7 @@ class Budgeted(Reference):
         norms = np.array([m.a @ m.a for m in members])
         least = norms.min()
         for norm in norms[norms > least * (1 + 1e-11)]:
-            self.close_call((norm - least) / least)
+            self.close_call((norm - least) / max(norm, least))
         return min((m for m, n in zip(members, norms, strict=True) if n <= least * (1 + EQUAL)), key=lambda m: m.born)
 
     def kernel(self, x, others):

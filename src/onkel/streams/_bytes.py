@@ -42,23 +42,27 @@ class Bytes:
     """
 
     def __init__(self, source: Any) -> None:
-        self._source = source
-        self._given = hasattr(source, "read")
-        if self._given:
+        self._source: Any = sys.stdin.buffer if source == "-" else source
+        self._given = hasattr(self._source, "read")
+        if source == "-":
+            self.name = "standard input"
+        elif self._given:
             self.name = str(getattr(source, "name", None) or f"a {type(source).__name__}")
         else:
-            self.name = "standard input" if source == "-" else os.fspath(source)
+            self.name = os.fspath(source)
         self._open()
 
     def _open(self) -> None:
         self.at = 0  # the next byte
         self._start = 0  # the byte of an open file that is the first here
-        if self._given or self._source == "-":
-            self._raw: BinaryIO = self._source if self._given else sys.stdin.buffer
+        if self._given:
+            self._raw: BinaryIO = self._source
             self._file: Any = self._raw
-            self._start = self._raw.tell() if self.can_be_read_again() else 0
+            self.again = self._raw.seekable()  # whether the first byte can be reached again
+            self._start = self._raw.tell() if self.again else 0
             return
         self._raw = open(self._source, "rb")  # noqa: SIM115
+        self.again = self._raw.seekable()
         try:
             decompress = COMPRESSIONS.get(PurePath(self._source).suffix.lower())
             self._file = self._raw if decompress is None else decompress(self._raw)
@@ -74,11 +78,10 @@ class Bytes:
         read = self._file.read if wait or self._file is not self._raw else getattr(self._raw, "read1", self._raw.read)
         try:
             block = read(n)
-        except _BROKEN as error:
-            raise ValueError(f"{self.name} is broken after byte {self.at} of its content: {_sentence(error)}") from None
-        except OSError as error:
-            if error.errno is not None and not isinstance(error, gzip.BadGzipFile):  # the disk's, not the content's
+        except (*_BROKEN, OSError) as error:
+            if getattr(error, "errno", None) is not None:  # the disk's, not the content's
                 raise
+            self.close()
             raise ValueError(f"{self.name} is broken after byte {self.at} of its content: {_sentence(error)}") from None
         if not isinstance(block, bytes):
             raise ValueError(f"{self.name} must be opened for binary reading, and gives {type(block).__name__}")
@@ -89,7 +92,7 @@ class Bytes:
 
     def seek(self, at: int) -> None:
         """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""
-        if at < self.at and not self.can_be_read_again():
+        if at < self.at and not self.again:
             raise ValueError(f"{self.name} can be read only once, and its byte {at} has been read")
         if (at < self.at or self._raw.closed) and not self._given:
             self.close()
@@ -115,7 +118,7 @@ class Bytes:
     def size(self) -> int | None:
         """Return the file's size on disk; None for a pipe."""
         try:
-            if not self._raw.seekable():
+            if not self.again:
                 return None
             if isinstance(self._raw, io.BytesIO):
                 return self._raw.getbuffer().nbytes
@@ -123,13 +126,9 @@ class Bytes:
         except (OSError, ValueError):
             return None
 
-    def can_be_read_again(self) -> bool:
-        """Say whether the first byte can be reached again."""
-        return self._source != "-" and (not self._given or self._raw.seekable())
-
     def close(self) -> None:
         """Close what was opened here; `seek` opens it again."""
-        if not self._given and self._source != "-":
+        if not self._given:
             self._file.close()
             self._raw.close()
 

@@ -44,7 +44,7 @@ class LibsvmStream(TextStream):
         self._labelled = labelled
         self._zero_based = zero_based
         self._dense = dense
-        if n_features is None and self._bytes.can_be_read_again():
+        if n_features is None and self._bytes.again:
             self.n_features = self._highest_index()
             self._bytes.seek(0)
             self._forget_text(line=0)

@@ -1,0 +1,205 @@
+"""The second-order learner beyond what every learner promises: its variance, its span, its memory, forgetting."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import onkel
+from onkel import parts, recipes
+from reference.newton import Newton
+from table import Case, cases
+
+ours = {"where": lambda case: case.named.recipe is recipes.Newton}
+
+
+def waves(n, seed=0, noise=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + noise * rng.normal(size=n)
+
+
+@cases(dtypes=("float64",), outputs=(False,), **ours)
+@pytest.mark.parametrize("forget", [1.0, 0.97])
+def test_variance_is_that_of_the_definition(case: Case, forget):
+    X, y = case.data(150)
+    parameters = case.parameters | {"forget": forget}
+    settings = {"gamma": 0.7, "budget": 20, "seed": 5, "fit_intercept": True, "n_classes": 3}
+    learner, expected = case.learner(parameters, **settings), case.reference(parameters, **settings)
+    learner.learn_rows(X, y)
+    expected.learn(X, y)
+    probe = np.vstack([X[:40], X[:3] + 50])  # near and far
+    variance, noise = learner.variance_rows(probe)
+    np.testing.assert_allclose(variance, [expected.variance(x) for x in probe], rtol=1e-6)
+    np.testing.assert_allclose(noise, expected.noise / expected.steps, rtol=1e-9)
+    assert (variance[-3:] > 0.99 / parameters["lam"]).all()  # nothing is known far away
+    sparse, _ = learner_like(case, parameters, settings, csr_array(X), y).variance_rows(csr_array(probe))
+    np.testing.assert_allclose(sparse, variance, rtol=1e-6)
+
+
+def learner_like(case, parameters, settings, X, y):
+    learner = case.learner(parameters, **settings)
+    learner.learn_rows(X, y)
+    return learner
+
+
+@pytest.mark.parametrize("forget", [1.0, 0.999])
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_a_hundred_points_come_out_the_same_for_any_block(task, forget):
+    # the columns grow many times within a block, and hard rows outnumber those that wait for a fold
+    X, y = waves(900)
+    labels = np.digitize(y, [-0.5, 0.5]).astype(float) if task == "multiclass" else (y > 0).astype(float)
+    states = set()
+    for block_rows in (1, 5, 48, 300):
+        recipe = recipes.Newton(spread=1.0, forget=forget)
+        learner = onkel.Learner(recipe, task=task, gamma=3.0, budget=100, fit_intercept=True, dtype="float32")
+        scores = learner.learn_rows(X.astype(np.float32), labels, scores=True, block_rows=block_rows)
+        states.add((learner.fingerprint(), scores.tobytes()))
+    assert len(states) == 1
+    assert len(learner.state()["update.members"]) > 90
+
+
+def test_after_the_budget_is_full_it_is_recursive_least_squares():
+    # P^-1 grows by z z' a row: what a batch solution over the same rows, started from the same mean, would have
+    X, y = waves(600)
+    settings = {"gamma": 0.5, "budget": 10, "seed": 0, "fit_intercept": True}
+    reference = Newton(task="regression", loss="squared_error", spread=1.0, **settings).learn(X[:100], y[:100])
+    learner = onkel.Learner(recipes.Newton(loss="squared_error", spread=1.0), task="regression", **settings)
+    learner.learn_rows(X, y)
+    assert len(reference.order) == 10
+    Z = np.array([reference.z(x) for x in X[100:]])
+    information = np.linalg.inv(reference.P)
+    total = information + Z.T @ Z
+    w = np.linalg.solve(total, information @ reference.w[:, 0] + Z.T @ y[100:])
+    probe = np.array([reference.z(x) for x in X[:50]])
+    np.testing.assert_allclose(learner.score_rows(X[:50])[:, 0], probe @ w, atol=1e-8)
+
+
+def test_easy_rows_change_nothing():
+    X, y = waves(800, noise=0.0)
+    learner = onkel.Learner(recipes.Newton(), gamma=0.5, budget=50)
+    learner.learn_rows(X, (y > 0).astype(float))
+    easy = X[np.abs(learner.score_rows(X)[:, 0]) > 3]
+    label = (learner.score_rows(easy)[:, 0] > 0).astype(float)
+    before = learner.state()
+    learner.learn_rows(easy, label)
+    after = learner.state()
+    assert {name for name in after if not np.array_equal(after[name], before[name])} == {
+        "t",
+        "update.function.ticks",
+        "update.function.scale_sum",
+    }
+
+
+def test_near_duplicates_do_not_make_it_singular():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 2)).round(1) + 1e-9 * rng.normal(size=(3000, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(float)
+    learner = onkel.Learner(recipes.Newton(spread=1.0), gamma=0.1, budget=300)
+    scores = learner.learn_rows(X, y, scores=True)[:, 0]
+    assert ((scores > 0) == y)[1000:].mean() > 0.95
+    assert all(np.isfinite(values).all() for values in learner.state().values())
+    assert len(learner.state()["update.members"]) < 300  # there is not so much to span
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_standard_deviations_cover_what_they_should(dtype):
+    X, y = waves(3000)
+    model = onkel.NewtonRegressor(budget=100, gamma=0.5, random_state=0).fit(X.astype(dtype), y)
+    fresh, targets = waves(2000, seed=1)
+    mean, std = model.predict(fresh.astype(dtype), return_std=True)
+    assert 0.63 < np.mean(np.abs(targets - mean) < std) < 0.73
+    assert 0.93 < np.mean(np.abs(targets - mean) < 2 * std) < 0.97
+    np.testing.assert_allclose(np.median(std), 0.3, rtol=0.1)
+    np.testing.assert_array_equal(mean, model.predict(fresh.astype(dtype)))
+    far = model.predict(np.full((1, 2), 100.0, dtype), return_std=True)[1]
+    assert far > 2
+
+
+def test_learners_of_the_first_order_have_no_variance():
+    learner = onkel.Learner(recipes.OGD())
+    learner.learn([0.0], 1)
+    with pytest.raises(ValueError, match="variance"):
+        learner.variance_rows(np.zeros((1, 1)))
+
+
+def test_forgetting_follows_a_change():
+    X, y = waves(6000, noise=0.1)
+    y[3000:] *= -1  # the opposite from the middle on
+    keeps, forgets = (
+        onkel.NewtonRegressor(budget=60, gamma=0.5, forget=forget, random_state=0) for forget in (1.0, 0.995)
+    )
+    errors = [np.abs(model.predict_then_learn(X, y) - y)[4500:].mean() for model in (keeps, forgets)]
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize("forget", [0.99, 0.7])
+def test_forgetting_never_blows_up(forget):
+    # the same row again and again: without the prior's share P would grow without bound in all other directions
+    X, y = waves(300)
+    recipe = recipes.Newton(loss="squared_error", spread=1.0, forget=forget)
+    learner = onkel.Learner(recipe, task="regression", gamma=0.5, budget=40)
+    learner.learn_rows(X, y)
+    learner.learn_rows(np.repeat(X[:1], 5000, axis=0), np.repeat(y[:1], 5000))
+    variance, _ = learner.variance_rows(X)
+    assert (variance <= 1.8 / 0.01).all()
+    assert np.isfinite(learner.score_rows(X)).all()
+
+
+@pytest.mark.parametrize("n_support", [15, 60])
+def test_a_compressed_model_goes_on_learning(n_support):
+    X, y = waves(2000, noise=0.1)
+    labels = y > 0
+    model = onkel.NewtonClassifier(budget=60, gamma=0.5, random_state=0).fit(X, labels)
+    small, distance = onkel.compress(model, n_support=n_support)
+    assert small.n_support_ <= n_support
+    assert distance >= 0
+    fresh, targets = waves(2000, seed=1, noise=0.1)
+    before = small.score(fresh, targets > 0)
+    small.partial_fit(*((part[:1000]) for part in (fresh, targets > 0)))
+    assert small.score(fresh[1000:], targets[1000:] > 0) > max(before - 0.01, 0.93)
+
+
+def test_merged_halves_are_as_good_as_one():
+    X, y = waves(3000, noise=0.1)
+    halves = [onkel.NewtonRegressor(budget=60, gamma=0.5, random_state=i).fit(X[i::2], y[i::2]) for i in range(2)]
+    both, distance = onkel.merge(halves, weights=[0.5, 0.5])
+    assert distance == 0
+    expected = np.mean([half.predict(X) for half in halves], axis=0)
+    np.testing.assert_allclose(both.predict(X), expected, atol=1e-9)
+    fresh, targets = waves(1000, seed=1, noise=0.1)
+    errors = np.abs(both.predict_then_learn(fresh, targets) - targets)
+    assert errors.mean() < 0.12  # the mean absolute deviation of the noise is 0.08
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: recipes.Newton(loss="hinge"), "curvature.*hinge"),
+        (lambda: recipes.Newton(lam=0.0), "lam"),
+        (lambda: recipes.Newton(spread=0.5), "spread"),
+        (lambda: recipes.Newton(forget=1.5), "forget"),
+        (lambda: parts.Recipe(parts.LogLoss(), parts.Always(), parts.NewtonStep()), "OnGradient"),
+        (lambda: parts.Recipe(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), parts.RemoveOldest()), "Stop"),
+        (lambda: parts.Recipe(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), ball=1.0), "ball"),
+        (lambda: parts.Recipe(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), batch_size=2), "batch_size"),
+    ],
+)
+def test_parts_that_do_not_fit(make, names):
+    with pytest.raises(ValueError, match=names) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("array", ["members", "candidates", "keys", "factor.diagonal", "covariance.signs", "steps"])
+def test_a_state_that_contradicts_itself_is_refused(array):
+    X, y = waves(100)
+    learner = onkel.Learner(recipes.Newton(), gamma=0.5, budget=60)
+    learner.learn_rows(X, (y > 0).astype(float))
+    good = learner.state()
+    spoilt = {name: values.copy() for name, values in good.items()}
+    name = f"update.{array}"
+    spoilt[name][:1] = {"keys": np.nan, "members": 10**6, "candidates": good["update.members"][0]}.get(array, -3)
+    with pytest.raises(ValueError, match="update"):
+        learner._core.load(spoilt)
+    assert learner.state().keys() == good.keys()
+    assert all(np.array_equal(values, good[name]) for name, values in learner.state().items())

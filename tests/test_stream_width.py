@@ -1,0 +1,161 @@
+"""gamma="stream": chosen on the first rows, the same however they come, and gone from memory afterwards."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import onkel
+from onkel import recipes
+from onkel.stream_width import STAGES
+from table import ONE_A_TASK, cases, one_a_task
+
+LAST = STAGES[-1]
+
+
+def stream(case, n, width=1.0):
+    X, y = case.data(n, d=3)
+    return X * X.dtype.type(width), y
+
+
+def new(case, **settings):
+    return onkel.Learner(case.learner().recipe, task=case.task, gamma="stream", budget=20, seed=1, **settings)
+
+
+@one_a_task
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("cuts", [[1, 3, 4, 5, 64], [63, 200, 257, 1000], [300, 1024]])
+def test_the_same_for_any_cuts(case, cuts, sparse):
+    X, y = stream(case, 1200)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(X))
+    rows = csr_array(X) if sparse else X
+    whole, parts, scores = new(case), new(case), []
+    expected = whole.learn_rows(rows, y, weight, scores=True)
+    for piece in np.split(np.arange(len(X)), cuts):
+        made = parts.learn_rows(rows[piece], y[piece], weight[piece], scores=True)
+        scores.append(np.pad(made, ((0, 0), (0, expected.shape[1] - made.shape[1]))))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert np.concatenate(scores).tobytes() == expected.tobytes()
+    assert parts.fingerprint() == whole.fingerprint()
+    assert parts.kernel == whole.kernel
+    assert parts.t == np.count_nonzero(weight)
+
+
+@one_a_task
+def test_one_row_at_a_time(case):
+    X, y = stream(case, 100)
+    many, one = new(case), new(case)
+    many.learn_rows(X, y)
+    for x, label in zip(X, y, strict=True):
+        one.learn(x, label)
+    assert one.fingerprint() == many.fingerprint()
+
+
+@cases(dtypes=("float64",), outputs=(False,), where=lambda case: case.task == "binary")
+def test_every_learner_may_choose_its_width(case, tmp_path):
+    X, y = stream(case, 120)
+    model = case.estimator(gamma="stream").partial_fit(X[:100], y[:100], **case.labels(y))
+    assert model.gamma_ == model._learner.kernel.gamma != 1.0
+    onkel.save(model, tmp_path / "model")
+    loaded = onkel.load(tmp_path / "model")
+    for each in (model, loaded):
+        each.partial_fit(X[100:], y[100:])
+    assert loaded._learner.fingerprint() == model._learner.fingerprint()
+    assert loaded.gamma_ == model.gamma_
+
+
+@one_a_task
+def test_the_last_width_is_that_of_a_plain_learner(case):
+    X, y = stream(case, LAST + 300)
+    chosen = new(case)
+    expected = chosen.learn_rows(X, y, scores=True)
+    plain = onkel.Learner(
+        chosen.recipe,
+        task=case.task,
+        gamma=chosen.kernel.gamma,
+        budget=20,
+        seed=1,
+        n_classes=3 if case.task == "multiclass" else 1,
+    )
+    scores = plain.learn_rows(X, y, scores=True)
+    assert plain.fingerprint() == chosen.fingerprint()
+    assert scores[LAST:].tobytes() == expected[LAST:].tobytes()
+    assert chosen.nbytes == plain.nbytes  # the first rows are gone
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_it_follows_the_scale_of_the_rows(scale):
+    case = ONE_A_TASK[0]
+    X, y = stream(case, 1024)
+    one, scaled = new(case), new(case)
+    one.learn_rows(X, y)
+    scaled.learn_rows(X * scale, y)
+    np.testing.assert_allclose(scaled.kernel.gamma * scale**2, one.kernel.gamma, rtol=1e-9)
+
+
+def test_it_finds_narrow_kernels_and_wide_ones():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(1024, 2))
+    fine = np.sin(8 * X[:, 0]) * np.sin(8 * X[:, 1]) > 0
+    coarse = X.sum(axis=1) + rng.normal(size=1024) > 0
+    narrow, wide = (onkel.NewtonClassifier(random_state=0, shuffle=False).fit(X, y).gamma_ for y in (fine, coarse))
+    assert narrow >= 4 * wide
+
+
+def test_rows_that_are_all_equal():
+    X = np.ones((100, 2))
+    model = onkel.NewtonClassifier(random_state=0).fit(X, np.arange(100) % 2)
+    assert np.isfinite(model.gamma_)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_rows_are_kept_until_the_choice_and_counted():
+    case = ONE_A_TASK[0]
+    X, y = stream(case, 500)
+    learner = new(case)
+    learner.learn_rows(X, y)
+    state = learner.state()
+    np.testing.assert_array_equal(state["first.rows"], X)
+    assert learner.nbytes == sum(values.nbytes for values in state.values())
+
+
+def test_a_function_from_elsewhere_has_its_width():
+    case = ONE_A_TASK[0]
+    X, y = stream(case, 100)
+    model = onkel.OGDClassifier(gamma="stream", random_state=0).partial_fit(X[:50], y[:50], classes=[0, 1])
+    small, _ = onkel.compress(model, n_support=5)
+    small.partial_fit(X[50:], y[50:])
+    assert small.gamma_ == model.gamma_
+    assert small.t_ == 100
+    assert "first.y" not in small._learner.state()
+
+
+def test_what_it_cannot_choose_for():
+    with pytest.raises(ValueError, match="rbf"):
+        onkel.Learner(recipes.OGD(), kernel="poly", gamma="stream")
+    with pytest.raises(ValueError, match="gamma"):
+        onkel.Learner(recipes.OGD(), gamma="wide")
+    with pytest.raises(ValueError, match="rbf"):
+        onkel.OGDClassifier(kernel="linear", gamma="stream").fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda state: state.pop("first.weight"), "first"),
+        (lambda state: state["first.rows"].__setitem__(0, np.nan), "finite"),
+        (lambda state: state["first.weight"].__setitem__(0, 0.0), "positive"),
+        (lambda state: state.update({"first.rows": state["first.rows"][1:]}), "first"),
+        (lambda state: [state.update({name: state[name][1:]}) for name in list(state) if "first" in name], "first"),
+    ],
+)
+def test_first_rows_that_are_none_are_refused(spoil, says):
+    X, y = stream(ONE_A_TASK[0], 50)
+    learner = new(ONE_A_TASK[0])
+    learner.learn_rows(X, y)
+    fields = learner._saved_fields()
+    fields["state"] = {name: values.copy() for name, values in fields["state"].items()}
+    spoil(fields["state"])
+    with pytest.raises(ValueError, match=says):
+        onkel.Learner._from_saved_fields(fields)
