@@ -103,9 +103,11 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from dataclasses import replace
     from itertools import tee
 
+    from onkel import OGDRegressor
     from onkel.cli._show import Progress, as_line
     from onkel.evaluate import Curve, progressive_steps
 
+    OGDRegressor(gamma=1.0).predict_then_learn([[0.0]], [0.0])  # what a first call loads is no learner's own time
     # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
     streams = tee(source.stream, len(models))
     steps = [
