@@ -52,7 +52,7 @@ def test_every_public_recipe_has_an_example():
             assert ">>> " in recipe.__doc__, name
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/streams.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/streams.md", "docs/multikernel.md"])
 def test_pages_print_what_they_show(page):
     text = (ROOT / page).read_text()
     examples = re.findall(r"```python\n(.*?)```\s*(?:[^`]*?)```text\n(.*?)```", text, re.DOTALL)
