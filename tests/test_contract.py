@@ -228,8 +228,9 @@ def test_class_weight_may_name_classes_that_do_not_appear():
 
 
 def test_probabilities_are_for_the_log_loss_alone():
+    by_default = (onkel.KLRClassifier, onkel.OSKLClassifier, onkel.NewtonClassifier)
     for cls in ESTIMATORS:
-        assert hasattr(cls(), "predict_proba") == (cls in (onkel.KLRClassifier, onkel.OSKLClassifier)), cls
+        assert hasattr(cls(), "predict_proba") == (cls in by_default), cls
     assert hasattr(onkel.OGDClassifier(loss="log_loss"), "predict_proba")
     assert not hasattr(onkel.OSKLClassifier(loss="exponential"), "predict_proba")
     assert hasattr(onkel.KernelClassifier(onkel.recipes.KLR()), "predict_proba")
