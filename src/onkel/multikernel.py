@@ -217,9 +217,10 @@ class MultiKernelRegressor(RegressorBase, SeveralKernels):
     """Several kernels at once for regression: the weighted mean of their predictions.
 
     A kernel's weight is multiplied by ``γ^l``, ``l`` its squared error over the squared range of the targets so far,
-    at most 1. Such losses are small, so that γ is not the classifiers' 0.99 but nearly e^-½, the least for which the
-    weighted mean loses no more than a constant to the best kernel. One kernel that diverges stops them all: gradient steps on polynomials of large numbers do, the steps of
-    PA and SPA, which divide by ``k(x, x)``, do not.
+    at most 1. Such losses are small, so that γ is not the classifiers' 0.99 but about e^-½, the least for which the
+    weighted mean of predictions within that range loses no more than a constant to the best kernel. One kernel that
+    diverges stops them all: gradient steps on polynomials of large numbers do, the steps of PA and SPA, which divide
+    by ``k(x, x)``, do not.
 
     Parameters
     ----------
