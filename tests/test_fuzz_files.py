@@ -36,6 +36,13 @@ SEEDS = {
     "ranged": (
         onkel.StreamPipeline(onkel.StreamMinMaxScaler(), onkel.RBPClassifier(gamma=0.5, budget=5, random_state=1)), X
     ),
+    "several": (
+        onkel.MultiKernelClassifier(
+            onkel.recipes.RBP(), kernels=["rbf", "poly"], combination="stochastic", gamma=0.5, budget=9, random_state=1
+        ),
+        X,
+    ),
+    "second order": (onkel.NewtonClassifier(gamma=0.5, budget=5, random_state=1), X),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }
 NUMBERS = [0, -1, 1, 2, 3, 7, 16, 2**20, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e-300, 1e308, True, None]

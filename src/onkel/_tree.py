@@ -108,7 +108,7 @@ class Reader:
         where = ".".join(place) or "the model"
         kind, members = tree["is"], {name: member for name, member in tree.items() if name != "is"}
         if not isinstance(kind, str):
-            raise NotAModel(f"{where} is {kind!r}, and expected is a name")
+            raise NotAModel(f"{where} is {_shown(kind)}, and expected is a name")
         try:
             if kind in PARTS:
                 return _part(PARTS[kind], self._members(members, place))
@@ -167,11 +167,17 @@ def _part(part: type[Any], values: dict[str, Any]) -> Any:
     for name, value in values.items():
         kind = get_origin(hints.get(name)) or hints.get(name)
         if isinstance(kind, type) and issubclass(kind, Part | tuple) and not isinstance(value, kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, got {value!r}")
+            raise ValueError(f"{name} must be a {kind.__name__}, got {_shown(value)}")
     return part(**values)
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"expected a list, got {value!r}")
+        raise ValueError(f"expected a list, got {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """What a file holds instead, as much of it as a sentence can bear."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
