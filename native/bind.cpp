@@ -174,7 +174,7 @@ class PyLearner {
     for (const auto& [name, saved] : unlocked([&] { return core_.save(); })) {
       const auto as = [&]<class T>(T) {
         std::vector<T> values(saved.rows * saved.columns);
-        std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
+        if (!values.empty()) std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
         if (saved.columns == 1) return nb::cast(array(std::move(values), {saved.rows}));
         return nb::cast(array(std::move(values), {saved.rows, saved.columns}));
       };
