@@ -195,8 +195,8 @@ MUTANTS = [
     Mutant(
         "the average ticks after learning, not before",
         "native/update.cpp",
-        "  // From here on nothing fails.\n",
-        "  function_.tick();\n",
+        "  Scored& row = judged.row;\n",
+        "  Scored& row = judged.row;\n  function_.tick();\n",
         "test_average.py",
     ),
     Mutant(
