@@ -6,6 +6,28 @@
 
 namespace onkel {
 
+double Basis::dot(const Block& block, std::size_t row, const double* weights) const {
+  if (type_ == Type::f32) return isa::routines<float>().dot(table_row<float>(block, row), weights, columns());
+  return isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+}
+
+std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, const double* first,
+                                          const double* second) const {
+  double sums[2];
+  if (type_ == Type::f32)
+    isa::routines<float>().dot_pair(table_row<float>(block, row), first, second, columns(), sums);
+  else
+    isa::routines<double>().dot_pair(table_row<double>(block, row), first, second, columns(), sums);
+  return {sums[0], sums[1]};
+}
+
+void Basis::values(const Block& block, std::size_t row, std::span<double> values) const {
+  if (type_ == Type::f32)
+    std::copy_n(table_row<float>(block, row), columns(), values.begin());
+  else
+    std::copy_n(table_row<double>(block, row), columns(), values.begin());
+}
+
 std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
   const std::size_t slot = occupy(position);
   store(slot, block, row);
@@ -126,7 +148,7 @@ template <class T>
 class DenseBasis final : public Basis {
  public:
   DenseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
     for (std::size_t i = 0; i < fourier.count(); ++i)
       for (std::size_t f = 0; f < width; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier.frequency(i, f));
   }
@@ -149,17 +171,6 @@ class DenseBasis final : public Basis {
     });
   }
 
-  double dot(const Block& block, std::size_t row, const double* weights) const override {
-    return routines().dot(table_row<T>(block, row), weights, columns());
-  }
-
-  std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
-                                     const double* second) const override {
-    double sums[2];
-    isa::routines<T>().dot_pair(table_row<T>(block, row), first, second, columns(), sums);
-    return {sums[0], sums[1]};
-  }
-
   double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
     pack(block);
     T values[lanes];
@@ -174,10 +185,6 @@ class DenseBasis final : public Basis {
     T values[lanes];
     evaluate(plane, point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
     return static_cast<double>(values[index % lanes]);
-  }
-
-  void values(const Block& block, std::size_t row, std::span<double> out) const override {
-    std::copy_n(table_row<T>(block, row), columns(), out.begin());
   }
 
   void tile_point(std::size_t slot, Block& block) const override {

@@ -84,8 +84,9 @@ using Terms = std::vector<Term>;
 class Basis {
  public:
   // One kernel a plane of the table. A learner has one; more are the quantities that several kernels share.
-  Basis(std::vector<Terms> planes, bool constant, const Fourier& fourier = {})
-      : planes_(std::move(planes)), constant_(constant), fourier_(fourier) {}
+  // `type`: of the values in its tables.
+  Basis(Type type, std::vector<Terms> planes, bool constant, const Fourier& fourier = {})
+      : type_(type), planes_(std::move(planes)), constant_(constant), fourier_(fourier) {}
   virtual ~Basis() = default;
 
   // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
@@ -121,12 +122,10 @@ class Basis {
   // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
-  virtual double dot(const Block& block, std::size_t row, const double* weights) const = 0;
+  double dot(const Block& block, std::size_t row, const double* weights) const;
   // Two such sums over the same row, for less than twice the time.
-  virtual std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
-                                             const double* second) const {
-    return {dot(block, row, first), dot(block, row, second)};
-  }
+  std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
+                                     const double* second) const;
   // The squared length of a row's feature vector: kernel(x, x), and the constant column's share.
   double self(Block& block, std::size_t row) const {
     return self_kernel(block, row, 0) + (constant_ ? constant_value * constant_value : 0.0);
@@ -138,7 +137,7 @@ class Basis {
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
 
   // Every column at a row of the block (a row's own column comes after the row: its value is self()).
-  virtual void values(const Block& block, std::size_t row, std::span<double> values) const = 0;
+  void values(const Block& block, std::size_t row, std::span<double> values) const;
   // Every column at the point in this slot.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
     tile_point(slot, scratch);
@@ -185,6 +184,7 @@ class Basis {
   void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);
 
+  Type type_;
   std::vector<Terms> planes_;
   bool constant_;
   Fourier fourier_;

@@ -10,7 +10,7 @@ template <class T>
 class CallableBasis final : public Basis {
  public:
   CallableBasis(KernelFunction function, bool constant, std::size_t width)
-      : Basis({}, constant), function_(std::move(function)), width_(width) {}
+      : Basis(Type::f64, {}, constant), function_(std::move(function)), width_(width) {}
 
   // A caller's kernel may depend in its last bits on how many points it is given: always ask with the present ones.
   std::size_t most_rows() const override { return 1; }
@@ -22,16 +22,8 @@ class CallableBasis final : public Basis {
     evaluate(row_at(block), block);
   }
 
-  double dot(const Block& block, std::size_t, const double* weights) const override {
-    return isa::routines<double>().dot(table_row<double>(block, 0), weights, columns());
-  }
-
   double self_kernel(Block& block, std::size_t, std::size_t) const override { return self_kernel(row_at(block)); }
   double self_kernel(std::size_t slot, std::size_t) const override { return self_kernel(point(slot)); }
-
-  void values(const Block& block, std::size_t, std::span<double> out) const override {
-    std::copy_n(table_row<double>(block, 0), columns(), out.begin());
-  }
 
   void tile_point(std::size_t slot, Block& block) const override { evaluate(point(slot), block); }
 

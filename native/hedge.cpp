@@ -64,7 +64,7 @@ void Hedge::vote(std::span<const double> scores, std::span<double> predicted) co
 }
 
 // p_i = (1 - delta) theta_i / max theta + delta
-double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * std::exp(logs_[i]) + choice_.smoothing; }
+double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * relative_[i] + choice_.smoothing; }
 
 bool Hedge::visits(std::size_t i, std::int64_t t) const {
   return choice_.combination != Combination::stochastic ||
@@ -74,8 +74,9 @@ bool Hedge::visits(std::size_t i, std::int64_t t) const {
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
 // proof of its Theorem 5.3 holds, only where a score of 0 is a mistake: else a kernel too narrow to say anything keeps
 // the most weight.
-double Hedge::fault(std::size_t i, double y) const {
-  const auto f = judged_[i].row.f;
+double Hedge::fault(const Scored& row, double range) const {
+  const auto f = row.f;
+  const double y = row.y;
   if (task_ == Task::binary) return y * f[0] <= 0 ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {
     const auto label = static_cast<std::size_t>(y);
@@ -83,8 +84,6 @@ double Hedge::fault(std::size_t i, double y) const {
       if (o != label && f[label] <= f[o]) return 1.0;
     return 0.0;
   }
-  // Over the range of the targets so far, this one included.
-  const double range = std::max(highest_, y) - std::min(lowest_, y);
   return range > 0 ? std::min(1.0, (f[0] - y) / range * ((f[0] - y) / range)) : 0.0;
 }
 
@@ -93,6 +92,9 @@ void Hedge::learn(const Example& example, std::span<double> predicted) {
   example.block.views.resize(m);
   judged_.clear();
   visited_.clear();
+  // Of the targets so far, this one included.
+  const double lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
+  const double highest = example.t == 1 ? example.y : std::max(highest_, example.y);
   for (std::size_t i = 0; i < m; ++i) {
     const bool visited = visits(i, example.t);
     if (!visited && predicted.empty()) continue;
@@ -112,7 +114,7 @@ void Hedge::learn(const Example& example, std::span<double> predicted) {
                                                   .weight = example.weight,
                                                   .gate = choice_.combination == Combination::spa ? chance(i) : 1.0},
                                                  scores));
-    faults_[i] = fault(judged_.size() - 1, example.y);
+    faults_[i] = fault(judged_.back().row, highest - lowest);
   }
   if (!predicted.empty()) vote(scores_, predicted);
   // From here on nothing fails.
@@ -125,10 +127,8 @@ void Hedge::learn(const Example& example, std::span<double> predicted) {
       member.learner->act(judged_[j]);
     });
   }
-  if (task_ == Task::regression) {
-    lowest_ = example.t == 1 ? example.y : std::min(lowest_, example.y);
-    highest_ = example.t == 1 ? example.y : std::max(highest_, example.y);
-  }
+  lowest_ = lowest;
+  highest_ = highest;
   if (choice_.combination != Combination::uniform) {
     for (const std::size_t i : visited_) logs_[i] += example.weight * faults_[i] * log_discount_;
     weigh();
@@ -173,17 +173,19 @@ void Hedge::weigh() {
 
 void Hedge::remember(std::int64_t t) {
   if (t % stride_ != 0) return;
-  history_rows_.push_back(t);
   history_.insert(history_.end(), weights_.begin(), weights_.end());
-  if (history_rows_.size() < most_remembered) return;
   const std::size_t m = members_.size();
-  for (std::size_t k = 1; k < history_rows_.size(); k += 2) {
-    history_rows_[k / 2] = history_rows_[k];
+  if (history_.size() < most_remembered * m) return;
+  for (std::size_t k = 1; k < most_remembered; k += 2)
     std::copy_n(history_.data() + k * m, m, history_.data() + k / 2 * m);
-  }
-  history_rows_.resize(most_remembered / 2);
   history_.resize(most_remembered / 2 * m);
   stride_ *= 2;
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Hedge::weight_history() const {
+  std::vector<std::int64_t> rows(history_.size() / members_.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int64_t>(k + 1) * stride_;
+  return {rows, history_};
 }
 
 void Hedge::flush(std::int64_t) {
@@ -198,7 +200,7 @@ std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output
 }
 
 double Hedge::constant(std::size_t function, std::size_t output) const {
-  return members_[function].view->has_constant() ? members_[function].learner->constant(0, output) : 0.0;
+  return members_[function].learner->constant(0, output);
 }
 
 // Of sum_i theta_i f_i in the direct sum of the kernels' spaces.
@@ -218,8 +220,8 @@ std::vector<std::int64_t> Hedge::sizes() const {
 void Hedge::keep(const std::vector<std::size_t>& functions) {
   std::vector<Member> kept;
   std::vector<double> logs, history;
-  for (std::size_t k = 0; k < history_rows_.size(); ++k)
-    for (const std::size_t i : functions) history.push_back(history_[k * members_.size() + i]);
+  for (std::size_t row = 0; row < history_.size(); row += members_.size())
+    for (const std::size_t i : functions) history.push_back(history_[row + i]);
   for (const std::size_t i : functions) {
     kept.push_back(std::move(members_[i]));
     logs.push_back(logs_[i]);
@@ -257,10 +259,8 @@ void Hedge::visit(Archive& archive) {
   }
   archive.scalar("stride", stride_);
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
-  archive.array("history_rows", history_rows_);
   archive.matrix("history", history_, members_.size());
-  archive.require(history_.size() == history_rows_.size() * members_.size() && history_rows_.size() < most_remembered,
-                  "history", "must hold one row of weights for each of fewer than 256 rows");
+  archive.require(history_.size() < most_remembered * members_.size(), "history", "must hold fewer than 256 rows");
   for (Member& member : members_) archive.part("kernel" + std::to_string(member.stream), member);
   if (!archive.loading()) return;
   pool_->check_holders();
@@ -279,9 +279,8 @@ void Hedge::check_rows(std::int64_t t) const {
     member.learner->check_rows(member.seen);
     member.view->check_births(t);
   }
-  for (std::size_t k = 0; k < history_rows_.size(); ++k)
-    if (history_rows_[k] != static_cast<std::int64_t>(k + 1) * stride_ || history_rows_[k] > t)
-      throw std::invalid_argument("state 'update.history_rows' must be multiples of the stride");
+  if (static_cast<std::int64_t>(history_.size() / members_.size()) != t / stride_)
+    throw std::invalid_argument("state 'update.history' must hold one row of weights for each stride of the stream");
 }
 
 }  // namespace onkel

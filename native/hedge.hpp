@@ -59,9 +59,7 @@ class Hedge final : public Update {
   double constant(std::size_t function, std::size_t output) const override;
   double norm_squared() const override;
   std::vector<double> weights() const override { return weights_; }
-  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override {
-    return {history_rows_, history_};
-  }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
   std::vector<std::int64_t> sizes() const override;
   void keep(const std::vector<std::size_t>& functions) override;
   void visit(Archive& archive) override;
@@ -70,7 +68,7 @@ class Hedge final : public Update {
  private:
   double chance(std::size_t i) const;
   bool visits(std::size_t i, std::int64_t t) const;
-  double fault(std::size_t i, double y) const;
+  double fault(const Scored& row, double range) const;
   void vote(std::span<const double> scores, std::span<double> predicted) const;
   template <class Work>
   void with_budget(Member& member, const Work& work);
@@ -88,10 +86,9 @@ class Hedge final : public Update {
   double log_discount_;
   std::vector<double> logs_;                // of the weights, the largest 0
   std::vector<double> relative_, weights_;  // theta / max theta; theta, whose sum is 1
-  double lowest_ = 0.0, highest_ = 0.0;     // targets so far (regression)
+  double lowest_ = 0.0, highest_ = 0.0;     // of y so far
   // The weights after some rows: those of multiples of a stride that doubles when there are too many.
   std::int64_t stride_ = 1;
-  std::vector<std::int64_t> history_rows_;
   std::vector<double> history_;             // [row][member]
   std::vector<FirstOrder::Judged> judged_;  // scratch
   std::vector<std::size_t> visited_;        // scratch

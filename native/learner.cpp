@@ -36,9 +36,8 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
                        : make_dense_basis<T>(planes, constant, fourier, config.width);
 }
 
-std::unique_ptr<FirstOrder> make_first_order(const Config& config, std::size_t budget, std::uint32_t stream,
-                                             Basis& basis) {
-  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, budget,
+std::unique_ptr<FirstOrder> make_first_order(const Config& config, std::uint32_t stream, Basis& basis) {
+  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
                                       Draws{config.seed, stream}, basis);
 }
 
@@ -51,7 +50,7 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
   std::vector<Hedge::Member> members;
   for (const KernelChoice& kernel : config.kernels) {
     auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
-    auto learner = make_first_order(config, config.budget, kernel.stream, *view);
+    auto learner = make_first_order(config, kernel.stream, *view);
     members.push_back({std::move(view), std::move(learner), kernel.stream});
   }
   return std::make_unique<Hedge>(*config.hedge, config.task, std::move(pool), std::move(members), config.budget,
@@ -64,7 +63,7 @@ std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
   if (config.recipe.step.name == "NewtonStep")
     return std::make_unique<Newton>(config.recipe, config.task, config.outputs, config.average, config.budget,
                                     Draws{config.seed}, basis);
-  return make_first_order(config, config.budget, 0, basis);
+  return make_first_order(config, 0, basis);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ template <class T>
 class PlainView final : public View {
  public:
   PlainView(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant, std::size_t width, Pool& pool)
-      : View({kernel.terms}, constant), function_(kernel.function), width_(width), pool_(pool) {
+      : View(type_of<T>(), {kernel.terms}, constant), function_(kernel.function), width_(width), pool_(pool) {
     for (const Term& term : kernel.terms)
       for (std::size_t plane = 0; plane < planes.size(); ++plane)
         if (planes[plane][0].kernel.base == term.kernel.base) plane_of_.push_back(plane);
@@ -64,21 +64,6 @@ class PlainView final : public View {
   void tile_point(std::size_t slot, Block& block) const override {
     if (!function_) pool_.points().tile_point(place(slot), raw_);
     fill(raw_, 0, function_ ? point(slot) : nullptr, block);
-  }
-
-  double dot(const Block& block, std::size_t, const double* weights) const override {
-    return isa::routines<T>().dot(table_row<T>(block, 0), weights, columns());
-  }
-
-  std::pair<double, double> dot_pair(const Block& block, std::size_t, const double* first,
-                                     const double* second) const override {
-    double sums[2];
-    isa::routines<T>().dot_pair(table_row<T>(block, 0), first, second, columns(), sums);
-    return {sums[0], sums[1]};
-  }
-
-  void values(const Block& block, std::size_t, std::span<double> out) const override {
-    std::copy_n(table_row<T>(block, 0), columns(), out.begin());
   }
 
   double self_kernel(Block& block, std::size_t, std::size_t) const override {

@@ -89,7 +89,7 @@ template <class T>
 class SparseBasis final : public Basis {
  public:
   SparseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
     for (std::size_t f = 0; f < width; ++f)
       for (std::size_t i = 0; i < fourier.count(); ++i)
         waves_[f * rounded(fourier.count()) + i] = static_cast<T>(fourier.frequency(i, f));
@@ -104,17 +104,6 @@ class SparseBasis final : public Basis {
     fill(row_at(block), block);
   }
 
-  double dot(const Block& block, std::size_t, const double* weights) const override {
-    return isa::routines<T>().dot(table_row<T>(block, 0), weights, columns());
-  }
-
-  std::pair<double, double> dot_pair(const Block& block, std::size_t, const double* first,
-                                     const double* second) const override {
-    double sums[2];
-    isa::routines<T>().dot_pair(table_row<T>(block, 0), first, second, columns(), sums);
-    return {sums[0], sums[1]};
-  }
-
   double self_kernel(Block& block, std::size_t, std::size_t plane) const override {
     T square = 0;
     for (const T x : row_at(block).values) square += x * x;
@@ -122,10 +111,6 @@ class SparseBasis final : public Basis {
   }
   double self_kernel(std::size_t slot, std::size_t plane) const override {
     return self_kernel(squares_[slot - first_slot()], planes()[plane]);
-  }
-
-  void values(const Block& block, std::size_t, std::span<double> out) const override {
-    std::copy_n(table_row<T>(block, 0), columns(), out.begin());
   }
 
   void tile_point(std::size_t slot, Block& block) const override { fill(points_[slot - first_slot()].view(), block); }

@@ -686,8 +686,9 @@ MUTANTS = [
     Mutant(
         "a kernel that fails at a row leaves the others as they were",
         "native/hedge.cpp",
-        "    faults_[i] = fault(judged_.size() - 1, example.y);\n",
-        "    faults_[i] = fault(judged_.size() - 1, example.y);\n    members_[i].learner->act(judged_.back());\n",
+        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n",
+        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n"
+        "    members_[i].learner->act(judged_.back());\n",
         "test_multikernel.py -k failing_kernel",
     ),
     Mutant(
