@@ -220,6 +220,13 @@ class PyLearner {
     return array(std::move(values), {n});
   }
 
+  nb::tuple random_features() const {
+    auto made = unlocked([&] { return core_.random_features(); });
+    const std::size_t n = made.phases.size(), outputs = n == 0 ? 0 : made.coefficients.size() / n;
+    return nb::make_tuple(array(std::move(made.frequencies), {n, config_.width}), array(std::move(made.phases), {n}),
+                          array(std::move(made.coefficients), {outputs, n}));
+  }
+
   Floats weights() const {
     auto values = unlocked([&] { return core_.weights(); });
     const std::size_t n = values.size();
@@ -590,6 +597,9 @@ NB_MODULE(_core, m) {
             unlocked([&] { self.core().keep(functions); });
           },
           "functions"_a)
+      .def_prop_ro("random_features", &PyLearner::random_features, nb::rv_policy::automatic,
+                   nb::sig("def random_features(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                           "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
       .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
                    nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "

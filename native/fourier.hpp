@@ -18,6 +18,7 @@ class Fourier {
 
   std::size_t count() const { return phases_.size(); }         // D
   double frequency(std::size_t i, std::size_t feature) const;  // w_i's entry
+  double phase(std::size_t i) const { return phases_[i]; }     // b_i
   // From w_i . x to the features, in place; the values past `count` become 0.
   template <class T>
   void finish(T* values, std::size_t n) const;

@@ -199,8 +199,8 @@ std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output
   return pooled;
 }
 
-double Hedge::constant(std::size_t function, std::size_t output) const {
-  return members_[function].learner->constant(0, output);
+double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output) const {
+  return members_[function].learner->fixed(0, column, output);
 }
 
 // Of sum_i theta_i f_i in the direct sum of the kernels' spaces.

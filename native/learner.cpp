@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t most_frequencies = std::size_t{1} << 28;
 constexpr std::int64_t most_rows = std::int64_t{1} << 62;
 
+// The random features that the budget rule asks for.
+Fourier fourier_of(const Config& config) {
+  const std::size_t count = features_asked(config.recipe.budget);
+  return count == 0 ? Fourier() : Fourier(count, config.kernels.at(0).terms.at(0).kernel.gamma, Draws{config.seed});
+}
+
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
   std::vector<Terms> planes;
@@ -25,12 +31,10 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
     const KernelChoice& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
     planes = {kernel.terms};
-    if (const std::size_t count = features_asked(config.recipe.budget); count > 0) {
-      // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
-      if (count > most_frequencies / config.width)
-        throw std::invalid_argument("random features times features must be at most 2^28");
-      fourier = Fourier(count, kernel.terms.at(0).kernel.gamma, Draws{config.seed});
-    }
+    // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
+    if (features_asked(config.recipe.budget) > most_frequencies / config.width)
+      throw std::invalid_argument("random features times features must be at most 2^28");
+    fourier = fourier_of(config);
   }
   return config.sparse ? make_sparse_basis<T>(planes, constant, fourier, config.width)
                        : make_dense_basis<T>(planes, constant, fourier, config.width);
@@ -250,8 +254,23 @@ std::vector<double> Learner::constants() const {
   std::vector<double> constants;
   for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output)
-      constants.push_back(update_->constant(function, output));
+      constants.push_back(update_->fixed(function, 0, output) * Basis::constant_value);
   return constants;
+}
+
+Learner::RandomFeatures Learner::random_features() const {
+  const std::lock_guard lock(mutex_);
+  const Fourier fourier = fourier_of(config_);
+  RandomFeatures made;
+  for (std::size_t i = 0; i < fourier.count(); ++i) {
+    made.phases.push_back(fourier.phase(i));
+    for (std::size_t feature = 0; feature < config_.width; ++feature)
+      made.frequencies.push_back(fourier.frequency(i, feature));
+  }
+  for (std::size_t output = 0; output < update_->outputs(); ++output)
+    for (std::size_t i = 0; i < fourier.count(); ++i)
+      made.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output));
+  return made;
 }
 
 std::vector<double> Learner::weights() const {

@@ -90,6 +90,13 @@ class Learner {
   // Of the predicting functions: [function][output][point], points in slot order, and the number of the former two.
   std::pair<std::vector<double>, std::size_t> coefficients() const;
   std::vector<double> constants() const;  // [function][output]; empty without a constant term
+  // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the budget rule keeps such features (see Fourier).
+  struct RandomFeatures {
+    std::vector<double> frequencies;   // w, [i][feature]
+    std::vector<double> phases;        // b, [i]
+    std::vector<double> coefficients;  // of the predicting function, [output][i]
+  };
+  RandomFeatures random_features() const;
   // With a hedge (see Update).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;

@@ -36,8 +36,8 @@ class Newton final : public Update {
   std::vector<double> coefficients(std::size_t, std::size_t output) const override {
     return function_.coefficients(basis_, output);
   }
-  double constant(std::size_t, std::size_t output) const override {
-    return function_.coefficient(0, output) * Basis::constant_value;
+  double fixed(std::size_t, std::size_t column, std::size_t output) const override {
+    return function_.coefficient(column, output);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   bool has_variance() const override { return true; }

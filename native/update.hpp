@@ -58,10 +58,10 @@ class Update {
   // Ends a mini-batch under way.
   virtual void flush(std::int64_t t) = 0;
   // The functions that it is made of: one, or one a kernel. A coefficient of the one that predicts for each slot of the
-  // basis; the constant term.
+  // basis, and for a column before the slots.
   virtual std::size_t functions() const { return 1; }
   virtual std::vector<double> coefficients(std::size_t function, std::size_t output) const = 0;
-  virtual double constant(std::size_t function, std::size_t output) const = 0;
+  virtual double fixed(std::size_t function, std::size_t column, std::size_t output) const = 0;
   virtual double norm_squared() const = 0;
   // Several functions: the scores of each, [function][output]; their weights, now and after some of the rows so far
   // ([row][function]); their sizes; and how to go on with some of them only.
@@ -113,8 +113,8 @@ class FirstOrder final : public Update {
   std::vector<double> coefficients(std::size_t, std::size_t output) const override {
     return function_.coefficients(basis_, output);
   }
-  double constant(std::size_t, std::size_t output) const override {
-    return function_.coefficient(0, output) * Basis::constant_value;
+  double fixed(std::size_t, std::size_t column, std::size_t output) const override {
+    return function_.coefficient(column, output);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   void begin_at(std::int64_t t) override { function_.begin_at(t); }

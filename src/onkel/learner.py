@@ -378,6 +378,13 @@ class Learner:
             return np.zeros(max(1, self.n_outputs))
         return self._core.constants
 
+    @property
+    def random_features(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Frequencies, phases and coefficients of the random Fourier features that a budget rule keeps; else empty."""
+        if self._core is None or not isinstance(self.recipe.budget, MoveIntoFeatures):
+            return np.empty((0, self.n_features or 0)), np.empty(0), np.empty((0, 0))
+        return self._core.random_features
+
     def support(self) -> tuple[Any, NDArray[np.int64]]:
         """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
         state = self.state()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, fit, info, predict
+from onkel.cli import compare, data, export, fit, info, predict
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
       onkel compare a9a.txt -l spa,oskl,bogd --budget 1500 --report a9a.html
       onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
       onkel predict a9a.onkel a9a.t > labels.txt
+      onkel export a9a.onkel --to onnx -o a9a.onnx
     """,
     epilog="DATA is a file, - for standard input, or the name of a data set (onkel data list).",
 )
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": compare.evaluate,
     "compare": compare.compare,
     "info": info.info,
+    "export": export.export,
 }
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": data.listed, "info": data.info, "get": data.get}
 

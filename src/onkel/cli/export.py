@@ -1,0 +1,59 @@
+"""`onkel export`: a saved model for other programs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from typer import Option
+
+from onkel.cli._guard import say
+from onkel.cli.predict import Model
+
+
+class Format(StrEnum):
+    """What another program reads."""
+
+    ONNX = "onnx"
+    LIBSVM = "libsvm"
+    C = "c"
+    JSON = "json"
+
+
+def export(
+    *,
+    model: Model,
+    to: Annotated[Format, Option(help="What to write.")],
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="Where to write it.")],
+) -> None:
+    """Write a model file for other programs.
+
+    \b
+    Examples:
+      onkel export a9a.onkel --to onnx -o a9a.onnx
+      onkel export a9a.onkel --to libsvm -o a9a.model
+      onkel export a9a.onkel --to c -o a9a.h
+
+    The names in a C header begin with the name of the file.
+    """
+    import os
+    import re
+
+    import onkel
+    from onkel._files import write_atomically
+    from onkel.cli._data import check_writable
+
+    check_writable(output)
+    loaded = onkel.load(model)
+    if to is Format.ONNX:
+        content = onkel.export.to_onnx(loaded).SerializeToString()
+    elif to is Format.LIBSVM:
+        content = onkel.export.to_libsvm(loaded).encode()
+    elif to is Format.C:
+        stem = os.path.basename(output).partition(".")[0]
+        name = re.sub(r"^(?![A-Za-z])", "model_", re.sub(r"[^A-Za-z0-9_]", "_", stem))
+        content = onkel.export.to_c(loaded, name=name).encode()
+    else:
+        content = onkel.export.to_json(loaded).encode()
+    write_atomically(output, [content])
+    say(f"{output}: {len(content):,} bytes")
