@@ -202,6 +202,7 @@ void Learner::set(const Expansion& expansion) {
   }
   for (std::size_t o = 0; o < expansion.outputs && basis_->has_constant(); ++o)
     fresh.update_->set(0, o, expansion.constants[o] / Basis::constant_value);
+  fresh.update_->end_set();
   adopt(std::move(fresh));
 }
 

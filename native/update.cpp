@@ -192,6 +192,11 @@ void FirstOrder::set(std::size_t column, std::size_t output, double coefficient)
   function_.set(column, output, coefficient);
 }
 
+// A function from elsewhere may lie outside the ball; its next change brings it in.
+void FirstOrder::end_set() {
+  if (radius_ != 0) norm_squared_ = function_.norm_squared(basis_);
+}
+
 double FirstOrder::compress(double most_moved, std::size_t most_points) {
   Span points(basis_, function_);
   const double moved = points.enrol();

@@ -80,6 +80,7 @@ class Update {
   // been the same.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }
   virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*coefficient*/) { refuse_expansion(); }
+  virtual void end_set() {}  // all of it is set
   // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
   virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }
   virtual void visit(Archive& archive) = 0;
@@ -119,6 +120,7 @@ class FirstOrder final : public Update {
   double norm_squared() const override { return function_.norm_squared(basis_); }
   void begin_at(std::int64_t t) override { function_.begin_at(t); }
   void set(std::size_t column, std::size_t output, double coefficient) override;
+  void end_set() override;
   double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;

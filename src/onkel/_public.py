@@ -38,6 +38,7 @@ from onkel.estimators import (
     SPAClassifier,
     SPARegressor,
 )
+from onkel.importers import from_libsvm, from_sklearn
 from onkel.kernel_width import gamma_from_percentile
 from onkel.learner import Learner
 from onkel.model import compress, merge
@@ -92,6 +93,8 @@ __all__ = [
     "datasets",
     "evaluate",
     "export",
+    "from_libsvm",
+    "from_sklearn",
     "gamma_from_percentile",
     "isa",
     "load",
