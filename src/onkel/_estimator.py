@@ -154,6 +154,17 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scored: list[tuple[Any, Floats]] | None = None,
+    ) -> Self:
+        """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
+        each made before learning from its row."""
         with unchanged_if_refused(self):
             self._forget()
             rows, weight = self._checked_rows(X, sample_weight, reset=True)
@@ -167,7 +178,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
-                self._learner.learn_rows(rows[picked], targets[picked], None if weight is None else weight[picked])
+                own = None if weight is None else weight[picked]
+                watched = scored is not None and epoch == 0
+                made = self._learner.learn_rows(rows[picked], targets[picked], own, scores=watched)
+                if scored is not None and made is not None:
+                    scored.append((np.arange(rows.shape[0])[picked], self._shaped(made)))
             self._learner.flush()
         finally:
             self._learned()

@@ -46,6 +46,7 @@ from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
 from onkel.newton_estimators import NewtonClassifier, NewtonRegressor
 from onkel.persistence import load, save
 from onkel.pipeline import StreamPipeline
+from onkel.platt import PlattClassifier
 from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "POLKRegressor",
     "PegasosClassifier",
     "PerceptronClassifier",
+    "PlattClassifier",
     "ProjectronClassifier",
     "RBPClassifier",
     "SPAClassifier",

@@ -15,6 +15,7 @@ from onkel._estimator import KernelEstimator
 from onkel._tree import Reader, Saved, Writer
 from onkel.learner import Learner
 from onkel.pipeline import StreamPipeline
+from onkel.platt import PlattClassifier
 from onkel.scalers import StreamScaler
 
 __all__ = ["NotAModel", "load", "read_header", "save"]
@@ -128,7 +129,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
 def classes() -> dict[str, type[Saved]]:
     """What a file may hold, by name: the library's own classes and no others."""
     import_module("onkel._public")  # a class that nobody has loaded yet is known, too
-    found: dict[str, type[Saved]] = {"Learner": Learner, "StreamPipeline": StreamPipeline}
+    found: dict[str, type[Saved]] = {cls.__name__: cls for cls in (Learner, StreamPipeline, PlattClassifier)}
     unseen: list[type[Saved]] = [KernelEstimator, StreamScaler]
     while unseen:
         cls = unseen.pop()

@@ -70,9 +70,12 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, scored: Any = None) -> Self:
         scaler, estimator = self._clones()
         _, scaler._statistics = scaler._learned(X, _counts(X, sample_weight))
-        estimator.fit(scaler.transform(X), y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        estimator._fit(scaler.transform(X), y, sample_weight, scored)
         self.scaler_, self.estimator_ = scaler, estimator
         return self
 
