@@ -44,7 +44,7 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
 	  test -z "$$failed"
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed $(VENV)/with-river
 	@export PATH="$(CURDIR)/$(BIN):$$PATH" && \
 	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
 	  cmake --build build/bench --target tile_bench gram_bench

@@ -199,8 +199,9 @@ def test_checkpoints(tmp_path):
 def test_margins():
     scores = np.random.default_rng(0).normal(size=(50, 4))
     expected = [[row[c] - max(np.delete(row, c)) for c in range(4)] for row in scores]
-    np.testing.assert_array_equal(margins(scores), expected)
-    np.testing.assert_array_equal(margins(np.array([[1.0, 1.0]])), [[0.0, 0.0]])
+    assert [margins(row) for row in scores.tolist()] == expected
+    assert margins([1.0, 1.0]) == [0.0, 0.0]
+    assert margins([3.0]) == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ is one second-order step
 
 whose minimum lies on one line and is found by Newton's method. It never overshoots, whatever the scores' scale, and
 (a, b) do not change with it but for a's own factor. What was long ago fades, since the scores of a learner drift as it
-learns: at row t by rho = min(forget, 1 - 2 / (t + 4)), which counts the first rows, at quite another scale often, least.
+learns: at row t by rho = min(forget, 1 - 2 / (t + 4)), which lets the first rows, often of another scale, go soonest.
 """
 
 from __future__ import annotations
@@ -82,20 +82,20 @@ class Sigmoids:
         return made
 
 
-def margins(scores: Any) -> Any:
-    """Return what the sigmoids see of scores: one column as it is, of several each less the greatest other.
+def margins(scores: list[float]) -> list[float]:
+    """Return what the sigmoids see of a row's scores: one as it is, of several each less the greatest other.
 
     Examples
     --------
-    >>> margins(np.array([[3.0, 1.0, 2.0]]))
-    array([[ 1., -2., -1.]])
+    >>> margins([3.0, 1.0, 2.0])
+    [1.0, -2.0, -1.0]
     """
-    if scores.shape[1] < 2:
+    if len(scores) < 2:
         return scores
-    top = np.partition(scores, -2, axis=1)[:, -2:]
-    first = scores.argmax(axis=1)
-    others = np.where(np.arange(scores.shape[1]) == first[:, None], top[:, :1], top[:, 1:])
-    return scores - others
+    second, first = sorted(scores)[-2:]
+    made = [score - first for score in scores]
+    made[scores.index(first)] = first - second
+    return made
 
 
 def _logistic(z: float) -> float:

@@ -29,6 +29,7 @@ from onkel.parts import (
 from onkel.stream_width import BUDGET, FirstRows, loss_of
 
 Array = NDArray[Any]
+Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
 UNBOUNDED = 2**62
 
 
@@ -258,6 +259,34 @@ class Learner:
         """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
         core = self._started_for(X)
         return core.score(self._rows(X), each, self.n_jobs, block_rows)
+
+    # -- sparse rows of which nothing is converted: (values, features, offsets), as the core takes them
+
+    def learn_csr(
+        self, rows: Csr, y: NDArray[np.float64], weight: NDArray[np.float64] | None = None, *, scores: bool = False
+    ) -> NDArray[np.float64] | None:
+        """Learn from sparse rows in order; the learner must have reached their features (see `reach`)."""
+        if self._first is not None or self._chooses:
+            return self.learn_rows(self._matrix(rows), y, weight, scores=scores)
+        assert self._core is not None
+        return self._core.learn(rows, y, weight, scores, self.n_jobs, 48)
+
+    def score_csr(self, rows: Csr) -> NDArray[np.float64]:
+        """Return the scores of sparse rows, one column an output."""
+        assert self._core is not None
+        return self._core.score(rows, False, self.n_jobs, 48)
+
+    def _matrix(self, rows: Csr) -> csr_array:
+        return csr_array(rows, shape=(len(rows[2]) - 1, self.n_features))
+
+    def reach(self, n_features: int) -> None:
+        """Take sparse rows of so many features from now on; those that no row had yet were 0."""
+        if self._core is None:
+            self._started(n_features, sparse=True)
+        elif n_features > (self.n_features or 0):
+            state = self.state()
+            self._core, self.n_features = None, n_features
+            self._load(state, n_features, sparse=True)
 
     def variance_rows(self, X: Array) -> tuple[NDArray[np.float64], float]:
         """Return how uncertain the last function is at rows, in units of the noise's variance, and that variance.

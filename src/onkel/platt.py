@@ -154,8 +154,8 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         scores = np.asarray(self.estimator_.decision_function(X))
-        seen = margins(scores[:, None] if scores.ndim == 1 else scores)
-        return np.array([self._sigmoids.probabilities(row) for row in seen.tolist()])
+        rows = (scores[:, None] if scores.ndim == 1 else scores).tolist()
+        return np.array([self._sigmoids.probabilities(margins(row)) for row in rows])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
@@ -234,9 +234,9 @@ def _learn(
         widths = np.maximum.accumulate(np.maximum(np.where(counts, codes + 1, 0), known)).astype(int)
     made = np.zeros((len(columns), len(inner.classes_)))
     for width in np.unique(widths).tolist():
-        for i, seen in zip(
-            np.flatnonzero(widths == width), margins(columns[widths == width, :width]).tolist(), strict=True
-        ):
+        rows = np.flatnonzero(widths == width)
+        for i, row in zip(rows.tolist(), columns[rows, :width].tolist(), strict=True):
+            seen = margins(row)
             before = sigmoids.probabilities(seen)
             made[i, : len(before)] = before
             if counts[i]:

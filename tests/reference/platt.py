@@ -1,8 +1,14 @@
 """Platt's sigmoids one row at a time, each step minimised by SciPy: the formulas of onkel/_sigmoids.py, solved anew."""
 
+from functools import partial
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
+
+
+def _excess(after, z, length, target):
+    return after - z - length * (target - expit(after))
 
 
 def sigmoid(scores, own, forget):
@@ -18,9 +24,9 @@ def sigmoid(scores, own, forget):
         rho = min(forget, 1 - 2 / (n_own + n_others + 4))
         H = rho * H + np.diag([(1 - rho if started else 1.0) * f**2, 1 - rho])
         way = np.linalg.pinv(H, hermitian=True) @ x
-        length = x @ way
-        z = theta @ x
-        after = brentq(lambda v: v - z - length * (target - expit(v)), z - length - 1, z + length + 1, xtol=1e-14)
+        z, length = theta @ x, x @ way
+        excess = partial(_excess, z=z, length=length, target=target)
+        after = brentq(excess, z - length - 1, z + length + 1, xtol=1e-14)
         theta = theta + way * (target - expit(after))
         H = H + expit(after) * expit(-after) * np.outer(x, x)
     return np.array(made), theta

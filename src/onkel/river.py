@@ -1,0 +1,468 @@
+"""Classifiers and regressors for River, over any recipe (docs/river.md).
+
+Records are dicts; their features may come and go, a missing one is 0, and so are all that no record had before. Labels
+are of any kind and may appear at any time. The model is a `Learner` on sparse rows, so that a record costs the
+features that it has.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from array import array
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel import recipes
+from onkel._checks import check_finite, check_number
+from onkel._sigmoids import Sigmoids, margins
+from onkel.learner import Csr, Learner
+from onkel.parts import CallableKernel, Hedge, Recipe
+from onkel.streams._extra import needed
+
+base: Any = needed("river.base", "river", "onkel.river")
+
+__all__ = ["KernelClassifier", "KernelRegressor", "PlattClassifier"]
+
+Record = Mapping[Hashable, Any]
+Floats = NDArray[np.float64]
+Plan = tuple[tuple[Hashable, ...], NDArray[np.int32], NDArray[np.int64]]  # names by column, columns, offsets of one row
+
+
+class _Columns:
+    """Which column a feature has: in the order of appearance, and by name among those that appear together."""
+
+    def __init__(self) -> None:
+        self.of: dict[Hashable, int] = {}
+        self.width = 0  # the most columns that a record has asked for, those of a prediction included
+        self._names: tuple[Hashable, ...] | None = None  # of the last record whose features all had columns
+        self._plan: Plan | None = None
+
+    def row(self, x: Record, learn: bool) -> Csr:
+        """Return a record as a sparse row; features without a column come after all others, and to `learn` get it."""
+        names = tuple(x)
+        plan = self._plan if names == self._names else None
+        ordered, features, offsets = plan or self._planned(names)
+        try:
+            values = array("d", map(x.__getitem__, ordered))
+        except TypeError:
+            _refuse(x)
+            raise
+        if not math.isfinite(sum(values)):
+            _refuse(x)
+        if plan is None:
+            self._keep(names, (ordered, features, offsets), learn)
+        return (np.frombuffer(values) if names else np.empty(0)), features, offsets
+
+    def rows(self, X: Any, learn: bool) -> Csr:
+        """Return the rows of a data frame as sparse rows."""
+        names = tuple(X.columns)
+        plan = self._planned(names)
+        try:
+            values = X[list(plan[0])].to_numpy(dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X must be numbers: {error}") from None
+        check_finite("X", values, np.array(plan[0], object))
+        self._keep(names, plan, learn)
+        n, width = values.shape
+        return values.ravel(), np.tile(plan[1], n), np.arange(n + 1, dtype=np.int64) * width
+
+    def _planned(self, names: tuple[Hashable, ...]) -> Plan:
+        new = sorted((name for name in names if name not in self.of), key=_by_name)
+        column = {**self.of, **{name: len(self.of) + i for i, name in enumerate(new)}} if new else self.of
+        ordered = tuple(sorted(names, key=column.__getitem__))
+        features = np.array([column[name] for name in ordered], np.int32)
+        return ordered, features, np.array([0, len(ordered)], np.int64)
+
+    def _keep(self, names: tuple[Hashable, ...], plan: Plan, learn: bool) -> None:
+        ordered, features, _ = plan
+        if len(features):
+            self.width = max(self.width, int(features[-1]) + 1)
+        if learn:
+            for name, column in zip(ordered, features.tolist(), strict=True):
+                self.of.setdefault(name, column)
+        if learn or all(name in self.of for name in names):
+            self._names, self._plan = names, plan
+
+
+def _by_name(name: Hashable) -> tuple[str, str]:
+    return type(name).__name__, str(name)
+
+
+def _refuse(x: Record) -> None:
+    """Say which feature is no finite number, if one is not."""
+    for name, value in x.items():
+        try:
+            fine = math.isfinite(value)
+        except TypeError:
+            fine = False
+        if not fine:
+            raise ValueError(f"feature {name!r} is {value!r}; expected a finite number")
+
+
+_PARAMETERS = """recipe
+        What to learn with, for example ``onkel.recipes.Forgetron()``.
+    kernel
+        "rbf", "laplacian", "linear", "poly" or "sigmoid", or a part of `onkel.parts`: a weighted sum of kernels, or a
+        `Hedge` of several.
+    gamma
+        The kernel's width; "stream" chooses that of kernel "rbf" on the first 4096 records.
+    degree
+        Of kernel "poly".
+    coef0
+        Of kernels "poly" and "sigmoid".
+    budget
+        The most support vectors to keep; None for no bound.
+    average
+        Predict with the average of all functions so far (True) or with the last (False); None is the recipe's own
+        choice. The average of a learner that evicts remembers all who left: its memory grows.
+    fit_intercept
+        Whether to learn a constant term.
+    seed
+        Of the learner's draws; None for another one each time."""
+
+
+class _KernelModel:
+    """What classifiers and regressors share: records become rows of a learner."""
+
+    _task = ""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        kernel: Any = "rbf",
+        gamma: float | str = 1.0,
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = 500,
+        average: bool | None = None,
+        fit_intercept: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        self.recipe = recipe
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.budget = budget
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.seed = seed
+        self._learner = Learner(
+            recipe,
+            task=self._task,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            budget=budget,
+            average=average,
+            fit_intercept=fit_intercept,
+            seed=random.randrange(2**31) if seed is None else seed,
+        )
+        if any(isinstance(each, CallableKernel) for each in self._learner.kernels):
+            raise ValueError(
+                "records are sparse rows, which a kernel of your own is not called with: use onkel's kernels"
+            )
+        self._columns = _Columns()
+        self._codes: dict[Hashable, int] = {}  # of a classifier's labels, in the order of appearance
+        self._y = np.zeros(1)
+
+    def _learn_row(self, x: Record, y: float, w: float, scores: bool = False) -> Floats | None:
+        row = self._columns.row(x, learn=True)
+        self._reach()
+        self._y[0] = y
+        return self._learner.learn_csr(row, self._y, None if w == 1.0 else _weights(w, 1), scores=scores)
+
+    def _score_row(self, x: Record) -> list[float]:
+        row = self._columns.row(x, learn=False)
+        self._reach()
+        made: list[float] = self._learner.score_csr(row)[0].tolist()
+        return made
+
+    def _learn_frame(self, X: Any, y: Floats, w: Any, scores: bool = False) -> Floats | None:
+        rows = self._columns.rows(X, learn=True)
+        self._reach()
+        return self._learner.learn_csr(rows, y, None if w is None else _weights(w, len(y)), scores=scores)
+
+    def _score_frame(self, X: Any) -> Floats:
+        rows = self._columns.rows(X, learn=False)
+        self._reach()
+        return self._learner.score_csr(rows)
+
+    def _reach(self) -> None:
+        """Make room for as many features as records have asked for, and as many again."""
+        if self._columns.width > (self._learner.n_features or 0):
+            self._learner.reach(max(16, 2 * self._columns.width))
+        elif self._learner.n_features is None:
+            self._learner.reach(16)
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return self._learner.n_support
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the model in the core, which Python's own counts do not see."""
+        return self._learner.nbytes
+
+
+def _documented(cls: Any) -> Any:
+    """Write the common parameters into a class's docstring."""
+    cls.__doc__ = cls.__doc__.replace("PARAMETERS", _PARAMETERS)
+    return cls
+
+
+def _weights(w: Any, n: int) -> Floats:
+    weights = np.broadcast_to(np.asarray(w, np.float64), (n,)).copy()
+    check_finite("w", weights)
+    check_number("the least of w", float(weights.min(initial=0)), at_least=0)
+    return weights
+
+
+@_documented
+class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[misc]
+    """A classifier over any recipe, for River.
+
+    There are probabilities for recipes with the log loss; wrap the others in a `PlattClassifier`.
+
+    Parameters
+    ----------
+    PARAMETERS
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from onkel.river import KernelClassifier
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> forgetron = KernelClassifier(onkel.recipes.Forgetron(), gamma=0.1, budget=100)
+    >>> model = preprocessing.StandardScaler() | forgetron
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy()).get() > 0.8
+    True
+    >>> forgetron.n_support
+    100
+    """
+
+    _task = "multiclass"
+
+    def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
+        """Learn from a record `x` with label `y` and weight `w`."""
+        self._learn_label(x, y, w)
+
+    def _learn_label(self, x: Record, y: Hashable, w: float, scores: bool = False) -> Floats | None:
+        code = self._codes.get(y, len(self._codes))
+        made = self._learn_row(x, code, w, scores)
+        if w:
+            self._codes.setdefault(y, code)
+        return made
+
+    def predict_one(self, x: Record, **kwargs: Any) -> Any:
+        """Return the most likely label of a record; None before there is one."""
+        if not self._codes:
+            return None
+        scores = self._score_row(x)
+        return self._labels[scores.index(max(scores))]
+
+    def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label known so far, for recipes with the log loss."""
+        self._check_probabilities()
+        if not self._codes:
+            return {}
+        scores = self._score_row(x)
+        top = max(scores)
+        shares = [math.exp(score - top) for score in scores]
+        total = sum(shares)
+        return {label: share / total for label, share in zip(self._codes, shares, strict=True)}
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn from the rows of a data frame in order, as from records one after the other."""
+        self._learn_labels(X, y, w)
+
+    def _learn_labels(self, X: Any, y: Any, w: Any, scores: bool = False) -> Floats | None:
+        known = dict(self._codes)
+        weights = None if w is None else _weights(w, len(y))
+        counts = [True] * len(y) if weights is None else (weights != 0).tolist()
+        labels = list(y)
+        codes = [known.setdefault(label, len(known)) if c else 0 for label, c in zip(labels, counts, strict=True)]
+        made = self._learn_frame(X, np.array(codes, np.float64), weights, scores)
+        self._codes = known
+        return made
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the most likely label of each row of a data frame."""
+        pd = needed("pandas", "river", "predict_many")
+        if not self._codes:
+            return pd.Series([None] * len(X), index=X.index, dtype=object)
+        best = self._score_frame(X).argmax(axis=1).tolist()
+        return pd.Series([self._labels[i] for i in best], index=X.index)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return the probability of each label known so far, for the rows of a data frame."""
+        pd = needed("pandas", "river", "predict_proba_many")
+        self._check_probabilities()
+        scores = self._score_frame(X) if self._codes else np.zeros((len(X), 0))
+        shares = np.exp(scores - scores.max(axis=1, initial=-np.inf, keepdims=True))
+        return pd.DataFrame(shares / shares.sum(axis=1, keepdims=True), index=X.index, columns=self._labels)
+
+    def _check_probabilities(self) -> None:
+        if not self.recipe.loss.logistic or isinstance(self.kernel, Hedge):
+            what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self.recipe.loss.name!r}"
+            raise NotImplementedError(
+                f"{what} has no probabilities: wrap the classifier in onkel.river.PlattClassifier"
+            )
+
+    @property
+    def _labels(self) -> list[Any]:
+        return list(self._codes)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"recipe": recipes.OGD(loss="log_loss")}
+        yield {"recipe": recipes.Forgetron(), "budget": 50}
+        yield {"recipe": recipes.Projectron(), "budget": 50}
+        yield {"recipe": recipes.SPA(beta=2.0), "gamma": 0.1, "budget": 50}
+        yield {"recipe": recipes.DualSGD(lam=0.1, n_components=30, k=3), "gamma": 0.1, "budget": 50}
+        yield {"recipe": recipes.Newton(lam=0.1), "gamma": 0.1, "budget": 50}
+
+
+@_documented
+class KernelRegressor(_KernelModel, base.MiniBatchRegressor):  # type: ignore[misc]
+    """A regressor over any recipe with a loss for regression, for River.
+
+    Parameters
+    ----------
+    PARAMETERS
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from onkel.river import KernelRegressor
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> recipe = onkel.recipes.Newton(loss="squared_error")
+    >>> model = preprocessing.StandardScaler() | KernelRegressor(recipe, gamma=0.01, budget=50, fit_intercept=True)
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE()).get() < 1.0
+    True
+    """
+
+    _task = "regression"
+
+    def learn_one(self, x: Record, y: float, w: float = 1.0) -> None:
+        """Learn from a record `x` with target `y` and weight `w`."""
+        if not math.isfinite(y):
+            raise ValueError(f"the target is {y!r}; expected a finite number")
+        self._learn_row(x, y, w)
+
+    def predict_one(self, x: Record, **kwargs: Any) -> float:
+        """Return the prediction for a record; 0 before there is one."""
+        return self._score_row(x)[0]
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn from the rows of a data frame in order, as from records one after the other."""
+        targets = np.asarray(y, np.float64)
+        check_finite("y", targets)
+        self._learn_frame(X, targets, w)
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the prediction for each row of a data frame."""
+        pd = needed("pandas", "river", "predict_many")
+        return pd.Series(self._score_frame(X)[:, 0], index=X.index, name=None)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"recipe": recipes.OGD(loss="epsilon_insensitive")}
+        yield {"recipe": recipes.PA(loss="epsilon_insensitive"), "gamma": 0.01, "fit_intercept": True}
+        yield {"recipe": recipes.Newton(lam=0.1, loss="squared_error"), "gamma": 0.01, "budget": 50}
+
+
+class PlattClassifier(base.Wrapper, base.MiniBatchClassifier):  # type: ignore[misc]
+    """Probabilities for a classifier without any: Platt's sigmoids, learned along with it, for River.
+
+    As `onkel.PlattClassifier`: the sigmoids see each record's scores made before the classifier learned from it.
+
+    Parameters
+    ----------
+    classifier
+        A `KernelClassifier` of this module.
+    forget
+        The weight of earlier records falls by this factor with every record; that of the first ones falls faster.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from onkel.river import KernelClassifier, PlattClassifier
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> projectron = KernelClassifier(onkel.recipes.Projectron(), gamma=0.1, budget=100)
+    >>> model = preprocessing.StandardScaler() | PlattClassifier(projectron)
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.LogLoss()).get() < 0.4
+    True
+    """
+
+    def __init__(self, classifier: KernelClassifier, forget: float = 0.999) -> None:
+        if not isinstance(classifier, KernelClassifier):
+            raise ValueError(f"classifier must be a KernelClassifier of onkel.river, got {type(classifier).__name__}")
+        self.classifier = classifier
+        self.forget = forget
+        self._sigmoids = Sigmoids(forget, binary=False)
+
+    @property
+    def _wrapped_model(self) -> KernelClassifier:
+        return self.classifier
+
+    def learn_one(self, x: Record, y: Hashable, w: float = 1.0, **kwargs: Any) -> None:
+        """Learn from a record `x` with label `y` and weight `w`."""
+        scores = self.classifier._learn_label(x, y, w, scores=True)
+        assert scores is not None
+        if w:
+            self._sigmoids.learn(margins(scores[0].tolist()), self.classifier._codes[y], w)
+
+    def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
+        """Return the probability of each label known so far."""
+        labels = self.classifier._codes
+        if not labels:
+            return {}
+        seen = margins(self.classifier._score_row(x))
+        return dict(zip(labels, self._sigmoids.probabilities(seen), strict=True))
+
+    def learn_many(self, X: Any, y: Any, w: Any = None, **kwargs: Any) -> None:
+        """Learn from the rows of a data frame in order, as from records one after the other."""
+        weights = [1.0] * len(y) if w is None else _weights(w, len(y)).tolist()
+        width = len(self.classifier._codes)
+        scores = self.classifier._learn_labels(X, y, w, scores=True)
+        assert scores is not None
+        for row, label, weight in zip(scores.tolist(), y, weights, strict=True):
+            if weight:
+                code = self.classifier._codes[label]
+                width = max(width, code + 1)  # a label has a score from the row on that brought it
+                self._sigmoids.learn(margins(row[:width]), code, weight)
+
+    def predict_proba_many(self, X: Any, **kwargs: Any) -> Any:
+        """Return the probability of each label known so far, for the rows of a data frame."""
+        pd = needed("pandas", "river", "predict_proba_many")
+        labels = self.classifier._labels
+        scores = self.classifier._score_frame(X) if labels else np.zeros((len(X), 0))
+        made = [self._sigmoids.probabilities(row) for row in map(margins, scores.tolist())] if labels else scores
+        return pd.DataFrame(made, index=X.index, columns=labels)
+
+    def predict_many(self, X: Any, **kwargs: Any) -> Any:
+        """Return the most probable label of each row of a data frame."""
+        pd = needed("pandas", "river", "predict_many")
+        made = self.predict_proba_many(X)
+        if not len(made.columns):
+            return pd.Series([None] * len(X), index=X.index, dtype=object)
+        return pd.Series([made.columns[i] for i in made.to_numpy().argmax(axis=1)], index=X.index)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classifier": KernelClassifier(recipes.Forgetron(), budget=50)}
