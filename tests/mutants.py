@@ -733,6 +733,101 @@ MUTANTS = [
         "",
         "test_differential.py -k NPBSGD-project-binary-float64",
     ),
+    Mutant(
+        "export: ONNX moves rows by the mean of the points before it multiplies",
+        "src/onkel/export/onnx.py",
+        "centre = (shift + points.mean(axis=0) / factor)",
+        "centre = (0 * shift)",
+        "test_export.py -k large_mean",
+    ),
+    Mutant(
+        "export: what ONNX rounds of the mean is made up for",
+        "src/onkel/export/onnx.py",
+        "    moved = (centre - shift) * factor",
+        "    moved = points.mean(axis=0)",
+        "test_export.py -k large_mean",
+    ),
+    Mutant(
+        "export: a kernel without an opinion does not vote",
+        "src/onkel/export/c.py",
+        "if (speaks) scores",
+        "if (speaks >= 0) scores",
+        "test_export.py -k 'no_opinion'",
+    ),
+    Mutant(
+        "export: LIBSVM's constant is kept through rho",
+        "src/onkel/export/libsvm.py",
+        "[0.0 - function.constants[0]]",
+        "[0.0]",
+        "test_importers.py -k there_and_back",
+    ),
+    Mutant(
+        "export: LIBSVM decides between two classes by the difference of their scores",
+        "src/onkel/export/libsvm.py",
+        "function.constants[j] - function.constants[i]",
+        "function.constants[i] - function.constants[j]",
+        "test_export.py -k svm_predict",
+    ),
+    Mutant(
+        "import: a positive value speaks for LIBSVM's first label",
+        "src/onkel/importers.py",
+        "if labels[0] < labels[1]:",
+        "if labels[0] > labels[1]:",
+        "test_importers.py -k either_label",
+    ),
+    Mutant(
+        "import: a ball knows the norm of a function from elsewhere",
+        "native/update.cpp",
+        "  if (radius_ != 0) norm_squared_ = function_.norm_squared(basis_);",
+        "",
+        "test_importers.py -k ball",
+    ),
+    Mutant(
+        "Platt: a row is predicted before it is learned from",
+        "src/onkel/platt.py",
+        "            before = sigmoids.probabilities(seen)\n            made[i, : len(before)] = before\n"
+        "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
+        "1.0 if weight is None else float(weight[i]))\n",
+        "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
+        "1.0 if weight is None else float(weight[i]))\n"
+        "            before = sigmoids.probabilities(seen)\n            made[i, : len(before)] = before\n",
+        "test_platt.py -k before_it_is_learned",
+    ),
+    Mutant(
+        "Platt: targets are regularised",
+        "src/onkel/_sigmoids.py",
+        "target = (n_own + 1.0) / (n_own + 2.0)",
+        "target = 1.0",
+        "test_platt.py -k reference",
+    ),
+    Mutant(
+        "Platt: a class has a score from the row on that brought it",
+        "src/onkel/platt.py",
+        "    if inner._open:",
+        "    if False:",
+        "test_platt.py -k cutting",
+    ),
+    Mutant(
+        "River: the order of features in a record does not matter",
+        "src/onkel/river.py",
+        "new = sorted((name for name in names if name not in self.of), key=_by_name)",
+        "new = [name for name in names if name not in self.of]",
+        "test_river.py -k 'order_of_features'",
+    ),
+    Mutant(
+        "River: a prediction gives no column to a feature",
+        "src/onkel/river.py",
+        "        row = self._columns.row(x, learn=False)",
+        "        row = self._columns.row(x, learn=True)",
+        "test_river.py -k prediction_changes_nothing",
+    ),
+    Mutant(
+        "River: a refused record leaves no label behind",
+        "src/onkel/river.py",
+        "        made = self._learn_row(x, code, w, scores)\n        if w:",
+        "        self._codes.setdefault(y, code)\n        made = self._learn_row(x, code, w, scores)\n        if w:",
+        "test_river.py -k refused_and_change_nothing",
+    ),
 ]
 
 

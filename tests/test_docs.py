@@ -52,14 +52,18 @@ def test_every_public_recipe_has_an_example():
             assert ">>> " in recipe.__doc__, name
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/streams.md", "docs/multikernel.md"])
-def test_pages_print_what_they_show(page):
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/streams.md", "docs/multikernel.md", "docs/deploy.md", "docs/river.md"]
+)
+def test_pages_print_what_they_show(page, tmp_path):
     text = (ROOT / page).read_text()
     examples = re.findall(r"```python\n(.*?)```\s*(?:[^`]*?)```text\n(.*?)```", text, re.DOTALL)
     assert examples, f"{page} must have a ```python block followed by a ```text block with its output"
     assert len(examples) == text.count("```python")
     for program, shown in examples:
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300, cwd=tmp_path
+        )
         assert done.stdout.strip() == shown.strip()
 
 
@@ -86,7 +90,7 @@ def without_times(text):
     return kept
 
 
-@pytest.mark.parametrize("document", ["docs/cli.md"])
+@pytest.mark.parametrize("document", ["docs/cli.md", "docs/deploy.md"])
 def test_a_shell_prints_what_a_document_shows(document, tmp_path):
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment.pop("ONKEL_DATA", None)

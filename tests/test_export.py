@@ -315,6 +315,21 @@ def test_c_labels_are_quoted(tmp_path):
     assert [made.label(i).decode() for i in range(3)] == model.classes_.tolist()
 
 
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_kernels_with_no_opinion_do_not_vote(tmp_path, task):
+    """Far from all points gaussians are 0, so that only the polynomial speaks."""
+    X, y = data(task)
+    model = several_kernels(task).set_params(fit_intercept=False).fit(X.astype(np.float64), y)
+    rows = data(task, n=50, seed=1)[0].astype(np.float64) * 1e4
+    expected = model.decision_function(rows)
+    assert (abs(expected).reshape(50, -1).sum(axis=1) < 0.9).all()
+    close(run(onkel.export.to_onnx(model, dtype="float64"), rows)["scores"], expected, 1e-9)
+    made = compiled(tmp_path, onkel.export.to_c(model), "float64")
+    found = np.empty(expected.shape)
+    made.scores(rows.ctypes.data_as(ctypes.c_void_p), found.ctypes.data_as(ctypes.c_void_p), len(rows))
+    close(found, expected, 1e-9)
+
+
 def test_c_names_must_be_names():
     model = one_kernel("binary").fit(*data("binary", n=60))
     with pytest.raises(

@@ -165,7 +165,7 @@ class _KernelModel:
         )
         if any(isinstance(each, CallableKernel) for each in self._learner.kernels):
             raise ValueError(
-                "records are sparse rows, which a kernel of your own is not called with: use onkel's kernels"
+                "a kernel of your own is not called with sparse rows, which records are: use onkel's kernels"
             )
         self._columns = _Columns()
         self._codes: dict[Hashable, int] = {}  # of a classifier's labels, in the order of appearance
@@ -311,9 +311,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
     def _check_probabilities(self) -> None:
         if not self.recipe.loss.logistic or isinstance(self.kernel, Hedge):
             what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self.recipe.loss.name!r}"
-            raise NotImplementedError(
-                f"{what} has no probabilities: wrap the classifier in onkel.river.PlattClassifier"
-            )
+            raise NotImplementedError(f"{what} has no probabilities: wrap it in onkel.river.PlattClassifier")
 
     @property
     def _labels(self) -> list[Any]:
