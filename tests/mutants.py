@@ -748,6 +748,13 @@ MUTANTS = [
         "test_export.py -k large_mean",
     ),
     Mutant(
+        "export: ONNX computes with large coefficients in float64",
+        "src/onkel/export/onnx.py",
+        "MOST_FOR_FLOAT32 = 80.0",
+        "MOST_FOR_FLOAT32 = 1e80",
+        "test_export.py -k large_coefficients",
+    ),
+    Mutant(
         "export: a kernel without an opinion does not vote",
         "src/onkel/export/c.py",
         "if (speaks) scores",
@@ -785,12 +792,12 @@ MUTANTS = [
     Mutant(
         "Platt: a row is predicted before it is learned from",
         "src/onkel/platt.py",
-        "            before = sigmoids.probabilities(seen)\n            made[i, : len(before)] = before\n"
+        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n"
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n",
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n"
-        "            before = sigmoids.probabilities(seen)\n            made[i, : len(before)] = before\n",
+        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n",
         "test_platt.py -k before_it_is_learned",
     ),
     Mutant(

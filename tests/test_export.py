@@ -145,6 +145,23 @@ def test_onnx_in_float32_bears_a_large_mean(name, task):
     close(found["prediction" if task == "regression" else "scores"], scores_of(model, rows))
 
 
+@every_task
+def test_onnx_of_large_coefficients_that_cancel_out(task):
+    X, y = data(task)
+    made = onkel.NewtonRegressor if task == "regression" else onkel.NewtonClassifier
+    model = made(budget=60, gamma=0.02, lam=1e-3, random_state=0).fit(X.astype(np.float64), y)
+    assert np.linalg.norm(model.dual_coef_) > 1000
+    rows = data(task, n=1000, seed=1)[0]
+    found = run(onkel.export.to_onnx(model), rows)["prediction" if task == "regression" else "scores"]
+    assert found.dtype == np.float32
+    close(found, scores_of(model, rows))
+
+
+def test_onnx_computes_in_float32_where_that_will_do():
+    model = one_kernel("binary", "sum").fit(*data("binary"))
+    assert {constant.data_type for constant in onkel.export.to_onnx(model).graph.initializer} == {1, 7}
+
+
 @pytest.mark.parametrize("labels", [["a", "ü"], [3, 70], [-1.0, 1.0], [False, True]], ids=str)
 def test_onnx_labels_are_the_models(labels):
     X, y = data("binary")

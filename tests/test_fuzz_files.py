@@ -42,6 +42,7 @@ SEEDS = {
         ),
         X,
     ),
+    "calibrated": (onkel.PlattClassifier(onkel.RBPClassifier(gamma=0.5, budget=5, random_state=1)), X),
     "second order": (onkel.NewtonClassifier(gamma=0.5, budget=5, random_state=1), X),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }

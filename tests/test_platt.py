@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
@@ -105,9 +106,9 @@ def test_each_row_is_predicted_before_it_is_learned_from():
     whole = platt()
     made = whole.predict_then_learn(X, y, classes=[0, 1])
     again = platt().partial_fit(X[:500], y[:500], classes=[0, 1])
-    np.testing.assert_array_equal(again.predict_proba(X[500:501]), made[500:501])
-    assert log_loss(y[200:], made[200:]) < 0.6
-    assert brier_score_loss(y[200:], made[200:, 1]) < 0.2
+    np.testing.assert_array_equal(again.decision_function(X[500:501]), made[500:501])
+    assert log_loss(y[200:], expit(made[200:])) < 0.6
+    assert brier_score_loss(y[200:], expit(made[200:])) < 0.2
     flipped = platt().predict_then_learn(X, np.r_[y[:-1], 1 - y[-1]], classes=[0, 1])
     np.testing.assert_array_equal(flipped, made)  # the last label changed nothing that came before
 
@@ -125,11 +126,23 @@ def test_cutting_the_stream_changes_no_bit(n_classes, opened):
     for rows in np.split(np.arange(600), [1, 2, 19, 20, 21, 22, 23, 100, 333]):
         parts.append(pieces.predict_then_learn(X[rows], y[rows], classes, weight[rows]))
     for rows, part in zip(np.split(np.arange(600), [1, 2, 19, 20, 21, 22, 23, 100, 333]), parts, strict=True):
-        np.testing.assert_array_equal(made[rows][:, : part.shape[1]], part)
-        assert not made[rows][:, part.shape[1] :].any()
+        width = 1 if part.ndim == 1 else part.shape[1]
+        np.testing.assert_array_equal(made[rows].reshape(len(rows), -1)[:, :width], part.reshape(len(rows), -1))
+        assert not made[rows].reshape(len(rows), -1)[:, width:].any()
     np.testing.assert_array_equal(whole._sigmoids.array(), pieces._sigmoids.array())
     np.testing.assert_allclose(whole.predict_proba(X).sum(axis=1), 1)
     np.testing.assert_array_equal(whole.predict_proba(X), pieces.predict_proba(X))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_evaluation_sees_its_probabilities(n_classes):
+    X, y = data(1500, n_classes=n_classes)
+    classes = np.arange(n_classes)
+    point = onkel.evaluate.progressive(platt(), [(X[:700], y[:700]), (X[700:], y[700:])], classes=classes).last
+    odds = platt().predict_then_learn(X, y, classes)
+    probabilities = np.column_stack([expit(-odds), expit(odds)]) if n_classes == 2 else np.exp(odds)
+    assert abs(point.log_loss - log_loss(y, probabilities)) < 1e-9
+    assert point.accuracy == (probabilities.argmax(axis=1) == y).mean()
 
 
 def test_rows_of_weight_0_do_not_count():

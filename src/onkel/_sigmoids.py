@@ -51,16 +51,25 @@ class Sigmoids:
         n_others, n_own = (0.0, self.rows) if alone else (self.rows, 0.0)
         self.table.append([0.0, math.log((n_own + 1.0) / (n_others + 1.0)), 0.0, 0.0, 1.0, n_others, n_own])
 
-    def probabilities(self, scores: list[float]) -> list[float]:
-        """Return the probabilities of the classes known so far, of a row's margins: they add up to 1."""
+    def log_odds(self, scores: list[float]) -> list[float]:
+        """Return what a row's margins say: the log odds of the second of two classes, or each one's log probability.
+
+        Of the classes known so far; before anything was learned all are alike.
+        """
         if not self.table:
-            n = 2 if self.binary else len(scores)
-            return [1.0 / n] * n
-        each = [_logistic(s[0] * score + s[1]) for s, score in zip(self.table, scores, strict=False)]
+            return [0.0] if self.binary else [-math.log(len(scores))] * len(scores)
+        each = [s[0] * score + s[1] for s, score in zip(self.table, scores, strict=False)]
         if self.binary:
-            return [1.0 - each[0], each[0]]
-        total = math.fsum(each)
-        return [p / total for p in each] if total > 0 else [1.0 / len(each)] * len(each)
+            return each
+        logs = [_log_logistic(z) for z in each]
+        top = max(logs)
+        total = top + math.log(math.fsum(math.exp(value - top) for value in logs))
+        return [value - total for value in logs]
+
+    def probabilities(self, scores: list[float]) -> list[float]:
+        """Return the probabilities of the classes known so far: they add up to 1."""
+        odds = self.log_odds(scores)
+        return [_logistic(-odds[0]), _logistic(odds[0])] if self.binary else [math.exp(value) for value in odds]
 
     # -- state
 
@@ -100,6 +109,10 @@ def margins(scores: list[float]) -> list[float]:
 
 def _logistic(z: float) -> float:
     return 1.0 / (1.0 + math.exp(-z)) if z >= 0 else (e := math.exp(max(z, -745.0))) / (1.0 + e)
+
+
+def _log_logistic(z: float) -> float:
+    return -math.log1p(math.exp(-z)) if z >= 0 else z - math.log1p(math.exp(z))
 
 
 def _step(sigmoid: list[float], f: float, own: bool, weight: float, forget: float) -> None:

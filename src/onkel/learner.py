@@ -284,9 +284,9 @@ class Learner:
         if self._core is None:
             self._started(n_features, sparse=True)
         elif n_features > (self.n_features or 0):
-            state = self.state()
-            self._core, self.n_features = None, n_features
-            self._load(state, n_features, sparse=True)
+            wider = self.blank()
+            wider._load(self.state(), n_features, sparse=True)
+            self._core, self._first, self.n_features = wider._core, wider._first, n_features
 
     def variance_rows(self, X: Array) -> tuple[NDArray[np.float64], float]:
         """Return how uncertain the last function is at rows, in units of the noise's variance, and that variance.

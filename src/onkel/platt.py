@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -108,14 +109,14 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_then_learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Floats:
-        """Return each row's probabilities made before learning from it, then learn from it: the online protocol.
+        """Return each row's log odds made before learning from it, then learn from it: the online protocol.
 
         Parameters are those of `partial_fit`.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            0 for a class that was not known yet.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function`; 0 for a class that was not known yet.
         """
         first = not hasattr(self, "estimator_")
         estimator = self._clone() if first else self.estimator_
@@ -126,7 +127,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = estimator.predict_then_learn(X, y, **options)
         weight = check_weights(sample_weight, _num_samples(X))
         if not estimator.__sklearn_is_fitted__():  # no row counted: as if it had not been
-            return np.zeros((len(scores), 0))
+            return np.zeros_like(scores)
         self.estimator_ = estimator
         if first:
             self._sigmoids = Sigmoids(self.forget, _is_binary(estimator))
@@ -141,6 +142,22 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- predicting
 
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the log odds of the second of two classes for each row; of more, the log probability of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        scores = np.asarray(self.estimator_.decision_function(X))
+        rows = (scores[:, None] if scores.ndim == 1 else scores).tolist()
+        return np.array([self._sigmoids.log_odds(margins(row)) for row in rows]).reshape(scores.shape)
+
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class.
 
@@ -152,14 +169,13 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        scores = np.asarray(self.estimator_.decision_function(X))
-        rows = (scores[:, None] if scores.ndim == 1 else scores).tolist()
-        return np.array([self._sigmoids.probabilities(margins(row)) for row in rows])
+        odds = self.decision_function(X)
+        return np.column_stack([expit(-odds), expit(odds)]) if odds.ndim == 1 else np.exp(odds)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""
-        index = self.predict_proba(X).argmax(axis=1)
+        odds = self.decision_function(X)
+        index = (odds > 0).astype(np.intp) if odds.ndim == 1 else odds.argmax(axis=1)
         return np.asarray(self.classes_[index])
 
     # -- the fitted model
@@ -224,7 +240,7 @@ def _learn(
     weight: Floats | None,
     known: int,
 ) -> Floats:
-    """Show the sigmoids rows' scores in order; return the probabilities before each. `known`: classes before them."""
+    """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
     inner = estimator.estimator_ if isinstance(estimator, StreamPipeline) else estimator
     codes, recognised = inner._look_up(labels)
     counts = recognised if weight is None else recognised & (weight != 0)
@@ -232,13 +248,13 @@ def _learn(
     widths = np.full(len(columns), columns.shape[1])
     if inner._open:  # a class has a score from the row on that brought it
         widths = np.maximum.accumulate(np.maximum(np.where(counts, codes + 1, 0), known)).astype(int)
-    made = np.zeros((len(columns), len(inner.classes_)))
+    made = np.zeros(columns.shape)
     for width in np.unique(widths).tolist():
         rows = np.flatnonzero(widths == width)
         for i, row in zip(rows.tolist(), columns[rows, :width].tolist(), strict=True):
             seen = margins(row)
-            before = sigmoids.probabilities(seen)
+            before = sigmoids.log_odds(seen)
             made[i, : len(before)] = before
             if counts[i]:
                 sigmoids.learn(seen, int(codes[i]), 1.0 if weight is None else float(weight[i]))
-    return made
+    return made.reshape(scores.shape)

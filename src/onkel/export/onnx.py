@@ -21,6 +21,7 @@ from onkel.streams._extra import needed
 Floats = NDArray[np.float64]
 OPSET = 17  # the nodes used mean the same from 13 on
 _IR_VERSION = 8
+MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the 1e-5 that scores may be off by
 
 
 def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
@@ -34,8 +35,8 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     model : estimator, StreamPipeline or Learner
         Fitted. A kernel that is a function of your own is refused.
     dtype : {"float32", "float64"}, default="float32"
-        Of the rows, and of what is computed of them. With "float64" scores are the model's own but for the last digits,
-        also where coefficients are large and cancel out.
+        Of the rows and the results, and of what is computed in between; large coefficients that cancel out, as those
+        of second-order learners may be, are always computed with in float64.
 
     Returns
     -------
@@ -80,6 +81,7 @@ class _Graph:
 
     def __init__(self, dtype: str, prefix: str) -> None:
         self.dtype, self.prefix = np.dtype(dtype), prefix
+        self.single = dtype == "float32"  # of rows and results
         self.nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
         self.constants: dict[str, NDArray[Any]] = {}
         self.outputs: list[tuple[str, int, list[Any]]] = []
@@ -90,10 +92,9 @@ class _Graph:
         """Store numbers of the graph's type; integers and labels as they are."""
         array = np.asarray(values)
         if array.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                array = array.astype(self.dtype)
-            if not np.isfinite(array).all():
+            if self.single and abs(array).max(initial=0) > np.finfo(np.float32).max:
                 raise ValueError(f"the model's {name} do not fit float32: use dtype='float64'")
+            array = array.astype(self.dtype)
         full = f"{self.prefix}{name}"
         assert full not in self.constants
         self.constants[full] = array
@@ -160,7 +161,17 @@ class _Graph:
         return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
 
     def scores(self, made: Plain, rows: str) -> str:
-        """Add the scores, one column an output."""
+        """Add the scores, one column an output; large coefficients get float64, whatever the rows' type is."""
+        real = self.dtype
+        if real == np.float64 or _largest(made) <= MOST_FOR_FLOAT32:
+            return self.sums(made, rows)
+        self.dtype = np.dtype(np.float64)
+        scores = self.sums(made, self.node("Cast", rows, to=_type_of(self.dtype)))
+        self.dtype = real
+        return self.node("Cast", scores, to=_type_of(real))
+
+    def sums(self, made: Plain, rows: str) -> str:
+        """Add the scores in the graph's type."""
         shift, factor, points = made.shift, made.factor, made.points
         n_points = len(points)
         if n_points == 0:  # an empty matrix is no constant: a point that counts for nothing
@@ -261,6 +272,28 @@ class _Bases:
         graph = self.graph
         products = graph.node("MatMul", self.u, graph.constant("points", self.points.T))
         return graph.node("Add", products, graph.constant("point_products", self.points @ self.moved))
+
+
+def _largest(made: Plain) -> float:
+    """The largest length of an output's coefficients, each times its point's kernel with itself.
+
+    What rounding adds to a score is about as many units of the last place.
+    """
+    squares = (made.points**2).sum(axis=1)
+    lengths = [0.0]
+    for function in made.functions:
+        own = sum(weight * abs(_own(kernel, squares)) for weight, kernel in function.terms)
+        lengths += np.sqrt(((function.coefficients * own) ** 2).sum(axis=1)).tolist()
+    return max(lengths)
+
+
+def _own(kernel: Kernel, squares: Floats) -> Any:
+    """k(s, s) of points with these squared lengths; of a sigmoid, at most."""
+    if isinstance(kernel, Linear):
+        return squares
+    if isinstance(kernel, Polynomial):
+        return (kernel.gamma * squares + kernel.coef0) ** kernel.degree
+    return np.ones_like(squares)
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
