@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
@@ -72,6 +71,8 @@ def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None =
     >>> model.partial_fit(X[100:], y[100:]).n_support_ <= 30
     True
     """
+    from sklearn.svm import SVC, SVR, NuSVC, NuSVR
+
     if not isinstance(svm, SVC | NuSVC | SVR | NuSVR):
         raise ValueError(f"expected an SVC, NuSVC, SVR or NuSVR of scikit-learn, got {type(svm).__name__}")
     check_is_fitted(svm)
