@@ -19,10 +19,10 @@ help:
 	@echo 'make test     build, then run the whole suite'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
-	@echo 'make sanitize the C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make mutants  break each promise on purpose and see its test fail'
 	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
-	@echo 'make fuzz     ten minutes of files that nobody wrote'
+	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make clean    remove .venv, build and caches'
 
@@ -65,6 +65,7 @@ soak: $(VENV)/installed $(VENV)/with-test
 fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_SECONDS=600 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
 	  tests/test_fuzz_files.py tests/test_libsvm.py -k nobody_wrote $(PYTEST)
+	scripts/fuzz 600
 
 flat: $(VENV)/installed $(VENV)/with-test
 	ONKEL_STREAM_ROWS=10000000 $(BIN)/python -m pytest -s tests/test_streams.py -k flat_memory $(PYTEST)

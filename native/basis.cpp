@@ -82,7 +82,7 @@ void Basis::measure(std::size_t slot) {
   const std::size_t index = slot - first_slot();
   diagonal_[index] = self_kernel(slot, 0);
   lengths_[index] = std::sqrt(std::max(0.0, diagonal_[index]));
-  inverse_lengths_[index] = 1 / lengths_[index];
+  inverse_lengths_[index] = lengths_[index] > 0 ? 1 / lengths_[index] : 0.0;
 }
 
 void Basis::restore_diagonal() {

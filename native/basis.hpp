@@ -110,7 +110,8 @@ class Basis {
   std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
-  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that.
+  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that
+  // (0 for a point of length 0).
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
   std::span<const double> diagonal() const { return diagonal_; }

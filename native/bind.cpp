@@ -20,6 +20,7 @@
 #include "budget/resample.hpp"
 #include "learner.hpp"
 #include "libsvm.hpp"
+#include "names.hpp"
 #include "scaler.hpp"
 
 namespace nb = nanobind;
@@ -257,37 +258,11 @@ class PyLearner {
   Learner core_;
 };
 
-Task task_named(const std::string& name) {
-  if (name == "binary") return Task::binary;
-  if (name == "multiclass") return Task::multiclass;
-  if (name == "regression") return Task::regression;
-  throw nb::value_error("task must be 'binary', 'multiclass' or 'regression'");
-}
-
-Kernel kernel_named(const Part& part) {
-  const auto at = [&](const char* key) { return spec(part).at(key); };
-  if (part.first == "rbf") return {Base::squared_distance, Shape::exponential, at("gamma"), 0.0, 1};
-  if (part.first == "laplacian") return {Base::manhattan, Shape::exponential, at("gamma"), 0.0, 1};
-  if (part.first == "linear") return {Base::dot, Shape::identity, 1.0, 0.0, 1};
-  if (part.first == "poly")
-    return {Base::dot, Shape::polynomial, at("gamma"), at("coef0"), static_cast<int>(at("degree"))};
-  if (part.first == "sigmoid") return {Base::dot, Shape::sigmoid, at("gamma"), at("coef0"), 1};
-  throw nb::value_error(("there is no kernel called '" + part.first + "'").c_str());
-}
-
 Terms terms_named(const std::vector<WeightedPart>& parts) {
   Terms terms;
-  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(part)});
+  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(spec(part))});
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
-}
-
-Combination combination_named(const std::string& name) {
-  if (name == "uniform") return Combination::uniform;
-  if (name == "deterministic") return Combination::deterministic;
-  if (name == "stochastic") return Combination::stochastic;
-  if (name == "spa") return Combination::spa;
-  throw nb::value_error(("there is no combination called '" + name + "'").c_str());
 }
 
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.

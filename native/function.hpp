@@ -86,8 +86,9 @@ void Function::stretch(std::size_t first, std::size_t n, Wanted wanted) {
   this->lengths(first, lengths);
   for (std::size_t j = 0; j < n; ++j) {
     if (lengths[j] == 0) continue;
-    const double factor = wanted(j, lengths[j]) / lengths[j];
-    for (std::size_t o = 0; o < outputs(); ++o) replace(first + j, o, factor * b_[o][first + j]);
+    const double length = wanted(j, lengths[j]);
+    // The direction first: the quotient of two lengths may overflow.
+    for (std::size_t o = 0; o < outputs(); ++o) replace(first + j, o, b_[o][first + j] / lengths[j] * length);
   }
 }
 

@@ -90,11 +90,15 @@ void Newton::learn(const Example& example, std::span<double> predicted) {
   Scored row = scored(example, example.row, f_, direction_, g_);
   loss_.evaluate(row);
   require_in_range(row.g, "the slope", example.position);
+  const double weighted[] = {row.weight, row.weight * largest(row.g)};
+  require_in_range(weighted, "the weight", example.position);
   const bool is_hard = hard(row);
   if (is_hard) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
+    const double self = row.self();
+    require_in_range({&self, 1}, "the kernel value", example.position);
     offer(row);
   }
   grow(example.t);

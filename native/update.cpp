@@ -82,6 +82,9 @@ FirstOrder::Judged FirstOrder::judge(const Example& example, std::span<double> p
   if (admitted) {
     step_->coefficient(row);
     require_in_range(row.coefficient, "the coefficient", row.position);
+    // A point whose kernel values overflow would spoil every score from now on.
+    const double self = row.self();
+    require_in_range({&self, 1}, "the kernel value", row.position);
     admitted = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
   }
   return {row, admitted};

@@ -29,6 +29,27 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
+        "a point without length is no direction to project on",
+        "native/budget/project_on_newcomer.cpp",
+        "self > no_length ? 1 / self : 0.0",
+        "1 / self",
+        "test_hostile_streams.py -k 'BPA-simple and zero'",
+    ),
+    Mutant(
+        "a row whose kernel with itself overflows does not become a point",
+        "native/update.cpp",
+        '    require_in_range({&self, 1}, "the kernel value", row.position);\n',
+        "",
+        "test_hostile_streams.py -k 'BPA-simple or OGD'",
+    ),
+    Mutant(
+        "Newton learns from no row whose weight would overflow its step",
+        "native/newton.cpp",
+        '  require_in_range(weighted, "the weight", example.position);\n',
+        "",
+        "test_native.py -k 'fuzz and learner'",
+    ),
+    Mutant(
         "a learning curve does not depend on how the stream is cut",
         "src/onkel/evaluate.py",
         "np.cumsum(np.append(total, values))[-1]",

@@ -1,4 +1,8 @@
-"""The C++ tests, apart from Python, at every instruction set of this machine; `make sanitize` adds the sanitizers."""
+"""The C++ tests, apart from Python, at every instruction set of this machine; `make sanitize` adds the sanitizers.
+
+The fuzzers go through the corpus that is kept (tests/corpus) and then on for ONKEL_FUZZ_SECONDS; `make fuzz` lets
+libFuzzer drive them instead (see scripts/fuzz).
+"""
 
 import os
 import platform
@@ -9,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from native_configs import write_configs
+
 ROOT = Path(__file__).parents[1]
 # cmake may be the one that pip put beside this interpreter
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -16,12 +22,11 @@ missing = [program for program in ("cmake", "g++") if shutil.which(program, path
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"needs {' and '.join(missing)}")
 
 CMAKE = shutil.which("cmake", path=PATH)
+# checks as calls, not inline: the unrolled tile routines would take the compiler many minutes otherwise
+ADDRESS = "-fsanitize=address,undefined -fno-sanitize-recover=all --param asan-instrumentation-with-call-threshold=0"
 BUILDS = {"release": ""}
 if "ONKEL_SANITIZE" in os.environ:  # minutes of compiling
-    # checks as calls, not inline: the unrolled tile routines would take the compiler many minutes otherwise
-    BUILDS["sanitized"] = (
-        "-fsanitize=address,undefined -fno-sanitize-recover=all --param asan-instrumentation-with-call-threshold=0"
-    )
+    BUILDS = {"address": ADDRESS, "thread": "-fsanitize=thread"}
 
 
 @pytest.fixture(scope="module", params=BUILDS)
@@ -32,7 +37,14 @@ def build(request, tmp_path_factory):
     for command in (configure, [CMAKE, "--build", build, "-j2"]):
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+    write_configs(build / "configs.txt")
     return build
+
+
+def run(*command, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def levels():
@@ -48,10 +60,15 @@ def levels():
 
 @pytest.mark.parametrize("level", levels())
 def test_isa(build, level):
-    done = subprocess.run([build / "test_isa"], capture_output=True, text=True, env=os.environ | {"ONKEL_ISA": level})
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(build / "test_isa", ONKEL_ISA=level)
 
 
-def test_libsvm(build):
-    done = subprocess.run([build / "test_libsvm"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_every_learner_alone(build):
+    assert "learners" in run(build / "test_learner", build / "configs.txt")
+
+
+@pytest.mark.parametrize("subject", ["libsvm", "learner"])
+def test_fuzz(build, subject):
+    seconds, seed = os.environ.get("ONKEL_FUZZ_SECONDS", "3"), os.environ.get("ONKEL_FUZZ_SEED", "1")
+    fuzzer, corpus, found = build / f"fuzz_{subject}", ROOT / "tests" / "corpus" / subject, build / f"found-{subject}"
+    run(fuzzer, corpus, seconds, seed, found, ONKEL_CONFIGS=str(build / "configs.txt"))

@@ -44,6 +44,7 @@ std::size_t Budget::cheapest(std::span<double> costs, std::size_t except) const 
   exclude(costs, except);
   const double least = isa::routines<double>().least(costs.data(), costs.size());
   const auto found = std::find(costs.begin(), costs.end(), least);
+  if (found == costs.end() || *found == infinite) return old_point(0, except);
   return hold_.basis.first_slot() + static_cast<std::size_t>(found - costs.begin());
 }
 

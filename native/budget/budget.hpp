@@ -52,6 +52,9 @@ class Budget {
   static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
+  // A point whose kernel with itself is no more than this gives no direction to project on.
+  static constexpr double no_length = 1e-100;
+
   bool too_many() const { return hold_.basis.size() > hold_.size; }
   // The point leaves f.
   void evict(std::size_t slot);
@@ -67,7 +70,7 @@ class Budget {
   void squares(std::vector<double>& squares) const;
   // Of these numbers, one a slot from the first on, those of `except` and where there is no point become infinite.
   void exclude(std::span<double> costs, std::size_t except) const;
-  // The support point that costs least, the lowest slot of equals, after `exclude`.
+  // The support point that costs least, the lowest slot of equals, after `exclude`; any where all costs have overflown.
   std::size_t cheapest(std::span<double> costs, std::size_t except = nobody) const;
   // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
   // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the

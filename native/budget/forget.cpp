@@ -34,7 +34,8 @@ struct Forget final : Budget {
       along += a * f[o];
     }
     const double a = square * hold_.basis.diagonal(oldest) - 2 * along, b = 2 * sigma;
-    const double phi = forgetron_factor(a, b, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);
+    const double left = std::max(0.0, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);  // but for rounding
+    const double phi = forgetron_factor(a, b, left);
     damage_ += (a * phi + b) * phi;
     scale(phi);
   }

@@ -60,13 +60,14 @@ class ProjectOnNeighbour final : public Budget {
     if (near.slot != nobody) {
       const double nn = hold_.basis.diagonal(near.slot), tn = newcomer_[near.slot], rn = near.value;
       const double determinant = tt * nn - tn * tn;
-      if (determinant > 1e-10 * tt * nn) {
+      if (determinant > 1e-10 * tt * nn && std::min(tt, nn) > no_length) {
         const double t = (rt * nn - rn * tn) / determinant, n = (rn * tt - rt * tn) / determinant;
         return {t, n, rr - t * rt - n * rn};
       }
     }
     // No neighbour, or one that the newcomer all but repeats.
-    return {rt / tt, 0.0, rr - rt * rt / tt};
+    const double t = tt > no_length ? rt / tt : 0.0;
+    return {t, 0.0, rr - t * rt};
   }
 
   // All neighbours among the old points, where they are not known: at first, and after loading.

@@ -19,12 +19,12 @@ struct ProjectOnNewcomer final : Budget {
 
   void settle(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
-    const double self = hold_.basis.diagonal(newest);
+    const double self = hold_.basis.diagonal(newest), inverse_self = self > no_length ? 1 / self : 0.0;
     squares(costs_);
-    price(hold_.basis.diagonal().data(), values_.data() + hold_.basis.first_slot(), 1 / self, costs_);
+    price(hold_.basis.diagonal().data(), values_.data() + hold_.basis.first_slot(), inverse_self, costs_);
     const std::size_t leaves = cheapest(costs_, newest);
     for (std::size_t o = 0; o < hold_.function.outputs(); ++o)
-      hold_.function.add(newest, o, hold_.function.last_coefficient(leaves, o) * (values_[leaves] / self));
+      hold_.function.add(newest, o, hold_.function.last_coefficient(leaves, o) * (values_[leaves] * inverse_self));
     evict(leaves);
   }
 

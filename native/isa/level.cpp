@@ -48,11 +48,16 @@ Candidates find_candidates() {
 #endif
 #if defined(ONKEL_HAS_V3)
   found.v3.level = &level_v3;
-  found.v3.on_this_processor = __builtin_cpu_supports("x86-64-v3") != 0;
+  // The levels by their larger features: clang knows their names only since version 18.
+  found.v3.on_this_processor =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 #endif
 #if defined(ONKEL_HAS_V4)
   found.v4.level = &level_v4;
-  found.v4.on_this_processor = __builtin_cpu_supports("x86-64-v4") != 0;
+  found.v4.on_this_processor = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                               __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") &&
+                               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #endif
   return found;
 }
