@@ -136,7 +136,7 @@ def tuned(name: str) -> dict[str, dict[str, float]]:
         (X, y), _ = newton_data.split(name)
         rows = np.random.default_rng(1).permutation(len(y))[:5000]
         X, y = X[rows], y[rows]
-        widths = (2.0 ** np.arange(-5, 2, 2) / median_distance(X)).tolist()
+        widths = (2.0 ** np.arange(-5, 4, 2) / median_distance(X)).tolist()
         if name in CLASSES:
             searches = {"SVC": (SVC(cache_size=500), {"C": (10.0 ** np.arange(6)).tolist(), "gamma": widths})}
         else:
