@@ -8,12 +8,16 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import os
+from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from data import folder
+
+def folder() -> Path:
+    return Path(os.environ["ONKEL_DATA"])
 
 
 def libsvm(*files: str, n_features: int):

@@ -159,14 +159,21 @@ MUTANTS = [
         "src/onkel/learner.py",
         "        if first.complete:\n            self._first = None\n",
         "",
-        "test_stream_width.py -k last_width",
+        "test_stream_choice.py -k last_width",
+    ),
+    Mutant(
+        "the chosen lam is the one that is learned with",
+        "src/onkel/learner.py",
+        "        self.recipe, self.kernel, self._core = fresh.recipe, fresh.kernel, fresh._core\n",
+        "        self.kernel, self._core = fresh.kernel, fresh._core\n",
+        "test_stream_choice.py -k lam",
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
         "src/onkel/learner.py",
         "counts = np.ones(len(y), bool) if weight is None else weight != 0",
         "counts = np.ones(len(y), bool)",
-        "test_stream_width.py -k any_cuts",
+        "test_stream_choice.py -k any_cuts",
     ),
     Mutant(
         "a row that joins is seen by the very next row of its block",

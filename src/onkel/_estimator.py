@@ -49,7 +49,7 @@ kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable
 _COMMON_PARAMETERS = """\
 gamma : {"scale", "auto", "stream"} or float, default=%(gamma)s
         The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call. "stream"
-        chooses the width of kernel "rbf" on the first 4096 rows of the stream (:mod:`onkel.stream_width`).
+        chooses the width of kernel "rbf" on the first 4096 rows of the stream (:mod:`onkel.stream_choice`).
     degree : int, default=3
         Of kernel "poly".
     coef0 : float, default=0.0
@@ -227,6 +227,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
             task=self._task(),
             kernel=self._chosen_kernel(),
             gamma="stream" if isinstance(self.gamma, str) and self.gamma == "stream" else self.gamma_,
+            lam="stream" if self._chooses_lam else None,
             degree=self.degree,
             coef0=self.coef0,
             budget=self.budget,
@@ -246,9 +247,16 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         """The learner's row of the table, with this estimator's parameters."""
         make = type(self)._make_recipe
         given = {name: getattr(self, name, None) for name in inspect.signature(make).parameters}
+        if self._chooses_lam:
+            del given["lam"]
         if "horizon" in given:
             given["horizon"] = horizon
         return make(**given)
+
+    @property
+    def _chooses_lam(self) -> bool:
+        lam = getattr(self, "lam", None)
+        return isinstance(lam, str) and lam == "stream"
 
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from onkel.parts import (
     SquaredError,
     kernel_named,
 )
-from onkel.stream_width import BUDGET, FirstRows, loss_of
+from onkel.stream_choice import BUDGETS, Choice, FirstRows, loss_of
 
 Array = NDArray[Any]
 Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
@@ -48,7 +49,9 @@ class Learner:
     kernel : str, Kernel or callable, default="rbf"
         Several kernels at once are an `onkel.parts.Hedge`.
     gamma : float or "stream", default=1.0
-        "stream" chooses the width of kernel "rbf" on the first 4096 rows (see :mod:`onkel.stream_width`).
+        "stream" chooses the width of kernel "rbf" on the first 4096 rows (see :mod:`onkel.stream_choice`).
+    lam : "stream", default=None
+        "stream" chooses the λ of a Newton step in the same way; None is the recipe's own.
     degree : int, default=3
     coef0 : float, default=0.0
     budget : int, default=None
@@ -83,6 +86,7 @@ class Learner:
         task: str = "binary",
         kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
         gamma: float | str = 1.0,
+        lam: str | None = None,
         degree: int = 3,
         coef0: float = 0.0,
         budget: int | None = None,
@@ -107,14 +111,19 @@ class Learner:
             check_flag("average", average)
         if recipe.loss.regression != (task == "regression"):
             raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
-        self._first: FirstRows | None = None  # kept while the width is being chosen
+        self._first: FirstRows | None = None  # kept while something is being chosen on them
         if isinstance(gamma, str):
             check_choice("gamma", gamma, ("stream",))
             if kernel != "rbf" and not isinstance(kernel, RBF):
                 raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {kernel!r}")
             self.gamma = gamma
             gamma = 1.0
-        self._chooses = hasattr(self, "gamma")  # it will, from the first row on
+        if lam is not None:
+            check_choice("lam", lam, ("stream",))
+            if not isinstance(recipe.step, NewtonStep):
+                raise ValueError(f"lam='stream' chooses the λ of a NewtonStep, and the step is {recipe.step!r}")
+            self.lam = lam
+        self._chooses = bool(self._chosen)  # it will, from the first row on
         made = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
         for each in made.kernels if isinstance(made, Hedge) else (made,):
             if recipe.budget.needs_gaussian and not isinstance(each, RBF):
@@ -155,7 +164,7 @@ class Learner:
             except TypeError:  # not an array of this learner's type: convert and try again
                 pass
         row = np.ascontiguousarray(x, dtype=self.dtype)
-        if self.sparse or hasattr(self, "gamma"):
+        if self.sparse or self._chosen:
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
         else:
             self._started(row.shape[-1]).learn_one(row, y)
@@ -184,7 +193,7 @@ class Learner:
     def _learn_first_rows(
         self, X: Array, y: NDArray[np.float64], weight: NDArray[np.float64] | None, scores: bool, block_rows: int
     ) -> NDArray[np.float64] | None:
-        """Learn while the kernel's width is being chosen: up to the next choice, and so on."""
+        """Learn while the width or λ is being chosen: up to the next choice, and so on."""
         made: list[NDArray[np.float64]] = []
         counts = np.ones(len(y), bool) if weight is None else weight != 0
         begin = 0
@@ -195,7 +204,7 @@ class Learner:
             part = self._learn_piece(X[piece], y[piece], None if weight is None else weight[piece], scores, block_rows)
             made += [] if part is None else [part]
             if full:
-                self._choose_width()
+                self._choose()
             begin = piece.stop
         if begin < len(y):
             rest = None if weight is None else weight[begin:]
@@ -220,40 +229,47 @@ class Learner:
             rows = csr_array(X, dtype=self.dtype) if self.sparse else self._rows(X)
             self._first = self._first.extended(rows[learned], y[learned], weight[learned])
 
-    def _choose_width(self) -> None:
-        """Start anew with the width that the rows so far ask for."""
-        first = self._first
+    def _choose(self) -> None:
+        """Start anew with the width and the λ that the rows so far ask for."""
+        first, n_classes = self._first, self.n_outputs
         assert first is not None
-        assert self._core is not None
-        regression = self.task == "regression"
-        recipe = Recipe(
-            SquaredError() if regression else LogLoss(), OnGradient(), NewtonStep(hard=0.0 if regression else 0.1)
-        )
-        n_classes = self._core.n_outputs
+        regression, loss = self.task == "regression", loss_of(self.task)
+        own = self.recipe.step
+        step = own if isinstance(own, NewtonStep) else NewtonStep(hard=0.0 if regression else 0.1)
+        most = BUDGETS[step is own]
 
-        def scores_at(gamma: float) -> NDArray[np.float64]:
-            small = Learner(
-                recipe,
+        def kernel_at(choice: Choice) -> Kernel:
+            return RBF(choice.gamma) if "gamma" in self._chosen else self.kernel
+
+        def losses_at(choice: Choice) -> NDArray[np.float64]:
+            rival = Learner(
+                Recipe(SquaredError() if regression else LogLoss(), OnGradient(), replace(step, lam=choice.lam)),
                 task=self.task,
-                gamma=gamma,
-                budget=BUDGET if self.budget is None else min(BUDGET, self.budget),
+                kernel=kernel_at(choice),
+                budget=most if self.budget is None else min(most, self.budget),
                 fit_intercept=True,
                 n_classes=n_classes,
                 dtype=self.dtype,
                 seed=self.seed,
             )
-            made = small.learn_rows(first.rows, first.y, first.weight, scores=True)
-            assert made is not None
-            return made
+            scores = rival.learn_rows(first.rows, first.y, first.weight, scores=True)
+            assert scores is not None
+            return loss(scores, first.y)
 
-        gamma = first.best_width(scores_at, loss_of(self.task))
+        last = Choice(getattr(self.kernel, "gamma", 1.0), step.lam)
+        start = last._replace(lam=NewtonStep().lam) if "lam" in self._chosen else last
+        choice = first.best(start, self._chosen, losses_at)
         if first.complete:
             self._first = None
-        if gamma == self.kernel.gamma:  # type: ignore[attr-defined]
+        if choice == last:
             return
-        fresh = self.blank(kernel=RBF(gamma), n_classes=n_classes if self.task == "multiclass" else 1)
+        fresh = self.blank(
+            recipe=self.recipe if step is not own else replace(self.recipe, step=replace(step, lam=choice.lam)),
+            kernel=kernel_at(choice),
+            n_classes=n_classes if self.task == "multiclass" else 1,
+        )
         fresh.learn_rows(first.rows, first.y, first.weight)
-        self.kernel, self._core = fresh.kernel, fresh._core
+        self.recipe, self.kernel, self._core = fresh.recipe, fresh.kernel, fresh._core
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> NDArray[np.float64]:
         """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
@@ -349,6 +365,11 @@ class Learner:
                 seed=self.seed,
             )
         return self._core
+
+    @property
+    def _chosen(self) -> list[str]:
+        """What is chosen on the first rows."""
+        return [name for name in ("gamma", "lam") if hasattr(self, name)]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -507,7 +528,7 @@ class Learner:
         first = FirstRows.from_arrays(state, n_features, self.dtype) if "first.y" in state else None
         self._started(n_features, sparse).load(state)
         self._first = first
-        if first is not None and (not hasattr(self, "gamma") or issparse(first.rows) != self.sparse):
+        if first is not None and (not self._chosen or issparse(first.rows) != self.sparse):
             raise ValueError("the state holds first rows, and this learner keeps none like them")
         if first is not None and len(first) != self.t:
             raise ValueError(f"the state holds {len(first)} first rows after {self.t} rows")

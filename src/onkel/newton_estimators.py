@@ -9,6 +9,14 @@ from numpy.typing import ArrayLike
 
 from onkel import recipes
 from onkel._estimator import KernelClassifierBase, KernelRegressorBase, estimator
+from onkel.parts import NewtonStep
+
+
+def _lam(model: NewtonClassifier | NewtonRegressor) -> float:
+    """The λ in use."""
+    step = model._fitted().recipe.step
+    assert isinstance(step, NewtonStep)
+    return step.lam
 
 
 @estimator
@@ -20,8 +28,9 @@ class NewtonClassifier(KernelClassifierBase):
 
     Parameters
     ----------
-    lam : float, default=0.01
-        The prior's λ: functions of norm ``1 / sqrt(lam)`` are as likely as not.
+    lam : float or "stream", default="stream"
+        The prior's λ: functions of norm ``1 / sqrt(lam)`` are as likely as not. "stream" chooses it, as the width,
+        on the first 4096 rows of the stream (:mod:`onkel.stream_choice`).
     loss : {"log_loss", "squared_hinge"}, default="log_loss"
     spread : float, default=8.0
         There are at most ``sqrt(t * budget / spread)`` support vectors after t rows: the budget is full after
@@ -33,6 +42,8 @@ class NewtonClassifier(KernelClassifierBase):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    lam_ : float
+        The λ in use.
     %(attributes)s
 
     Examples
@@ -50,12 +61,13 @@ class NewtonClassifier(KernelClassifierBase):
     budget: int | None = 500
     gamma: Any = "stream"
     fit_intercept: bool = True
-    lam: float = 0.01
+    lam: Any = "stream"
     loss: str = "log_loss"
     spread: float = 8.0
     forget: float = 1.0
 
     _make_recipe = staticmethod(recipes.Newton)
+    lam_ = property(_lam)
 
 
 @estimator
@@ -64,8 +76,9 @@ class NewtonRegressor(KernelRegressorBase):
 
     Parameters
     ----------
-    lam : float, default=0.01
-        The prior's λ: the variance of the noise over that of the function.
+    lam : float or "stream", default="stream"
+        The prior's λ: the variance of the noise over that of the function. "stream" chooses it, as the width, on the
+        first 4096 rows of the stream (:mod:`onkel.stream_choice`).
     loss : {"squared_error"}, default="squared_error"
     spread : float, default=8.0
         There are at most ``sqrt(t * budget / spread)`` support vectors after t rows: the budget is full after
@@ -76,6 +89,8 @@ class NewtonRegressor(KernelRegressorBase):
 
     Attributes
     ----------
+    lam_ : float
+        The λ in use.
     %(attributes)s
 
     Examples
@@ -93,12 +108,13 @@ class NewtonRegressor(KernelRegressorBase):
 
     budget: int | None = 500
     gamma: Any = "stream"
-    lam: float = 0.01
+    lam: Any = "stream"
     loss: str = "squared_error"
     spread: float = 8.0
     forget: float = 1.0
 
     _make_recipe = staticmethod(recipes.Newton)
+    lam_ = property(_lam)
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the prediction for each row; with `return_std` also the standard deviation of its target.

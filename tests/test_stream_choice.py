@@ -1,4 +1,4 @@
-"""gamma="stream": chosen on the first rows, the same however they come, and gone from memory afterwards."""
+"""gamma="stream" and lam="stream": chosen on the first rows, which are the same however they come, and then dropped."""
 
 import pickle
 
@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from onkel import recipes
-from onkel.stream_width import STAGES
+from onkel.stream_choice import STAGES
 from table import ONE_A_TASK, cases, one_a_task
 
 LAST = STAGES[-1]
@@ -103,6 +103,50 @@ def test_it_finds_narrow_kernels_and_wide_ones():
     assert narrow >= 4 * wide
 
 
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("gamma", ["stream", 3.0])
+def test_lam_is_the_same_for_any_cuts(task, gamma):
+    X, y = noisy(1100, noise=1.0)
+    y = y if task == "regression" else (y > 0).astype(float)
+    recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    whole, parts = (onkel.Learner(recipe, task=task, gamma=gamma, lam="stream", budget=20, seed=1) for _ in range(2))
+    expected = whole.learn_rows(X, y, scores=True)
+    scores = []
+    for piece in np.split(np.arange(len(X)), [1, 3, 64, 200, 257, 1024]):
+        made = parts.learn_rows(X[piece], y[piece], scores=True)
+        scores.append(np.pad(made, ((0, 0), (0, expected.shape[1] - made.shape[1]))))
+        parts = pickle.loads(pickle.dumps(parts))
+    assert np.concatenate(scores).tobytes() == expected.tobytes()
+    assert parts.fingerprint() == whole.fingerprint()
+    assert (parts.recipe, parts.kernel) == (whole.recipe, whole.kernel)
+    assert gamma == "stream" or whole.kernel.gamma == gamma
+
+
+def noisy(n, noise):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    return X, np.sin(3 * X[:, 0]) + X[:, 1] + noise * rng.normal(size=n)
+
+
+def test_noise_asks_for_a_larger_lam(tmp_path):
+    def fitted(noise, n, **settings):
+        X, y = (part[:n] for part in noisy(5000, noise))
+        return onkel.NewtonRegressor(gamma=3.0, random_state=0, shuffle=False, **settings).fit(X, y)
+
+    clean, loud = fitted(0.01, 1100), fitted(2.0, 1100)
+    assert loud.lam_ >= 10 * clean.lam_
+    assert fitted(2.0, 300, kernel="laplacian").lam_ == 0.1
+    onkel.save(loud, tmp_path / "model")
+    loaded = onkel.load(tmp_path / "model")
+    X, y = noisy(5000, 2.0)
+    for each in (loud, loaded):
+        each.partial_fit(X[1100:], y[1100:])
+    assert loaded.lam_ == loud.lam_
+    whole = fitted(2.0, 5000)
+    assert loaded._learner.fingerprint() == loud._learner.fingerprint() == whole._learner.fingerprint()
+    assert "first.y" not in whole._learner.state()
+
+
 def test_rows_that_are_all_equal():
     X = np.ones((100, 2))
     model = onkel.NewtonClassifier(random_state=0).fit(X, np.arange(100) % 2)
@@ -136,6 +180,12 @@ def test_what_it_cannot_choose_for():
         onkel.Learner(recipes.OGD(), kernel="poly", gamma="stream")
     with pytest.raises(ValueError, match="gamma"):
         onkel.Learner(recipes.OGD(), gamma="wide")
+    with pytest.raises(ValueError, match=r"lam='stream'.*GradientStep"):
+        onkel.OGDClassifier(lam="stream").fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match="lam"):
+        onkel.Learner(recipes.Newton(), lam="large")
+    with pytest.raises(ValueError, match="lam"):
+        onkel.NewtonClassifier(lam="large").fit([[0.0], [1.0]], [0, 1])
     with pytest.raises(ValueError, match="rbf"):
         onkel.OGDClassifier(kernel="linear", gamma="stream").fit([[0.0], [1.0]], [0, 1])
 

@@ -1,17 +1,18 @@
-"""gamma="stream": the width of a gaussian kernel chosen on the first rows of a stream.
+"""gamma="stream", lam="stream": a gaussian kernel's width and a Newton step's λ, chosen on the first rows of a stream.
 
-The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096 it
-is one of several around that value, for each of which a small second-order learner predicts the rows so far, each
-before learning from it: the narrowest whose loss over the later half is within 1 % of the least, since more rows and
-points than those want narrower kernels. Each time the learner starts anew and is shown the rows so far again; after the
-last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut
-into calls.
+The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
+several widths around that value compete, and then several λ at the width that won: for each a second-order learner
+predicts the rows so far, each before learning from it. Of those whose loss over the later half of the rows is within
+1 % of the least, the narrowest width wins, since more rows and points than those want narrower kernels, and the λ
+nearest to 0.01. Each time the learner starts anew and is shown the rows so far again; after the last choice they are
+dropped. All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,21 @@ from scipy.special import logsumexp
 Floats = NDArray[np.float64]
 
 STAGES = (4, 16, 64, 256, 1024, 4096)
-FACTORS = tuple(2.0**e for e in range(-5, 4))
-BUDGET = 200  # of the small learners
+# In the order of preference. Widths are in units of the median's.
+OPTIONS = {
+    "gamma": tuple(2.0**e for e in range(3, -6, -1)),
+    "lam": tuple(0.01 * 10.0**e for e in (0.0, 0.5, -0.5, 1.0, -1.0)),
+}
+# The budget of those that compete is the learner's own, and at most this: the second for learners of the second order.
+BUDGETS = (200, 2000)
 SLACK = 0.01
+
+
+class Choice(NamedTuple):
+    """A width and a λ."""
+
+    gamma: float
+    lam: float
 
 
 class FirstRows:
@@ -50,18 +63,28 @@ class FirstRows:
         """Whether these are all the rows that are kept."""
         return len(self) == STAGES[-1]
 
-    def best_width(self, scores_at: Callable[[float], Floats], loss: Callable[[Floats, Floats], Floats]) -> float:
-        """Return the gamma for these rows; ``scores_at(gamma)`` are what its learner predicted for them."""
-        middle = 1.0 / median_distance(self.rows)
+    def best(self, start: Choice, chosen: Collection[str], losses_at: Callable[[Choice], Floats]) -> Choice:
+        """Return what these rows ask for, differing from ``start`` in what is chosen.
+
+        ``losses_at`` are the losses, row by row, of a learner with that choice.
+        """
+        middle = 1.0 / median_distance(self.rows) if "gamma" in chosen else start.gamma
+        choice = start._replace(gamma=middle)
         if len(self) < STAGES[2]:
-            return middle
-        # the first half would speak for widths that are best for few rows
-        later = slice(len(self) // 2, None)
-        losses = [
-            np.sum(self.weight[later] * loss(scores_at(factor * middle)[later], self.y[later])) for factor in FACTORS
-        ]
-        good = np.flatnonzero(losses <= (1 + SLACK) * np.min(losses))
-        return middle * FACTORS[int(good[-1])]
+            return choice
+
+        @cache
+        def loss(choice: Choice) -> float:
+            # the first half would speak for what is best for few rows
+            later = slice(len(self) // 2, None)
+            return float(np.sum(self.weight[later] * losses_at(choice)[later]))
+
+        for name, unit in (("gamma", middle), ("lam", 1.0)):
+            if name in chosen:
+                candidates = [choice._replace(**{name: unit * option}) for option in OPTIONS[name]]
+                least = min(map(loss, candidates))
+                choice = next(c for c in candidates if loss(c) <= (1 + SLACK) * least)
+        return choice
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the rows as named arrays."""
