@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, fit, info, predict
+from onkel.cli import compare, data, fit, info, predict, reproduce
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": compare.evaluate,
     "compare": compare.compare,
     "info": info.info,
+    "reproduce": reproduce.reproduce,
 }
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": data.listed, "info": data.info, "get": data.get}
 

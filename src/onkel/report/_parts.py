@@ -93,6 +93,16 @@ def page(title: str, *parts: str, subtitle: str = "") -> str:
     )
 
 
+def section(title: str, *parts: str, text: str = "", level: int = 2) -> str:
+    """Return parts under a heading.
+
+    >>> section("a < b", "<hr>")
+    '<section><h2>a &lt; b</h2><hr></section>'
+    """
+    said = f"<p>{escape(text)}</p>" if text else ""
+    return f"<section><h{level}>{escape(title)}</h{level}>{said}{''.join(parts)}</section>"
+
+
 def facts(values: dict[str, Any]) -> str:
     """Return a row of small cards, a name and a value each."""
     return f'<dl class="facts">{_pairs(values)}</dl>'
