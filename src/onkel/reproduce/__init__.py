@@ -31,7 +31,20 @@ if TYPE_CHECKING:
 
 __all__ = ["experiment", "names", "title"]
 
-_NAMES = ("bogd-table2", "bogd-table3")
+_NAMES = (
+    "oskl-table3",
+    "oskl-table4",
+    "oskl-table5",
+    "spa-table2",
+    "spa-table3",
+    "spa-table5",
+    "spa-table6",
+    "spa-figure1",
+    "spa-figure2",
+    "spa-figure3",
+    "bogd-table2",
+    "bogd-table3",
+)
 
 
 def names() -> list[str]:

@@ -132,7 +132,8 @@ def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = 
     drawn = shuffled(data, seed, rows)
     est = made(learner, seed)
     curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
-    return _result(est, curve, drawn, error=100 * (1 - curve.last.accuracy))  # type: ignore[operator]
+    accuracy = 100 * float(curve["accuracy"][-1])
+    return _result(est, curve, drawn, accuracy=accuracy, error=100 - accuracy)
 
 
 def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
@@ -205,6 +206,12 @@ def _best(grid: list[Result], error_of: Callable[[Result], float]) -> Result:
     if not tried:
         raise ValueError(f"no choice of the grid could be run: {refusal}")
     return {"best": grid[errors.index(min(tried))], "errors": errors}
+
+
+def width(*, data: Result, percentile: float) -> Result:
+    """Return the kernel's γ at a percentile of the distances between training rows."""
+    drawn = shuffled(data, 0)
+    return {"gamma": onkel.gamma_from_percentile(drawn.X, percentile, random_state=0)}
 
 
 def tune(

@@ -83,7 +83,7 @@ class Lab:
 
     def rows(self, data: Data) -> int | None:
         """Return how many rows to draw from a set, None: all."""
-        return QUICK_ROWS if self.quick and data.paper_rows > QUICK_ROWS else None
+        return QUICK_ROWS if self.quick and _rows_here(data) > QUICK_ROWS else None
 
     def share(self, data: Data) -> float:
         """Return the share of the paper's rows that a run has: less than 1 for a subset, and for a quick run."""

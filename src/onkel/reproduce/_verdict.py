@@ -152,7 +152,7 @@ def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share:
         gain = ours - paper.mean if METRICS[metric].best == "high" else paper.mean - ours
         allowed = max(2 * (paper.sd or 0.0), 0.5)
     else:
-        theirs = share * (paper.mean if kind == "count" else 100 - paper.mean)
+        theirs = share * paper.mean if kind == "count" else 100 - paper.mean
         gain = theirs - (ours if kind == "count" else 100 - ours)
         allowed = 0.15 * theirs
     gain = round(gain, 9)  # 80.5 - 80.0 is no more than 0.5
