@@ -9,16 +9,14 @@ _COLOURS = 10  # of style.css
 _SIDE = 400.0  # of the plot's longer side, in its own units
 _MARGIN = 26.0
 
-Extent = tuple[float, float, float, float]
-
 
 def surface(
     title: str,
     grid: Sequence[Sequence[int]],
-    extent: Extent,
+    extent: Sequence[float],
     *,
-    rows: Sequence[tuple[float, float, int]] = (),
-    support: Sequence[tuple[float, float]] = (),
+    rows: Sequence[Sequence[float]] = (),
+    support: Sequence[Sequence[float]] = (),
     classes: Sequence[object] = (),
 ) -> str:
     """Return a figure of the classes that are predicted over a rectangle.
@@ -28,7 +26,8 @@ def surface(
     title : str
     grid : list of lists of int
         The class of each cell, in lines from below.
-    extent : (left, right, bottom, top)
+    extent : list
+        Left, right, bottom, top.
     rows : list of (x, y, class)
         Small dots in their class's colour.
     support : list of (x, y)
@@ -58,7 +57,7 @@ def surface(
         for begin, end in _stretches(line)
     )
     dots = "".join(
-        f'<circle {place(x, y)} r="2" fill="var(--s{k % _COLOURS})"/>'
+        f'<circle {place(x, y)} r="2" fill="var(--s{int(k) % _COLOURS})"/>'
         for x, y, k in rows
         if left <= x <= right and bottom <= y <= top
     )

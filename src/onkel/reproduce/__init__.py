@@ -44,6 +44,9 @@ _NAMES = (
     "spa-figure3",
     "bogd-table2",
     "bogd-table3",
+    "polk-table2",
+    "polk-table3",
+    "polk-curves",
 )
 
 

@@ -133,7 +133,7 @@ def decode_gif(data: bytes) -> Image:
     rows = np.concatenate([np.arange(first, height, step) for first, step in ((0, 8), (4, 8), (2, 4), (1, 2))])
     in_order = np.empty_like(grey)
     in_order[rows] = grey
-    return in_order
+    return np.asarray(in_order)
 
 
 def _palette(data: bytes, flags: int, place: int) -> tuple[NDArray[np.uint8] | None, int]:
@@ -158,7 +158,7 @@ def _unpacked(packed: bytes, least: int) -> bytes:
     clear = 1 << least
     words: list[bytes] = []
     width, bits, n_bits, last = least + 1, 0, 0, b""
-    made = []
+    made: list[bytes] = []
     for byte in packed:
         bits |= byte << n_bits
         n_bits += 8

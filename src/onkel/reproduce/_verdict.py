@@ -5,7 +5,7 @@
 - A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; fewer is
   "better", more is "worse".
 - A claim that a figure makes holds ("within") or does not ("worse").
-- Times are shown and not judged: the machines differ.
+- Times and risks are shown and not judged: the machines differ, and so do the mixture and the textures.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Metric:
     Parameters
     ----------
     title : str
-    kind : {"rate", "count", "sparsity", "time", "claim"}
+    kind : {"rate", "count", "sparsity", "shown", "claim"}
     best : {"low", "high", ""}
     digits : int
     """
@@ -44,11 +44,12 @@ class Metric:
 
 
 METRICS = {  # keys of a cell's result, and of papers/*.tsv
+    "risk": Metric("risk", "shown", "low", 3),
     "error": Metric("error %", "rate", "low"),
     "accuracy": Metric("accuracy %", "rate", "high"),
     "sparsity": Metric("sparsity %", "sparsity", "high", 1),
     "n_support": Metric("support vectors", "count", "low", 0),
-    "seconds": Metric("seconds", "time", "low"),
+    "seconds": Metric("seconds", "shown", "low"),
     "claim": Metric("claim", "claim", ""),
 }
 
@@ -138,7 +139,7 @@ def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share:
     >>> verdict("accuracy", Figure(80.0, 0.1, ""), (79.6, 79.5)), verdict("n_support", Figure(1000, 10, ""), (1200,))
     ('within', 'worse')
     """
-    if paper is None or METRICS[metric].kind == "time":
+    if paper is None or METRICS[metric].kind == "shown":
         return ""
     if not values:
         return "missing"
