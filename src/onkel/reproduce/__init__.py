@@ -47,6 +47,8 @@ _NAMES = (
     "polk-table2",
     "polk-table3",
     "polk-curves",
+    "klr-figures",
+    "klr-table2",
 )
 
 
