@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
 import small_data
 from onkel import datasets, reproduce
@@ -21,9 +23,11 @@ from onkel.reproduce import _data, _lab
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
+from onkel.reproduce._report import page_of
 from onkel.reproduce._tables import markdown, tables
 from onkel.reproduce._verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
 
+CHROMIUM = shutil.which("chromium")
 TWO = Data(("a9a", "a9a.t"), paper_rows=2 * small_data.ROWS)
 
 
@@ -70,7 +74,7 @@ def test_every_figure_of_the_papers_is_there_once():
             assert row["sd"] == "" or float(row["sd"]) >= 0, row
     assert n_lines == sum(map(len, figures().values()))
     assert set(figures()) <= set(reproduce.names())
-    sizes = {"oskl-table3": 96, "oskl-table4": 48, "oskl-table5": 72, "bogd-table2": 36, "bogd-table3": 216}
+    sizes = {"oskl-table3": 96, "oskl-table4": 48, "oskl-table5": 72, "bogd-table2": 42, "bogd-table3": 216}
     sizes |= {"spa-table2": 198, "spa-table3": 96, "spa-table5": 126, "spa-table6": 108}
     assert {name: len(figures()[name]) for name in sizes} == sizes
     assert figures()["spa-table3"]["cod-rna", "SPA-avg", "accuracy"] == Figure(96.05, 0.09, "")
@@ -120,7 +124,8 @@ def test_permutations_and_splits(small):
     whole = np.vstack([first.X, first.X_test])
     assert whole.min() == 0 and whole.max() == 1 and len(np.unique(whole, axis=0)) == small_data.ROWS
     joined = _data.shuffled(TWO.spec(), 3)
-    assert joined.X.shape == (300, 6) and set(joined.y) == {-1, 1} and len(joined.y_test) == 0
+    assert joined.X.shape == (300, 24) and set(joined.y) == {-1, 1} and len(joined.y_test) == 0
+    assert issparse(joined.X) and joined.X.indices.dtype == np.int32  # as LIBSVM wants it
     kept = _data.shuffled(Data(("a9a",), test=("a9a.t",), scale=(-1.0, 1.0)).spec(), 3)
     assert kept.X.min() == -1 and kept.X.max() == 1 and len(kept.y_test) == small_data.ROWS
     assert len(_data.shuffled(TWO.spec(), 3, rows=50).y) == 50
@@ -203,6 +208,7 @@ PROGRAM = """
 import os, sys, time
 from onkel.reproduce._cells import cell
 from onkel.reproduce._lab import Lab
+from onkel.reproduce._report import page_of
 
 def slow(*, seed):
     with open("started", "a") as file:
@@ -285,7 +291,7 @@ def test_an_experiment_runs(name, small, tmp_path):
     if name.startswith(("bogd-table3", "oskl-table3", "oskl-table4", "spa-table")):
         assert any(entry.learner.startswith("Newton") and entry.values for entry in found.entries)
     assert found.curves and all(curve["data"] == data for curve in found.curves)
-    assert sum(found.counts().values()) == sum(1 for place in asked if METRICS[place[2]].kind != "time")
+    assert sum(found.counts().values()) == sum(METRICS[place[2]].kind != "time" for place in asked)
 
 
 def test_sets_that_are_not_to_be_had_are_missing_cells(small, tmp_path):
@@ -337,5 +343,55 @@ def test_a_wrong_call_is_said_in_a_sentence(run, words, sentence):
 def test_markdown_has_no_table_that_is_torn(small, tmp_path):
     found = reproduce.experiment("bogd-table2")(Lab(tmp_path, quick=True, runs=1, data=["german"])).completed()
     found.add("german", "a|b", [{"error": 1.0}], "error")
-    for line in markdown([found]).splitlines():
-        assert not line.startswith("|") or line.count("|") == 8
+    for block in re.findall(r"(?:^\|.*\n)+", markdown([found]), re.MULTILINE):
+        assert len({line.count("|") for line in block.splitlines()}) == 1 and "| --- |" in block
+
+
+# -- the report
+
+
+@pytest.fixture
+def window(small, tmp_path):
+    """The report of two experiments in a browser; at the end nothing may have been complained of or fetched."""
+    from playwright.sync_api import sync_playwright
+
+    path = tmp_path / "report.html"
+    with Lab(tmp_path / "results", quick=True, runs=1, data=["german", "a9a"]) as lab:
+        found = [reproduce.experiment(name)(lab).completed() for name in ("bogd-table3", "spa-figure2")]
+    path.write_text(page_of(found), encoding="utf-8")
+    complaints = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=60_000)
+        window = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+        window.on("console", lambda message: complaints.append(message.text))
+        window.on("pageerror", lambda error: complaints.append(str(error)))
+        window.on("request", lambda request: complaints.append(request.url) if "report.html" not in request.url else 0)
+        window.goto(path.as_uri())
+        window.wait_for_selector("circle.point")
+        yield window
+        browser.close()
+    assert complaints == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_the_report_on_a_phone(window):
+    assert window.evaluate("document.documentElement.scrollWidth") == 390
+    assert window.locator(".contents a").all_inner_texts() == ["bogd-table3", "spa-figure2"]
+    assert window.locator("h2").all_inner_texts() == ["bogd-table3", "spa-figure2"]
+    learners = window.locator("section[id='bogd-table3'] tbody tr").count()
+    assert learners == 21  # six of the paper and Newton, with three budgets
+    assert window.locator("td.better, td.within, td.worse").count() > 18
+    first = window.locator("figure").first
+    assert first.locator("circle.point").count() == 21 and first.locator("path.curve").count() == 7
+    for x in first.locator("circle.point").evaluate_all("c => c.map(x => x.cx.baseVal.value)"):
+        assert 0 <= x <= 390
+    canvas = first.locator(".canvas")
+    canvas.scroll_into_view_if_needed()
+    canvas.tap(position={"x": canvas.bounding_box()["width"] / 2, "y": 60})
+    assert 1 <= first.locator(".tip div").count() <= 7
+    assert "β in [5, 10] is a good trade-off" in window.locator("section[id='spa-figure2']").inner_text()
+    before = window.locator("section[id='bogd-table3'] tbody td.text").first.inner_text()
+    window.locator("section[id='bogd-table3'] th button").nth(2).click()
+    heads = window.locator("section[id='bogd-table3'] tbody td:nth-child(3)")
+    shown = [float(text.split()[0]) for text in heads.all_inner_texts()]
+    assert shown == sorted(shown, reverse=True) and before

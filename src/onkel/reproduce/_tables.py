@@ -9,6 +9,8 @@ from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 
+_CLAIMS = ("the paper says", "ours")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,10 +30,10 @@ class Table:
 
 
 def tables(findings: Findings) -> list[Table]:
-    """Return a table for each data set, with a line for each learner (or claim)."""
+    """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
     made = []
     for name, about in findings.sets.items():
-        entries = [entry for entry in findings.entries if entry.data == name]
+        entries = [entry for entry in findings.entries if entry.data == name and entry.metric != "claim"]
         metrics = [metric for metric in METRICS if any(entry.metric == metric for entry in entries)]
         lines: dict[str, dict[str, str]] = {}
         for entry in entries:
@@ -40,6 +42,10 @@ def tables(findings: Findings) -> list[Table]:
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
         columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
         made.append(Table(heading(name, about), columns, list(lines.values())))
+        claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
+        if claims:
+            said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
+            made.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
     return made
 
 

@@ -300,14 +300,13 @@ def figure1(lab: Lab) -> Findings:
         for (name, who), runs in _rivals(lab, sets, gammas, scaled, 5).items():
             found_at[name, who, beta] = runs
             found.add(name, f"{who} (β={beta:g})", runs, "accuracy", "n_support", "seconds")
-    found.curves = []
     for name in sets:
         _figure1_claims(found, name, {(w, b): runs for (n, w, b), runs in found_at.items() if n == name})
     return found
 
 
 def _figure1_claims(found: Findings, name: str, runs: dict[tuple[str, float], list[Result]]) -> None:
-    """Say which of the paper's claims hold, and keep the curves."""
+    """Say which of the paper's claims hold."""
     points: dict[str, list[tuple[float, float, float]]] = {}
     for (who, _), results in runs.items():
         there = [result for result in results if "missing" not in result]
@@ -320,13 +319,8 @@ def _figure1_claims(found: Findings, name: str, runs: dict[tuple[str, float], li
         for claim in claims:
             found.claim(name, claim, None, reason)
         return
-    for who in points:
-        points[who].sort()
-        columns = dict(
-            zip(("n_support", "accuracy", "seconds"), map(list, zip(*points[who], strict=True)), strict=True)
-        )
-        columns["accuracy"] = [value / 100 for value in columns["accuracy"]]
-        found.curves.append({"data": name, "name": who, **columns})
+    for line in points.values():
+        line.sort()
     average = points["SPA-avg"]
     below = min(average, key=lambda point: abs(point[0] - 5000))
     above = average[-1]
@@ -362,7 +356,7 @@ def figure2(lab: Lab) -> Findings:
     )["a9a", "SPA"]
     eta = chosen and chosen["numbers"]["eta"]
     learners = {
-        ("a9a", f"α={alpha:g}, β={beta:g}"): learner("SPA", gamma=gamma, eta=eta, alpha=alpha, beta=beta)
+        ("a9a", f"β={beta:g} (α={alpha:g})"): learner("SPA", gamma=gamma, eta=eta, alpha=alpha, beta=beta)
         for beta, alpha in product(betas, alphas)
     }
     results = run_all(lab, held_out, sets, learners, 5)
@@ -380,7 +374,7 @@ def figure2(lab: Lab) -> Findings:
         for key in ("accuracy", "n_support")
     )
     for i, beta in enumerate(betas):
-        columns = {"alpha": list(alphas), "accuracy": (accuracy[i] / 100).tolist(), "n_support": points[i].tolist()}
+        columns = {"alpha": list(alphas), "accuracy": (accuracy[i] / 100).tolist()}
         found.curves.append({"data": "a9a", "name": f"β = {beta:g}", **columns})
     up = bool((np.diff(points, axis=1) >= -0.02 * points[:, :-1]).all())
     found.claim("a9a", claims[0], up, f"at β = 5 from {points[1, 0]:,.0f} to {points[1, -1]:,.0f}")
