@@ -327,6 +327,30 @@ def test_the_tables(run):
     assert os.path.isdir("reproduce-results")
 
 
+def test_what_is_kept_can_be_shown_without_running_anything(run, monkeypatch):
+    words = ("bogd-table2", "--quick", "--runs", 1)
+    assert run(*words, "--data", "german")[0] == 0
+    monkeypatch.setattr(_lab, "_result_of", lambda one: pytest.fail("it was run"))
+    (document,) = json.loads(run(*words, "--data", "german,spambase", "--kept", "--json")[1])
+    missing = {entry["data"] for entry in document["entries"] if entry["verdict"] == "missing"}
+    assert missing == {"spambase", "german"}  # german's is the t-test, which one run is too few for
+    assert document["counts"]["missing"] == 4 + 1 + 1
+    assert "not run" in run(*words, "--data", "spambase", "--kept")[1]
+    for name in reproduce.names():
+        assert run(name, "--kept", "--results", "nowhere")[0] == 0, name
+    assert not os.path.exists("nowhere")
+
+
+def test_a_page_is_filled_in(run):
+    text = "# A page\n\n<!-- counts -->old<!-- /counts -->\n\n<!-- tables -->\nold\n<!-- /tables -->\n\nThe end.\n"
+    Path("page.md").write_text(text, "utf-8")
+    for _ in range(2):
+        assert run("bogd-table2", "--data", "german", "--runs", 1, "--quick", "--markdown", "page.md")[0] == 0
+        made = Path("page.md").read_text("utf-8")
+        assert made.startswith("# A page\n\n<!-- counts -->") and made.endswith("<!-- /tables -->\n\nThe end.\n")
+        assert "old" not in made and made.count("### bogd-table2") == 1 and made.count("better") >= 2
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

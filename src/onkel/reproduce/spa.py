@@ -307,18 +307,16 @@ def figure1(lab: Lab) -> Findings:
 
 def _figure1_claims(found: Findings, name: str, runs: dict[tuple[str, float], list[Result]]) -> None:
     """Say which of the paper's claims hold."""
-    points: dict[str, list[tuple[float, float, float]]] = {}
-    for (who, _), results in runs.items():
-        there = [result for result in results if "missing" not in result]
-        if there:
-            means = [float(np.mean([r[key] for r in there])) for key in ("n_support", "accuracy", "seconds")]
-            points.setdefault(who, []).append((means[0], means[1], means[2]))
     claims = ("plateau", "more is better", "average over last", "SPA over others")
-    if not points:
-        reason = next(iter(runs.values()))[0]["missing"]
+    lacking = [result["missing"] for results in runs.values() for result in results if "missing" in result]
+    if lacking:
         for claim in claims:
-            found.claim(name, claim, None, reason)
+            found.claim(name, claim, None, lacking[0])
         return
+    points: dict[str, list[tuple[float, float]]] = {}
+    for (who, _), results in runs.items():
+        size, accuracy = (float(np.mean([result[key] for result in results])) for key in ("n_support", "accuracy"))
+        points.setdefault(who, []).append((size, accuracy))
     for line in points.values():
         line.sort()
     average = points["SPA-avg"]
@@ -363,10 +361,10 @@ def figure2(lab: Lab) -> Findings:
     add_all(lab, found, sets, results, ("accuracy", "n_support", "seconds"))
     found.curves = []
     claims = ("alpha up", "alpha best", "beta up", "beta best")
-    first = next(iter(results.values()))[0]
-    if "missing" in first:
+    lacking = [run["missing"] for runs in results.values() for run in runs if "missing" in run]
+    if lacking:
         for claim in claims:
-            found.claim("a9a", claim, None, first["missing"])
+            found.claim("a9a", claim, None, lacking[0])
         return found
     shape = len(betas), len(alphas)
     accuracy, points = (
