@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -29,9 +30,12 @@ def reproduce(
         str, Option(metavar="DIR", help="Where results are kept; what is there is not run again.")
     ] = "reproduce-results",
     jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; otherwise one a core.")] = None,
+    kept: Annotated[bool, Option("--kept", help="Run nothing: show the results that are kept.")] = False,
     json: Json = False,
     report: Annotated[str | None, Option(metavar="FILE", help="Write a page for any browser, offline.")] = None,
-    markdown: Annotated[str | None, Option(metavar="FILE", help="Write the tables as Markdown.")] = None,
+    markdown: Annotated[
+        str | None, Option(metavar="FILE", help="Write the tables as Markdown, or fill in those of a page.")
+    ] = None,
 ) -> None:
     """Run a paper's experiment; print its figures beside ours.
 
@@ -62,7 +66,7 @@ def reproduce(
     for path in (report, markdown):
         if path is not None:
             check_writable(path)
-    options = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1}
+    options = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
     found = _run(chosen, results, None if data is None else data.split(","), options, quiet=json)
     _write(found, report, markdown)
     if json:
@@ -98,9 +102,10 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
     from onkel._files import write_atomically
 
     if markdown is not None:
-        from onkel.reproduce._tables import markdown as as_markdown
+        from onkel.reproduce._tables import filled_in
 
-        write_atomically(markdown, [as_markdown(found).encode()])
+        page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
+        write_atomically(markdown, [filled_in(page, found).encode()])
         say(f"the tables are in {markdown}")
     if report is not None:
         from onkel.reproduce._report import page_of

@@ -127,11 +127,16 @@ def _joined(spec: tuple[Any, ...]) -> tuple[Any, NDArray[np.int64], int]:
     )
     y = np.concatenate([y for _, y in parts])
     n_train = sum(len(y) for _, y in parts[: len(train)])
-    rows = X.toarray() if scale is not None or X.nnz > _DENSE * X.shape[0] * width else X
+    rows = X.toarray() if scale is not None or X.nnz > _DENSE * X.shape[0] * width else _narrow(X)
     if scale is not None:
         low, high = rows[:n_train].min(axis=0), rows[:n_train].max(axis=0)
         rows = scale[0] + (rows - low) * ((scale[1] - scale[0]) / np.where(high > low, high - low, 1.0))
     return rows, np.where(y == (np.unique(y)[-1] if positive is None else positive), 1, -1), n_train
+
+
+def _narrow(X: Any) -> Any:
+    """The same rows with the indices of 32 bits that LIBSVM wants."""
+    return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 
 def _sparse(part: tuple[Any, Any]) -> Any:

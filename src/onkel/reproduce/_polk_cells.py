@@ -88,7 +88,8 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
     n = len(y) // BATCH * BATCH
     est = _learner(learner, task, set, n, seed)
     fractions = np.append(np.linspace(0, 0.95, _POINTS, endpoint=False)[1:], np.linspace(0.95, 1, _LATE))
-    stops = np.unique((fractions * n / BATCH).round().astype(int)) * BATCH
+    stops = np.unique((fractions * n / BATCH).round().clip(min=1).astype(int)) * BATCH
+    n_late = int(np.count_nonzero(stops >= round(0.95 * n / BATCH) * BATCH))
     begin, seconds = 0, 0.0
     columns: dict[str, list[Any]] = {name: [] for name in ("rows", "seconds", "n_support", "error", "risk")}
     for i, stop in enumerate(stops.tolist()):
@@ -96,12 +97,12 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
         est.partial_fit(X[begin:stop], y[begin:stop], classes=np.arange(y_test.max() + 1))
         seconds += time.perf_counter() - start
         begin = stop
-        part = slice(None if i >= len(stops) - _LATE else _CURVE_ROWS[set])
+        part = slice(None if i >= len(stops) - n_late else _CURVE_ROWS[set])
         error, loss = _tested(est.decision_function(X_test[part]), y_test[part], task)
         values = (stop, seconds, int(est.n_support_), error, loss + LAM / 2 * float(est.norm_) ** 2)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
-    share = _LATE / len(stops)
+    share = n_late / len(stops)
     return {
         "error": 100 * late_mean(columns["error"], share),
         "risk": late_mean(columns["risk"], share),

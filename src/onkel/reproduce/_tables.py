@@ -9,6 +9,8 @@ from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 
+_CLAIMS = ("the paper says", "ours")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -28,10 +30,10 @@ class Table:
 
 
 def tables(findings: Findings) -> list[Table]:
-    """Return a table for each data set, with a line for each learner (or claim)."""
+    """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
     made = []
     for name, about in findings.sets.items():
-        entries = [entry for entry in findings.entries if entry.data == name]
+        entries = [entry for entry in findings.entries if entry.data == name and entry.metric != "claim"]
         metrics = [metric for metric in METRICS if any(entry.metric == metric for entry in entries)]
         lines: dict[str, dict[str, str]] = {}
         for entry in entries:
@@ -40,6 +42,10 @@ def tables(findings: Findings) -> list[Table]:
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
         columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
         made.append(Table(heading(name, about), columns, list(lines.values())))
+        claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
+        if claims:
+            said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
+            made.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
     return made
 
 
@@ -71,17 +77,35 @@ def counted(findings: Iterable[Findings]) -> str:
     return ", ".join(f"{sum(f.counts()[verdict] for f in found)} {verdict}" for verdict in VERDICTS)
 
 
+def filled_in(page: str, findings: Iterable[Findings]) -> str:
+    """Return a page with its counts and tables replaced, where it has marks around them; otherwise a new one.
+
+    >>> filled_in("Now <!-- counts -->old<!-- /counts -->.", [])
+    'Now <!-- counts -->0 better, 0 within, 0 worse, 0 missing<!-- /counts -->.'
+    """
+    found = list(findings)
+    pieces = {"counts": counted(found), "tables": f"\n\n{markdown(found)}\n"}
+    if not any(f"<!-- {name} -->" in page for name in pieces):
+        return f"{counted(found)}.\n\n{markdown(found)}"
+    for name, piece in pieces.items():
+        first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if first in page and last in page:
+            before, _, rest = page.partition(first)
+            page = f"{before}{first}{piece}{last}{rest.partition(last)[2]}"
+    return page
+
+
 def markdown(findings: Iterable[Findings]) -> str:
     """Return all tables as Markdown."""
-    found = list(findings)
-    pieces = [f"{counted(found)}.\n"]
-    for one in found:
-        pieces.append(f"\n## {one.experiment}\n\n{title(one.experiment)} {runs_said(one)}{counted([one])}.\n")
+    pieces = []
+    for one in findings:
+        pieces.append(f"### {one.experiment}\n\n{title(one.experiment)} {runs_said(one)}{counted([one])}.\n")
         for table in tables(one):
             pieces.append(f"\n**{table.heading}**\n\n")
             pieces += [_line(table.columns), _line(["---"] * len(table.columns))]
             pieces += [_line([line.get(column, "") for column in table.columns]) for line in table.lines]
-    return "".join(pieces)
+        pieces.append("\n")
+    return "".join(pieces).rstrip("\n") + "\n"
 
 
 def runs_said(findings: Findings) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from onkel.reproduce._cells import learner, newton, progressive
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
+from onkel.reproduce._metrics import paired_p
 from onkel.reproduce._protocol import add_all, run_all, searched
 from onkel.reproduce._verdict import Findings
 
@@ -51,7 +52,17 @@ def table2(lab: Lab) -> Findings:
         },
     )
     metrics = ("error", "n_support", "seconds")
-    add_all(lab, found, sets, run_all(lab, progressive, sets, learners, RUNS), metrics, unbounded={"Perceptron", "OGD"})
+    results = run_all(lab, progressive, sets, learners, RUNS)
+    add_all(lab, found, sets, results, metrics, unbounded={"Perceptron", "OGD"})
+    for name in sets:
+        perceptron, ogd = (
+            [run["error"] for run in results[name, who] if "missing" not in run] for who in ("Perceptron", "OGD")
+        )
+        p = paired_p(ogd, perceptron)
+        said = f"paired t-test, p = {p:.2g}" if p is not None else "fewer than two runs"
+        found.claim(
+            name, "OGD over Perceptron", None if p is None else bool(p < 0.05 and sum(ogd) < sum(perceptron)), said
+        )
     return found
 
 

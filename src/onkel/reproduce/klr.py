@@ -80,18 +80,18 @@ def _all_runs(lab: Lab, name: str, data: Data) -> Runs:
     """Results of all learners on a set: NC, Margin, Auxiliary with the best η of NC, the batch learners, Newton."""
     gamma = lab.run({0: cell(width, data=data.spec(), percentile=5.0)})[0].get("gamma")
     steps = _steps(lab, name, data, gamma)
-    nc = _runs(lab, data, {f"NC, η={eta}": steps["none", eta] for eta in ETAS})
-    best = max(ETAS, key=lambda eta: _mean(nc[f"NC, η={eta}"], "accuracy"))
-    margin = _runs(lab, data, {f"Margin, η={eta}": steps["margin", eta] for eta in ETAS})
+    nc = _runs(lab, data, {f"NC (η={eta})": steps["none", eta] for eta in ETAS})
+    best = max(ETAS, key=lambda eta: _mean(nc[f"NC (η={eta})"], "accuracy"))
+    margin = _runs(lab, data, {f"Margin (η={eta})": steps["margin", eta] for eta in ETAS})
     numbers = (steps["none", best] or {"numbers": {}})["numbers"]
     shared = {key: value for key, value in numbers.items() if key in ("eta", "R")}
     auxiliary = _runs(
         lab,
         data,
-        {f"Auxiliary, γ={shape:g}": learner("KLR", gamma=gamma, sampling="auxiliary", shape=shape, **shared)
+        {f"Auxiliary (γ={shape:g})": learner("KLR", gamma=gamma, sampling="auxiliary", shape=shape, **shared)
          for shape in SHAPES},
     )  # fmt: skip
-    budget = min(_MOST_NEWTON[lab.quick], mean_count(auxiliary["Auxiliary, γ=2"]))
+    budget = min(_MOST_NEWTON[lab.quick], mean_count(auxiliary["Auxiliary (γ=2)"]))
     newtons = _runs(lab, data, {"Newton (as γ=2)": newton(budget, gamma=gamma)})
     return nc | margin | auxiliary | _batch_runs(lab, data, gamma) | newtons
 
@@ -156,7 +156,7 @@ def _mean(runs: list[Result], what: str) -> float:
 def _tradeoff(name: str, results: Runs) -> dict[str, Any]:
     """Figure 4 as a series."""
     baseline = max(_mean(runs, "accuracy") for who, runs in results.items() if who.startswith("NC"))
-    runs = [results[f"Auxiliary, γ={shape:g}"] for shape in SHAPES]
+    runs = [results[f"Auxiliary (γ={shape:g})"] for shape in SHAPES]
     return {
         "name": name,
         "rows": [run[0]["rows"] for run in runs],
@@ -176,7 +176,7 @@ def _plots(results: Runs) -> list[str]:
         plots([{**runs[0]["curve"], "name": who} for who, runs in results.items() if who.startswith(start)], [view])
         for start, view in figures
     ]
-    timed = [_best(results, "NC"), _best(results, "Margin"), "Auxiliary, γ=2", "PCD", "DCD", "Newton (as γ=2)"]
+    timed = [_best(results, "NC"), _best(results, "Margin"), "Auxiliary (γ=2)", "PCD", "DCD", "Newton (as γ=2)"]
     view = View("Accuracy against time (Figure 5)", "seconds", "held_out", "seconds", "share", log=True)
     return [*made, plots([{**results[who][0]["curve"], "name": who} for who in timed], [view])]
 
@@ -190,7 +190,7 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
     accuracy = {who: _mean(runs, "accuracy") for who, runs in results.items()}
     sparse = {who: _mean(runs, "sparsity") for who, runs in results.items()}
     nc = _best(results, "NC")
-    root = accuracy["NC, η=R/√T"]
+    root = accuracy["NC (η=R/√T)"]
     found.claim(name, "step", root >= accuracy[nc] - 1, f"{root:.1f} %, the best of all η {accuracy[nc]:.1f} %")
     curve = results[nc][0]["curve"]["held_out"]
     half, end = 100 * curve[len(curve) // 2 - 1], 100 * curve[-1]
@@ -198,21 +198,23 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
     margin = _best(results, "Margin")
     said = f"Margin {accuracy[margin]:.1f} %, NC {accuracy[nc]:.1f} %"
     found.claim(name, "Margin, accuracy", abs(accuracy[margin] - accuracy[nc]) <= 0.5, said)
-    removed = [sparse[f"Margin, η={eta}"] for eta in ETAS]
+    removed = [sparse[f"Margin (η={eta})"] for eta in ETAS]
     said = ", ".join(f"{share:.0f} % (η={eta})" for eta, share in zip(ETAS, removed, strict=True))
     found.claim(name, "Margin, sparsity", sum(share < 50 for share in removed) > len(ETAS) / 2, f"removed: {said}")
-    two, kept = accuracy["Auxiliary, γ=2"], 100 - sparse["Auxiliary, γ=2"]
+    two, kept = accuracy["Auxiliary (γ=2)"], 100 - sparse["Auxiliary (γ=2)"]
     as_good = two >= accuracy[nc] - 0.5
     said = f"{two:.1f} % with {kept:.0f} % of the points, NC {accuracy[nc]:.1f} %"
     found.claim(name, "Auxiliary", kept > 30 or not as_good if name == "a9a" else kept <= 25 and as_good, said)
     good = [
-        s for s in SHAPES if accuracy[f"Auxiliary, γ={s:g}"] >= accuracy[nc] - 1 and sparse[f"Auxiliary, γ={s:g}"] >= 50
+        s
+        for s in SHAPES
+        if accuracy[f"Auxiliary (γ={s:g})"] >= accuracy[nc] - 1 and sparse[f"Auxiliary (γ={s:g})"] >= 50
     ]
     said = f"at least half of the points gone, at most 1 point lost: γ = {', '.join(f'{s:g}' for s in good) or 'none'}"
     found.claim(name, "range", len(good) >= 3, said)
     goal = min(two, accuracy[nc]) / 100 - 0.005
-    times = {who: _seconds_to(results[who][0]["curve"], goal) for who in ("Auxiliary, γ=2", "PCD", "DCD")}
-    ratios = {who: times[who] / max(times["Auxiliary, γ=2"], 1e-9) for who in ("PCD", "DCD")}
+    times = {who: _seconds_to(results[who][0]["curve"], goal) for who in ("Auxiliary (γ=2)", "PCD", "DCD")}
+    ratios = {who: times[who] / max(times["Auxiliary (γ=2)"], 1e-9) for who in ("PCD", "DCD")}
     holds = ratios["PCD"] >= (5 if name == "ijcnn1" else 2) and ratios["DCD"] >= 2
     said = ", ".join(f"{who} {ratio:,.1f}" for who, ratio in ratios.items())
     found.claim(name, "time", holds, f"times the seconds of Auxiliary to within 0.5 points of its accuracy: {said}")
@@ -239,10 +241,10 @@ def table2(lab: Lab) -> Findings:
         return found
     data, R = sets["reuters"], 1e5
     numbers: dict[str, tuple[str, dict[str, Any]]] = {
-        f"Auxiliary, γ={shape:g}": ("KLR", {"shape": shape, "R": R, "eta": R / data.paper_rows**0.5})
+        f"Auxiliary (γ={shape:g})": ("KLR", {"shape": shape, "R": R, "eta": R / data.paper_rows**0.5})
         for shape in (1.01, 2.0, 101.0)
     }
-    numbers |= {f"Pegasos, λ=1e-{k}": ("Pegasos", {"lam": 10.0**-k}) for k in (5, 7, 9)}
+    numbers |= {f"Pegasos (λ=1e-{k})": ("Pegasos", {"lam": 10.0**-k}) for k in (5, 7, 9)}
     seeds = lab.runs(RUNS)
 
     def run(chosen: Mapping[str, tuple[str, dict[str, Any]]], budget: int | None = None) -> Runs:
@@ -258,11 +260,11 @@ def table2(lab: Lab) -> Findings:
 
     results = run(numbers)
     results |= run(
-        {"Newton (as γ=2)": ("Newton", {})}, min(_MOST_NEWTON[lab.quick], mean_count(results["Auxiliary, γ=2"]))
+        {"Newton (as γ=2)": ("Newton", {})}, min(_MOST_NEWTON[lab.quick], mean_count(results["Auxiliary (γ=2)"]))
     )
     for who, runs in results.items():
         found.add("reuters", who, runs, "accuracy", "sparsity", "n_support", "seconds")
-    if "missing" not in results["Auxiliary, γ=2"][0]:
+    if "missing" not in results["Auxiliary (γ=2)"][0]:
         _check_text_claims(found, results)
     return found
 
