@@ -48,7 +48,7 @@ PARSIMONY = {  # K
 SEARCHED = {("mnist", "SVM", "sparse"): 324, ("mnist", "SVM", "dense"): 1086, ("mnist", "logistic", "dense"): 2326}
 RUNS = {"multidist": 5, "mnist": 1, "brodatz": 1}
 RIVALS = {"SVM": ("BSGD", "Dual", "NORMA", "NPBSGD", "BPA"), "logistic": ("Dual", "NORMA", "NPBSGD")}
-_QUICK_ROWS = {"mnist": 5_000, "brodatz": 5_000}
+_QUICK_ROWS = {"mnist": 4_000, "brodatz": 4_000}
 _VIEWS = [
     View("Test error", "rows", "error", "rows", "share"),
     View("Risk", "rows", "risk", "rows"),
