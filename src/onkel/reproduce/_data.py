@@ -35,7 +35,7 @@ class Data:
     scale : (low, high) or None
         What each feature's range over the training files becomes.
     positive : float or None
-        The label of class 1 against all the rest; None: the greater of two.
+        The label of class 1 against all the rest; None: the greater of two. A score of exactly 0 stands for the rest.
     paper_rows : int
         Rows that the paper learned from.
     note : str
