@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit, logsumexp
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -176,6 +176,16 @@ def test_primal_descent_never_goes_up():
         heights.append(log_objective(a, K, y, lam))
     assert len(heights) > 5
     assert (np.diff(heights) <= 1e-12).all()
+    # Nor from where every row is wrong and sure of it, whose curvature says nothing of the way ahead.
+    model = PCDClassifier(lam=lam, gamma=GAMMA)
+    s = np.where(y == 1, 1.0, -1.0)
+    a = -30.0 * s
+    scores, slopes = K @ a, np.zeros(len(y))
+    for i in range(len(y)):
+        before = log_objective(a, K, y, lam)
+        model._descend(np.array([i]), K[i : i + 1], s, a, scores, slopes)
+        assert log_objective(a, K, y, lam) <= before
+    np.testing.assert_allclose(scores, K @ a)
 
 
 def test_import_vectors_are_few_and_chosen_well():
@@ -208,6 +218,11 @@ def test_repeated_rows_join_once():
     X, y = blobs(30)
     model = IVMClassifier(gamma=GAMMA, lam=1e-4, tol=0.0).fit(np.vstack([X, X]), np.append(y, y))
     assert len(np.unique(model.support_vectors_, axis=0)) == model.n_support_
+    heights = [
+        m.objective_ for m in IVMClassifier(gamma=0.5, lam=1e-6, tol=0.0, budget=14).steps(*load_iris(return_X_y=True))
+    ]
+    assert len(heights) == 14
+    assert (np.diff(heights) < 0).all()
 
 
 @pytest.mark.parametrize("make", [LBFGSClassifier, PCDClassifier, DCDClassifier])
