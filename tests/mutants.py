@@ -29,6 +29,41 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
+        "a paper's cell may be missed by two of its standard deviations",
+        "src/onkel/reproduce/_verdict.py",
+        "max(2 * (paper.sd or 0.0), 0.5)",
+        "max(paper.sd or 0.0, 0.5)",
+        "test_reproduce.py -k rule",
+    ),
+    Mutant(
+        "a cell that is on file is not run again",
+        "src/onkel/reproduce/_lab.py",
+        "            if known is None:\n",
+        "            if known is None or 'missing' not in known:\n",
+        "test_reproduce.py -k kept",
+    ),
+    Mutant(
+        "a missing data set is no result to keep",
+        "src/onkel/reproduce/_lab.py",
+        'if "missing" not in result:',
+        "if True:",
+        "test_reproduce.py -k 'kept or missing'",
+    ),
+    Mutant(
+        "workers do not outlive a killed experiment",
+        "src/onkel/reproduce/_lab.py",
+        "            os._exit(1)\n",
+        "            pass\n",
+        "test_reproduce.py -k killed",
+    ),
+    Mutant(
+        "training rows are scaled by their own ranges",
+        "src/onkel/reproduce/_data.py",
+        "rows[:n_train].min(axis=0), rows[:n_train].max(axis=0)",
+        "rows.min(axis=0), rows.max(axis=0)",
+        "test_reproduce.py -k permutations",
+    ),
+    Mutant(
         "a learning curve does not depend on how the stream is cut",
         "src/onkel/evaluate.py",
         "np.cumsum(np.append(total, values))[-1]",
