@@ -204,6 +204,12 @@ def test_what_is_missing_is_said_and_not_kept(small, tmp_path):
     assert "missing: a9a.t has no address" in tables(found)[0].heading
 
 
+def test_a_cell_that_fails_is_named(small, tmp_path):
+    bad = cell(progressive, data=TWO.spec(), seed=0, learner=learner("OGD", gamma=1.0, eta=-1.0))
+    with pytest.raises(ValueError, match=r"^progressive-OGD-[0-9a-f]{24}\.json: eta must be"):
+        Lab(tmp_path).run({0: bad})
+
+
 PROGRAM = """
 import os, sys, time
 from onkel.reproduce._cells import cell
@@ -237,8 +243,12 @@ def test_it_goes_on_after_a_crash(tmp_path, end):
     process.send_signal(end)
     assert process.wait(timeout=180) != 0
     workers = {int(line.split()[1]) for line in started.read_text().splitlines()}
-    while any(_is_running(worker) for worker in workers):
-        assert time.monotonic() < deadline, "the workers have outlived the program"
+    deadline = time.monotonic() + 60
+    while running := [worker for worker in workers if _is_running(worker)]:
+        if time.monotonic() > deadline:
+            for worker in running:
+                os.kill(worker, signal.SIGKILL)
+            pytest.fail("the workers have outlived the program")
         time.sleep(0.02)
     kept = {path.name: path.read_bytes() for path in results.glob("*.json")}
     n_started = len(started.read_text().splitlines())
@@ -298,6 +308,15 @@ def test_sets_that_are_not_to_be_had_are_missing_cells(small, tmp_path):
     found = reproduce.experiment("spa-table2")(Lab(tmp_path, quick=True, data=["KDD08"])).completed()
     assert found.counts() == {"better": 0, "within": 0, "worse": 0, "missing": 22}
     assert {entry.note for entry in found.entries} == {"not to be had"}
+
+
+def test_what_a_paper_gets_wrong_is_noted(small, tmp_path):
+    found = reproduce.experiment("spa-table2")(Lab(tmp_path, quick=True, runs=1, data=["w7a"], kept=True)).completed()
+    (table,) = tables(found)
+    lines = {line["learner"]: line for line in table.lines}
+    assert table.columns[-1] == "note"
+    assert lines["Projectron"]["note"] == "the paper: the row repeats that of the Forgetron"
+    assert "note" not in lines["RBP"]
 
 
 # -- the command

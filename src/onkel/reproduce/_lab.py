@@ -15,6 +15,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -161,6 +162,12 @@ class Lab:
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
+        except BrokenProcessPool:
+            self.close()
+            raise MemoryError(
+                "a worker was ended from outside, as happens where memory is short; what was finished is kept: "
+                "run it again with fewer --jobs"
+            ) from None
         except BaseException:
             self.close()
             raise
@@ -189,6 +196,8 @@ def _result_of(cell: Cell) -> Result:
             return cell.function(**cell.parameters)
         except Missing as reason:
             return {"missing": str(reason)}
+        except ValueError as error:
+            raise ValueError(f"{cell.name}: {error}") from error
 
 
 def _start_worker() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._tables import counted, heading, runs_said, written_ours, written_paper
+from onkel.reproduce._tables import counted, heading, noted, runs_said, written_ours, written_paper
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 
 _ENDS = [
@@ -45,7 +45,7 @@ def _parts(one: Findings) -> list[str]:
     made = []
     for name, about in one.sets.items():
         entries = [entry for entry in one.entries if entry.data == name]
-        pieces = [_table([entry for entry in entries if entry.metric != "claim"])]
+        pieces = [_table([entry for entry in entries if entry.metric != "claim"], about)]
         pieces += [_claims([entry for entry in entries if entry.metric == "claim"])]
         pieces += _plots(_ends(entries) + _of(one.curves, name, "alpha"), _ENDS)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
@@ -53,7 +53,7 @@ def _parts(one: Findings) -> list[str]:
     return made + one.parts
 
 
-def _table(entries: list[Entry]) -> str:
+def _table(entries: list[Entry], about: dict[str, Any]) -> str:
     """A line a learner; each metric with the paper's figure and ours."""
     lines: dict[str, dict[str, Any]] = {}
     for entry in entries:
@@ -62,12 +62,16 @@ def _table(entries: list[Entry]) -> str:
             line[f"{entry.metric} paper"] = Shown(entry.paper.mean, written_paper(entry))
         mean = mean_sd(entry.values)[0] if entry.values else None
         line[entry.metric] = Shown(mean, written_ours(entry), entry.verdict)
+        if note := noted(entry, about):
+            line["note"] = note
     columns = [Column("learner", "learner", "text")]
     for metric, known in METRICS.items():
         if any(f"{metric} paper" in line for line in lines.values()):
             columns.append(Column(f"{metric} paper", f"{known.title}, paper"))
         if any(metric in line for line in lines.values()):
             columns.append(Column(metric, f"{known.title}, ours"))
+    if any("note" in line for line in lines.values()):
+        columns.append(Column("note", "note", "text"))
     return table(columns, lines.values()) if lines else ""
 
 

@@ -40,7 +40,10 @@ def tables(findings: Findings) -> list[Table]:
             line = lines.setdefault(entry.learner, {"learner": entry.learner})
             heads = _heads(entry.metric)
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
+            if note := noted(entry, about):
+                line["note"] = note
         columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
+        columns += ["note"] if any("note" in line for line in lines.values()) else []
         made.append(Table(heading(name, about), columns, list(lines.values())))
         claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
         if claims:
@@ -130,6 +133,14 @@ def written_ours(entry: Entry) -> str:
     if not entry.values:
         return "missing"
     return f"{_number(entry.metric, *mean_sd(entry.values))} {entry.verdict}".rstrip()
+
+
+def noted(entry: Entry, about: dict[str, object]) -> str:
+    """Return what must be known of an entry, where its data set's heading does not say it already."""
+    if entry.metric == "claim":
+        return ""
+    reason = "" if entry.values or entry.note == about.get("missing") else entry.note
+    return reason or (f"the paper: {entry.paper.note}" if entry.paper and entry.paper.note else "")
 
 
 def _number(metric: str, mean: float | None, sd: float | None) -> str:
