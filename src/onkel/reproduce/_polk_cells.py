@@ -190,7 +190,8 @@ def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
         width, d = FOURIER[set]
         features: Any
         if method == "Fourier":
-            features = RBFSampler(gamma=width or gamma, n_components=min(d, n), random_state=0).fit(X[:1])
+            d = d if rows is None else min(d, 1000)
+            features = RBFSampler(gamma=width or gamma, n_components=d, random_state=0).fit(X[:1])
         else:
             clusters = MiniBatchKMeans(min(LANDMARKS, n // 5), batch_size=4096, n_init=1, random_state=0).fit(X)
             features = Nystroem(gamma=gamma, n_components=len(clusters.cluster_centers_), random_state=0)
