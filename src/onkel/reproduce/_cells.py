@@ -54,13 +54,20 @@ class Cell:
         who = f"-{chosen['recipe']}" if isinstance(chosen, dict) else ""
         return f"{self.function.__name__}{who}-{digest}.json"
 
+    @property
+    def label(self) -> str:
+        """What a person who waits is told."""
+        known = self.parameters
+        words = [*known.get("data", {}).get("train", []), (known.get("learner") or {}).get("recipe", "")]
+        return " ".join([self.function.__name__.replace("_", " "), *filter(None, words)])
+
 
 def cell(function: Callable[..., Result], **parameters: Any) -> Cell:
     """Return a cell.
 
     >>> made = cell(progressive, data={}, seed=0, learner=learner("Perceptron", gamma=0.4))
-    >>> made.name[:23], len(made.name)
-    ('progressive-Perceptron-', 52)
+    >>> made.name[:23], len(made.name), made.label
+    ('progressive-Perceptron-', 52, 'progressive Perceptron')
     """
     return Cell(function, parameters)
 

@@ -49,7 +49,7 @@ class Lab:
     kept : bool, default=False
         Run nothing: what is not on file is missing.
     watch : callable, default=None
-        Called with the numbers of cells done and known so far, and the name of the last one.
+        Called with the numbers of cells done and known so far, and what the last one was.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Lab:
                 write_atomically(self.folder / open_cells[key].name, [json.dumps(document).encode()])
             results[key] = result
             self.done += 1
-            self.watch(self.done, self.known, open_cells[key].name)
+            self.watch(self.done, self.known, open_cells[key].label)
         return {key: results[key] for key in cells}
 
     def _known(self, cell: Cell) -> Result | None:
