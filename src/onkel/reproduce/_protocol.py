@@ -88,7 +88,7 @@ def add_all(
     *,
     unbounded: Collection[str] = (),
 ) -> None:
-    """Add all results; the counts of unbounded learners are compared with the paper's for as many rows."""
+    """Add all results; the counts of unbounded learners are judged where there are as many rows as the paper's."""
     for (name, who), runs in results.items():
         share = lab.share(sets[name]) if who in unbounded else 1.0
         found.add(name, who, runs, *metrics, share=share)

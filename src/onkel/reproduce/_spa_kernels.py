@@ -4,6 +4,7 @@ Progressive error over 10 permutations, support vectors summed over the kernels,
 functions. Steps η = C = 0.1, α = 1, discount 0.99, smoothing 0.001; BOGD's η and λ are searched on the first rows of
 one permutation. β = 3 below 1e5 rows and 10 above; ijcnn1 is run with 10, since the paper's count and error are those
 of 10. Budgets are SPA's mean total, rounded to a multiple of 16. Features as they are in the files, but for cod-rna.
+Classes are exchanged where narrow kernels, whose values underflow, would win by scores of 0 that mean the commoner one.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searc
 from onkel.reproduce._verdict import Findings
 
 SETS = {
-    "german": Data(("german.numer",), paper_rows=1_000),
+    "german": Data(("german.numer",), positive=-1, paper_rows=1_000),
     "madelon": Data(("madelon",), paper_rows=2_000),
     "a9a": Data(("a9a", "a9a.t"), paper_rows=48_842),
     "magic04": Data(("magic04",), paper_rows=19_020),
     "KDD08": Data((), paper_rows=102_294),
-    "svmguide3": Data(("svmguide3",), paper_rows=1_243),
+    "svmguide3": Data(("svmguide3",), positive=-1, paper_rows=1_243),
     "ijcnn1": Data(
         ("ijcnn1",), paper_rows=49_990, note="β = 10, where the text says 3 and the figures are those of 10"
     ),

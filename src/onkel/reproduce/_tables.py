@@ -114,8 +114,8 @@ def markdown(findings: Iterable[Findings]) -> str:
 def runs_said(findings: Findings) -> str:
     """Return how many runs the means are over, as a sentence."""
     n_runs = {len(entry.values) for entry in findings.entries if entry.values and entry.metric != "claim"}
-    if not n_runs:
-        return ""
+    if n_runs <= {1}:
+        return "One run. " if n_runs else ""
     return f"Means ± sd over {' or '.join(map(str, sorted(n_runs)))} runs. "
 
 

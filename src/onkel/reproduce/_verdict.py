@@ -5,7 +5,9 @@
 - A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; fewer is
   "better", more is "worse".
 - A claim that a figure makes holds ("within") or does not ("worse").
-- Times and risks are shown and not judged: the machines differ, and so do the mixture and the textures.
+- Times and risks are shown and not judged: the machines differ, and so do the mixture and the textures. Nor are the
+  counts and sparsities of learners without a budget where fewer rows were run than the paper's, since they do not grow
+  evenly with the rows.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share:
     values : tuple of float
         One a run. Of a claim: 1.0 where it holds.
     share : float, default=1.0
-        Of the paper's rows that were run, where the count grows with the rows.
+        Of the paper's rows that were run, where the count depends on them.
 
     Examples
     --------
@@ -143,8 +145,10 @@ def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share:
         return ""
     if not values:
         return "missing"
-    ours, _ = mean_sd(values)
     kind = METRICS[metric].kind
+    if kind in ("count", "sparsity") and share < 1:
+        return ""
+    ours, _ = mean_sd(values)
     if kind == "claim":
         return "within" if ours == 1.0 else "worse"
     if paper.mean is None:
@@ -153,7 +157,7 @@ def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share:
         gain = ours - paper.mean if METRICS[metric].best == "high" else paper.mean - ours
         allowed = max(2 * (paper.sd or 0.0), 0.5)
     else:
-        theirs = share * paper.mean if kind == "count" else 100 - paper.mean
+        theirs = paper.mean if kind == "count" else 100 - paper.mean
         gain = theirs - (ours if kind == "count" else 100 - ours)
         allowed = 0.15 * theirs
     gain = round(gain, 9)  # 80.5 - 80.0 is no more than 0.5
@@ -204,7 +208,7 @@ class Findings:
         *metrics : str
             Those of the table.
         share : float, default=1.0
-            Of the paper's rows that were run, where the number of support vectors grows with the rows.
+            Of the paper's rows that were run, where the number of support vectors depends on them.
         """
         runs = list(runs)
         there = [run for run in runs if "missing" not in run]
