@@ -96,16 +96,19 @@ def _rows(lab: Lab, name: str) -> int | None:
     return _QUICK_ROWS.get(name) if lab.quick else None
 
 
+def _share(lab: Lab, name: str) -> float:
+    """Of the paper's rows: model orders depend on them."""
+    return (_rows(lab, name) or SETS[name].paper_rows) / SETS[name].paper_rows
+
+
 def _add_table(found: Findings, lab: Lab, name: str, methods: Mapping[str, tuple[str, ...]], model: str) -> None:
     for task in TASKS:
         for method, result in _batch_runs(lab, name, task, methods[task]).items():
             metrics = ("risk", "error", "n_support") if method in ("L-BFGS", "IVM") else ("error", "n_support")
-            counts_rows = method in ("LIBSVM", "Fourier", "L-BFGS") or name != "multidist"
-            share = (_rows(lab, name) or SETS[name].paper_rows) / SETS[name].paper_rows if counts_rows else 1.0
-            found.add(name, f"{method}, {task}", [result], *metrics, share=share)
+            found.add(name, f"{method}, {task}", [result], *metrics, share=_share(lab, name))
         for who, runs in _online_runs(lab, name, task, model).items():
             metrics = ("error", "n_support") if who == "Newton" else ("risk", "error", "n_support")
-            found.add(name, f"{who}, {task}", runs, *metrics)
+            found.add(name, f"{who}, {task}", runs, *metrics, share=_share(lab, name))
 
 
 def _batch_runs(lab: Lab, name: str, task: str, methods: tuple[str, ...]) -> dict[str, Result]:
@@ -152,7 +155,7 @@ def curves(lab: Lab) -> Findings:
         for (task, model), group in results.items():
             for who, runs in group.items():
                 bare = [{key: value for key, value in run.items() if key != "curve"} for run in runs]
-                found.add(name, f"{who}, {task} ({model})", bare, "error", "n_support")
+                found.add(name, f"{who}, {task} ({model})", bare, "error", "n_support", share=_share(lab, name))
             series = [{**runs[0]["curve"], "name": who} for who, runs in group.items() if "missing" not in runs[0]]
             if series:
                 found.parts.append(section(f"{name}, {task}, {model}", plots(series, _VIEWS), level=3))
