@@ -13,8 +13,8 @@ from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 _ENDS = [
     View("Accuracy against support vectors", "n_support", "accuracy", "support vectors", "share", log=True, marks=True),
     View("Accuracy against time", "seconds", "accuracy", "seconds", "share", log=True, marks=True),
-    View("Accuracy against α", "alpha", "accuracy", "α", "share", marks=True),
 ]
+_ALPHA = [View("Accuracy against α", "alpha", "accuracy", "α", "share", marks=True)]
 _CURVES = [
     View("On rows kept apart, on the way", "rows", "held_out", "rows", "share"),
     View("Accuracy so far", "rows", "accuracy", "rows", "share"),
@@ -47,7 +47,7 @@ def _parts(one: Findings) -> list[str]:
         entries = [entry for entry in one.entries if entry.data == name]
         pieces = [_table([entry for entry in entries if entry.metric != "claim"], about)]
         pieces += [_claims([entry for entry in entries if entry.metric == "claim"])]
-        pieces += _plots(_ends(entries) + _of(one.curves, name, "alpha"), _ENDS)
+        pieces += _plots(_ends(entries), _ENDS) + _plots(_of(one.curves, name, "alpha"), _ALPHA)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
         made.append(section(heading(name, about), *pieces, level=3))
     return made + one.parts

@@ -389,7 +389,7 @@ def figure2(lab: Lab) -> Findings:
     )
     for i, beta in enumerate(betas):
         columns = {"alpha": list(alphas), "accuracy": (accuracy[i] / 100).tolist()}
-        found.curves.append({"data": "a9a", "name": f"β = {beta:g}", **columns})
+        found.curves.append({"data": "a9a", "name": f"β={beta:g}", **columns})
     up = bool((np.diff(points, axis=1) >= -0.02 * points[:, :-1]).all())
     found.claim("a9a", claims[0], up, f"at β = 5 from {points[1, 0]:,.0f} to {points[1, -1]:,.0f}")
     lost = float((accuracy.max(axis=1) - accuracy[:, 2:5].max(axis=1)).max())
