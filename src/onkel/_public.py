@@ -1,6 +1,6 @@
 """The names that `import onkel` offers; a new one is added here, in both lists."""
 
-from onkel import datasets, evaluate, export, parts, recipes, streams
+from onkel import batch, datasets, evaluate, export, parts, recipes, streams
 from onkel._core import isa
 from onkel.budget_estimators import (
     BOGDClassifier,
@@ -91,6 +91,7 @@ __all__ = [
     "StreamMinMaxScaler",
     "StreamPipeline",
     "StreamStandardScaler",
+    "batch",
     "compress",
     "datasets",
     "evaluate",

@@ -133,6 +133,36 @@ class Progress:
         self._live.update(Group(status, table(columns, lines)))
 
 
+class Counter:
+    """How many pieces of work are done, live on standard error; silent where that is no terminal."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        console = Console(stderr=True, highlight=False)
+        self._live = None
+        if console.is_terminal and sys.stderr is not None and not quiet:
+            self._live = Live(console=console, transient=True, refresh_per_second=8)
+        self._start = time.monotonic()
+        self.title = ""
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        if self._live:
+            self._live.stop()
+
+    def show(self, done: int, known: int, name: str) -> None:
+        """Show that so many are done, of those known so far, and which was the last."""
+        if self._live:
+            took = clock(time.monotonic() - self._start)
+            words = (Text(self.title, style="bold"), Text(f"{done:,} of {known:,} cells, {took}"), Text(name))
+            line = Table.grid(padding=(0, 2))
+            line.add_row(*words)
+            self._live.update(line)
+
+
 def clock(seconds: float) -> str:
     """Return a time as one reads it.
 

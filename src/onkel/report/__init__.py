@@ -1,7 +1,7 @@
 """Reports as one HTML file each: no network, no other files, readable on a phone, in light and in dark.
 
-A page is made of parts (`facts`, `plots`, `table`, `details`), each a piece of HTML; `comparison` puts them together
-for ``onkel compare --report``.
+A page is made of parts (`section`, `facts`, `plots`, `table`, ...), each a piece of HTML; `comparison` puts them
+together for ``onkel compare --report``.
 
 >>> made = page("Two numbers", facts({"rows": 3}), table(["x"], [{"x": 1.0}, {"x": 2.0}]))
 >>> made.startswith("<!doctype html>"), "src=" in made
@@ -9,6 +9,20 @@ for ``onkel compare --report``.
 """
 
 from onkel.report._comparison import comparison
-from onkel.report._parts import Column, View, details, facts, page, plots, table
+from onkel.report._parts import Column, Shown, View, contents, details, facts, page, plots, section, table
+from onkel.report._surface import surface
 
-__all__ = ["Column", "View", "comparison", "details", "facts", "page", "plots", "table"]
+__all__ = [
+    "Column",
+    "Shown",
+    "View",
+    "comparison",
+    "contents",
+    "details",
+    "facts",
+    "page",
+    "plots",
+    "section",
+    "surface",
+    "table",
+]

@@ -46,6 +46,8 @@ class View:
         How y is written.
     log : bool, default=False
         Whether x is logarithmic; the reader can make it so.
+    marks : bool, default=False
+        Whether each point is one of its own, with a mark, and not a moment of a run.
     """
 
     title: str
@@ -54,6 +56,7 @@ class View:
     x_title: str
     kind: str = "number"
     log: bool = False
+    marks: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,24 @@ class Column:
     best: str = ""
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A value of `table` that brings its own text.
+
+    Parameters
+    ----------
+    value : float, str or None
+        What the column is sorted by.
+    text : str
+    mark : {"", "better", "within", "worse", "missing"}
+        How the cell looks.
+    """
+
+    value: float | str | None
+    text: str
+    mark: str = ""
+
+
 def page(title: str, *parts: str, subtitle: str = "") -> str:
     """Return a whole page.
 
@@ -91,6 +112,28 @@ def page(title: str, *parts: str, subtitle: str = "") -> str:
         script=(folder / "page.js").read_text("utf-8"),
         parts="\n".join(parts),
     )
+
+
+def section(title: str, *parts: str, text: str = "", level: int = 2) -> str:
+    """Return parts under a heading, a place that `contents` can point at.
+
+    >>> section("a < b", "<hr>")
+    '<section class="part" id="a &lt; b"><h2>a &lt; b</h2><hr></section>'
+    """
+    name = escape(title)
+    place = f' id="{name}"' if level == 2 else ""
+    said = f"<p>{escape(text)}</p>" if text else ""
+    return f'<section class="part"{place}><h{level}>{name}</h{level}>{said}{"".join(parts)}</section>'
+
+
+def contents(titles: Iterable[str]) -> str:
+    """Return links to sections.
+
+    >>> contents(["one"])
+    '<nav class="contents"><a href="#one">one</a></nav>'
+    """
+    links = "".join(f'<a href="#{escape(title)}">{escape(title)}</a>' for title in titles)
+    return f'<nav class="contents">{links}</nav>'
 
 
 def facts(values: dict[str, Any]) -> str:
@@ -135,10 +178,15 @@ def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, sw
         cells = []
         for j, c in enumerate(known):
             value = row.get(c.name)
-            classes = f"{c.kind} best" if value is not None and value == best[c.name] else c.kind
+            if isinstance(value, Shown):
+                text, classes = escape(value.text), f"{c.kind} {value.mark}".rstrip()
+                value = value.value
+            else:
+                text = _written(value, c.kind)
+                classes = f"{c.kind} best" if value is not None and value == best[c.name] else c.kind
             series = f' data-series="{i}"' if swatches and j == 0 else ""
             key = "" if value is None else escape(str(value))
-            cells.append(f'<td class="{classes}" data-value="{key}"{series}>{_written(value, c.kind)}</td>')
+            cells.append(f'<td class="{classes}" data-value="{key}"{series}>{text}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f'<div class="table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 

@@ -104,6 +104,8 @@
       for (const { index, points } of lines) {
         const path = points.map(([a, b], i) => `${i ? "L" : "M"}${X(a).toFixed(1)},${Y(b).toFixed(1)}`).join("");
         make("path", { d: path, class: `curve${dashed(index)}`, stroke: colour(index), "data-series": index }, group);
+        if (this.view.marks)
+          for (const [a, b] of points) make("circle", { cx: X(a), cy: Y(b), r: 4, fill: colour(index), class: "point" }, group);
       }
       this.marks = make("g", {}, this.svg);
       this.mark();
@@ -114,9 +116,10 @@
       // The first rows say little and would squeeze all others: they may leave the plot, unless everything is asked for.
       const points = lines.flatMap((line) => line.points);
       const last = Math.max(...points.map(([, , rows]) => rows));
-      const heard = this.section.log ? points : points.filter(([, , rows]) => rows >= 0.02 * last);
-      const high = Math.max(...heard.map(([x]) => x)) || 1;
-      const low = log ? Math.min(...heard.map(([x]) => x).filter((x) => x > 0), high) : 0;
+      const heard = this.section.log || this.view.marks ? points : points.filter(([, , rows]) => rows >= 0.02 * last);
+      const edge = this.view.marks ? 1.15 : 1; // room for the marks
+      const high = edge * Math.max(...heard.map(([x]) => x)) || 1;
+      const low = log ? Math.min(...heard.map(([x]) => x).filter((x) => x > 0), high) / edge : 0;
       const ys = heard.map(([, y]) => y);
       let [floor, ceiling] = [Math.min(...ys), Math.max(...ys)];
       if (this.view.kind === "count") floor = 0;
@@ -181,7 +184,13 @@
       if (this.tip.hidden) return;
       const { X, Y, top, bottom, width } = this.scale;
       const nearest = (points) => points.reduce((a, b) => (Math.abs(X(b[0]) - X(this.at)) < Math.abs(X(a[0]) - X(this.at)) ? b : a));
-      const found = this.lines().map((line) => ({ ...line, hit: nearest(line.points) }));
+      let found = this.lines().map((line) => ({ ...line, hit: nearest(line.points) }));
+      if (this.view.marks) {
+        // Points of their own: those below the finger, or else the nearest.
+        const away = ({ hit }) => Math.abs(X(hit[0]) - X(this.at));
+        const least = Math.min(...found.map(away));
+        found = found.filter((line) => away(line) <= Math.max(least, 12));
+      }
       found.sort((a, b) => b.hit[1] - a.hit[1]);
       const shared = found.every(({ hit }) => hit[0] === found[0].hit[0]);
       const x = X(shared ? found[0].hit[0] : this.at);

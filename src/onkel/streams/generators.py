@@ -71,16 +71,27 @@ def mixture(
     """
     _check_counts(n_classes=n_classes, n_modes=n_modes)
     check_number("deviation", deviation, above=0)
-    angles = 360.0 * np.arange(n_classes) / n_classes
-    centres = np.column_stack([cosdg(angles), sindg(angles)])
-    offsets = ndtri(_uniforms(task_seed, 1, 0, n_classes, 2 * n_modes)).reshape(n_classes, n_modes, 2)
-    modes = centres[:, None] + offsets
+    modes = mixture_modes(task_seed, n_classes, n_modes)
 
     def draw(u: Floats, rows: Floats) -> Chunk:
         y = _whole(u[:, 0], n_classes)
         return modes[y, _whole(u[:, 1], n_modes)] + deviation * ndtri(u[:, 2:4]), y
 
     return _stream("mixture", draw, 4, 2, n_rows, seed, chunk_rows, dtype)
+
+
+def mixture_modes(task_seed: int = 19, n_classes: int = 5, n_modes: int = 3) -> Floats:
+    """Return the means of a `mixture`: an array of (class, mode, coordinate).
+
+    Examples
+    --------
+    >>> mixture_modes().shape
+    (5, 3, 2)
+    """
+    angles = 360.0 * np.arange(n_classes) / n_classes
+    centres = np.column_stack([cosdg(angles), sindg(angles)])
+    offsets = ndtri(_uniforms(task_seed, 1, 0, n_classes, 2 * n_modes)).reshape(n_classes, n_modes, 2)
+    return np.asarray(centres[:, None] + offsets)
 
 
 def hyperplane(

@@ -1,0 +1,21 @@
+"""The batch learners that the papers compare with and no package has: they see all rows at once, and often.
+
+All minimise ``(λ/2) ‖f‖² + (1/n) Σ loss(f(x_i), y_i)`` over the kernel's functions (KLR paper, equation 1), without a
+constant term. Each says how far it may be from the minimum: the duality gap, where the import vector machine, which
+keeps few rows on purpose, has a rule of its own.
+
+>>> from sklearn.datasets import make_moons
+>>> from onkel import batch
+>>> X, y = make_moons(200, noise=0.1, random_state=0)
+>>> models = [batch.LBFGSClassifier(gamma=2.0), batch.DCDClassifier(gamma=2.0), batch.IVMClassifier(gamma=2.0)]
+>>> [model.fit(X, y).score(X, y) > 0.99 for model in models]
+[True, True, True]
+>>> [f"{model.objective_:.3f}" for model in models]
+['0.105', '0.105', '0.106']
+"""
+
+from onkel.batch._descent import DCDClassifier, PCDClassifier
+from onkel.batch._import_vectors import IVMClassifier
+from onkel.batch._lbfgs import LBFGSClassifier
+
+__all__ = ["DCDClassifier", "IVMClassifier", "LBFGSClassifier", "PCDClassifier"]

@@ -1,0 +1,267 @@
+"""What the batch learners share: parameters, labels, the kernel matrix, the function that predicts, the loss."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr, expit, logsumexp, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import gen_batches
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onkel._checks import check_choice, check_number, unchanged_if_refused
+from onkel._estimator import estimator
+
+Floats = NDArray[np.float64]
+_KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")
+BLOCK = 256  # columns of the kernel matrix that are computed at a time
+
+_PARAMETERS = """\
+lam : float, default=0.001
+        Regularisation λ.
+    kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or callable, default="rbf"
+        A callable returns the matrix of kernel values between the rows of its two arguments.
+    gamma : {"scale", "auto"} or float, default="scale"
+        The kernel's width, as in :class:`sklearn.svm.SVC`.
+    degree : int, default=3
+        Of kernel "poly".
+    coef0 : float, default=0.0
+        Of kernels "poly" and "sigmoid".
+    memory_mb : float, default=2000
+        """
+_ATTRIBUTES = """\
+classes_ : ndarray of shape (n_classes,)
+    support_ : ndarray of shape (n_support,)
+        The support vectors' places among the rows of `fit`.
+    support_vectors_ : ndarray of shape (n_support, n_features)
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+    n_support_ : int
+    n_iter_ : int
+    objective_ : float
+        What is minimised, at the end.
+    gamma_ : float
+    n_features_in_ : int"""
+_GAP = """
+    gap_ : float
+        The duality gap: `objective_` is no further than this above its minimum."""
+
+
+def described(cls: Any) -> Any:
+    """Write the common parameters and attributes into the docstring."""
+    cls.__doc__ = cls.__doc__ % {"common": _PARAMETERS, "fitted": _ATTRIBUTES, "gap": _GAP}
+    return cls
+
+
+def _has_probabilities(model: Any) -> bool:
+    return bool(getattr(model, "loss", "log_loss") == "log_loss")
+
+
+@estimator
+class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the batch learners share: the kernel, labels, and the function that predicts."""
+
+    lam: float = 1e-3
+    kernel: Any = "rbf"
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    memory_mb: float = 2000.0
+
+    _binary_only: ClassVar[bool] = False
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        for _ in self.steps(X, y):
+            pass
+        if self._stopped_early:
+            warnings.warn(
+                f"{type(self).__name__} has made its {self.n_iter_} rounds before its rule let it stop: "
+                "allow it more, or a larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def steps(self, X: ArrayLike, y: ArrayLike) -> Iterator[Self]:
+        """Do what `fit` does, step by step: yield the estimator, able to predict, each time it has moved.
+
+        Parameters are those of `fit`.
+        """
+        with unchanged_if_refused(self):
+            self._check_parameters()
+            rows, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
+            check_classification_targets(labels)
+            self.classes_, codes = np.unique(labels, return_inverse=True)
+            if len(self.classes_) < 2:
+                raise ValueError(f"y must have at least 2 classes, got 1 class: {self.classes_.tolist()!r}")
+            if self._binary_only and len(self.classes_) > 2:
+                raise ValueError(
+                    f"Only binary classification is supported. The type of the target is multiclass: "
+                    f"{type(self).__name__} got {len(self.classes_)} classes"
+                )
+            self.gamma_ = self._gamma_of(rows)
+            matrix = Columns(rows, self._kernel_values, self.memory_mb)
+            work = self._work(matrix, codes)
+            self._stopped_early = True
+        yield from work
+
+    def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
+        """Check what depends on the rows; return the steps."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_number("lam", self.lam, above=0)
+        check_number("memory_mb", self.memory_mb, above=0)
+        if not callable(self.kernel):
+            check_choice("kernel", self.kernel, _KERNELS)
+
+    def _gamma_of(self, rows: Any) -> float:
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("scale", "auto"))
+            mean_square = rows.multiply(rows).mean() if hasattr(rows, "multiply") else (rows**2).mean()
+            variance = float(mean_square - rows.mean() ** 2) if self.gamma == "scale" else 1.0
+            return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+        check_number("gamma", self.gamma, above=0)
+        return float(self.gamma)
+
+    def _kernel_values(self, A: Any, B: Any) -> Floats:
+        if callable(self.kernel):
+            return np.asarray(self.kernel(A, B), dtype=np.float64)
+        named = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **named))
+
+    def _keep(self, matrix: Columns, support: NDArray[np.intp], coefficients: Floats) -> None:
+        """Make this the function that predicts; coefficients have a row for each support vector."""
+        there = np.abs(coefficients).max(axis=1, initial=0) > 0
+        self.support_ = support[there]
+        self.support_vectors_ = matrix.rows[self.support_]
+        self.dual_coef_ = np.ascontiguousarray(coefficients[there].T)
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        check_is_fitted(self)
+        return len(self.support_)
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        scores = np.zeros((rows.shape[0], len(self.dual_coef_)))
+        for cut in gen_batches(rows.shape[0], max(1, 2**22 // max(1, self.n_support_))):
+            if self.n_support_:
+                scores[cut] = self._kernel_values(rows[cut], self.support_vectors_) @ self.dual_coef_.T
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probability of each class, for the log loss; the hinge has none."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(softmax(scores, axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = not self._binary_only
+        return tags
+
+
+class Columns:
+    """The kernel matrix of some rows: kept whole where memory allows, else computed column by column, ever anew."""
+
+    def __init__(self, rows: Any, values: Callable[[Any, Any], Floats], memory_mb: float) -> None:
+        self.rows = rows
+        self.values = values
+        self.n: int = rows.shape[0]
+        self.megabytes = 8 * self.n**2 / 1e6
+        self.memory_mb = memory_mb
+        self.fits = self.megabytes <= memory_mb
+        self._whole: Floats | None = None
+
+    def whole(self) -> Floats:
+        """The matrix; it is exactly symmetric."""
+        if not self.fits:
+            raise ValueError(
+                f"X has {self.n} rows, whose kernel matrix takes {self.megabytes:,.1f} MB: "
+                f"expected at most memory_mb={self.memory_mb:g}"
+            )
+        if self._whole is None:
+            made = self.values(self.rows, self.rows)
+            self._whole = (made + made.T) / 2
+        return self._whole
+
+    def __getitem__(self, places: NDArray[np.intp]) -> Floats:
+        """Some columns, one a line."""
+        return self.whole()[places] if self.fits else self.values(self.rows[places], self.rows)
+
+    def blocks(self, order: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Floats]]:
+        """All columns in some order, a few at a time."""
+        for cut in gen_batches(len(order), BLOCK):
+            yield order[cut], self[order[cut]]
+
+    def times(self, coefficients: Floats) -> Floats:
+        """The matrix times a vector."""
+        made = np.empty(self.n)
+        for places, columns in self.blocks(np.arange(self.n)):
+            made[places] = columns @ coefficients
+        return made
+
+
+class LossProblem:
+    """The mean loss of labelled rows, and its dual.
+
+    Both losses are ``μ log Σ_c exp((Δ_c + F_c)/μ) - F_y``: softmax has Δ = 0 and μ = 1, the hinge Δ = 1[c ≠ y] and
+    μ → 0. Two classes have one score f, and F = (-f/2, f/2).
+    """
+
+    def __init__(self, codes: NDArray[np.intp], n_classes: int, hinge: bool) -> None:
+        self.true = np.eye(n_classes, dtype=bool)[codes]
+        self.margins = np.where(self.true, 0.0, 1.0) if hinge else np.zeros(self.true.shape)
+        self.spread = np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
+
+    def evaluate(self, scores: Floats, sharpness: float) -> tuple[float, Floats, Floats]:
+        """The mean loss, its slope in every score (times the number of rows), and the classes' shares of it."""
+        heights = self.margins + scores @ self.spread
+        if sharpness == 0:
+            top = heights.max(axis=1)
+            shares = (heights == top[:, None]).astype(np.float64)
+            shares /= shares.sum(axis=1, keepdims=True)
+        else:
+            top = sharpness * logsumexp(heights / sharpness, axis=1)
+            shares = np.exp((heights - top[:, None]) / sharpness)
+        loss = float(np.mean(top - heights[self.true]))
+        return loss, (shares - self.true) @ self.spread.T, shares
+
+    def curvature(self, shares: Floats, a: int, b: int) -> Floats:
+        """The second derivative of each row's softmax in two scores: diag(p) - pp', seen through the spread."""
+        one, other = self.spread[a], self.spread[b]
+        return np.asarray(shares @ (one * other) - (shares @ one) * (shares @ other))
+
+    def dual(self, shares: Floats, sharpness: float) -> float:
+        """The dual's part that is of the losses."""
+        return float(np.mean((shares * self.margins + sharpness * entr(shares)).sum(axis=1)))

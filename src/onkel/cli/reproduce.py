@@ -1,0 +1,132 @@
+"""`onkel reproduce`: the papers' experiments, their figures beside ours."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from onkel.cli._guard import Interrupted, Misused, say
+from onkel.cli._options import Json
+
+
+def reproduce(
+    *,
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME...", help="Experiments (--list prints them), or all.")
+    ] = None,
+    list_: Annotated[bool, Option("--list", help="List the experiments.")] = False,
+    runs: Annotated[
+        int | None, Option(min=1, metavar="N", help="Permutations; otherwise as many as the paper.")
+    ] = None,
+    data: Annotated[str | None, Option(metavar="A,B,...", help="Only these data sets.")] = None,
+    quick: Annotated[
+        bool, Option("--quick", help="Two runs, 20,000 rows of larger sets, searches on few rows.")
+    ] = False,
+    results: Annotated[
+        str, Option(metavar="DIR", help="Where results are kept; what is there is not run again.")
+    ] = "reproduce-results",
+    jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; otherwise one a core.")] = None,
+    kept: Annotated[bool, Option("--kept", help="Run nothing: show the results that are kept.")] = False,
+    json: Json = False,
+    report: Annotated[str | None, Option(metavar="FILE", help="Write a page for any browser, offline.")] = None,
+    markdown: Annotated[
+        str | None, Option(metavar="FILE", help="Write the tables as Markdown, or fill in those of a page.")
+    ] = None,
+) -> None:
+    """Run a paper's experiment; print its figures beside ours.
+
+    The data sets are looked for in the folder that ONKEL_DATA names (onkel data list). A run that was stopped goes on
+    where it was.
+
+    \b
+    Examples:
+      onkel reproduce --list
+      onkel reproduce bogd-table2 --quick
+      onkel reproduce spa-table2 --data a9a,cod-rna --runs 5 --report spa.html
+      onkel reproduce all --results nightly --markdown tables.md
+    """
+    from onkel import reproduce as experiments
+    from onkel.cli._data import check_writable
+    from onkel.cli._show import print_json, print_table
+
+    if list_:
+        lines = [{"experiment": known, "what it is": experiments.title(known)} for known in experiments.names()]
+        print_json(lines) if json else print_table(("experiment", "what it is"), lines)
+        return
+    if not name:
+        raise Misused("expected the names of experiments (--list prints them), or all")
+    chosen = experiments.names() if name == ["all"] else list(dict.fromkeys(name))
+    for one in chosen:
+        if one not in experiments.names():
+            raise Misused(f"there is no experiment {one!r}; expected one of {', '.join(experiments.names())}, or all")
+    for path in (report, markdown):
+        if path is not None:
+            check_writable(path)
+    options = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
+    found = _run(chosen, results, None if data is None else data.split(","), options, quiet=json)
+    _write(found, report, markdown)
+    if json:
+        print_json([_document(one) for one in found])
+    else:
+        for one in found:
+            _print(one)
+
+
+def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[str, Any], *, quiet: bool) -> list[Any]:
+    from onkel import reproduce as experiments
+    from onkel.cli._show import Counter
+    from onkel.reproduce._lab import Lab
+
+    found = []
+    with Counter(quiet) as counter, Lab(results, data=data, watch=counter.show, **options) as lab:
+        for name in chosen:
+            counter.title = name
+            try:
+                made = experiments.experiment(name)(lab).completed()
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"interrupted in {name}; what was finished is in {results}: the same command goes on from there"
+                ) from None
+            if made.sets:
+                found.append(made)
+    if not found:
+        raise Misused(f"--data {','.join(data or [])}: none of these experiments has such a set")
+    return found
+
+
+def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
+    from onkel._files import write_atomically
+
+    if markdown is not None:
+        from onkel.reproduce._tables import filled_in
+
+        page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
+        write_atomically(markdown, [filled_in(page, found).encode()])
+        say(f"the tables are in {markdown}")
+    if report is not None:
+        from onkel.reproduce._report import page_of
+
+        write_atomically(report, [page_of(found).encode()])
+        say(f"the report is in {report}")
+
+
+def _document(one: Any) -> dict[str, Any]:
+    entries = [entry.document() for entry in one.entries]
+    return {"experiment": one.experiment, "counts": one.counts(), "sets": one.sets, "entries": entries}
+
+
+def _print(one: Any) -> None:
+    from onkel.cli._show import print_table
+    from onkel.reproduce import title
+    from onkel.reproduce._tables import counted, runs_said, tables
+
+    print(f"{one.experiment}: {title(one.experiment)}\n{runs_said(one)}{counted([one])}.\n")
+    for table in tables(one):
+        print(table.heading)
+        if table.lines:
+            print_table(table.columns, table.lines)
+        print()

@@ -1,0 +1,252 @@
+"""Cells: what an experiment is made of. Each is a pure function of JSON parameters with a JSON result.
+
+The functions below are those that most tables need; an experiment may have its own. They take `data` (see
+`onkel.reproduce._data.Data.spec`), `rows` (None: all), `seed` (the permutation, and the learner's draws) and learners
+as `learner` describes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import onkel
+from onkel import evaluate
+from onkel.multikernel import POOL
+from onkel.reproduce import _metrics
+from onkel.reproduce._data import Rows, shuffled
+
+Result = dict[str, Any]
+
+_HELD_OUT_CURVE = 2000  # rows of the test set that a curve is measured on; its end is measured on all
+_HELD_OUT_POINTS = 10
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A function and its parameters.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that another process can find it.
+    parameters : dict
+    """
+
+    function: Callable[..., Result]
+    parameters: dict[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """Return what identifies the cell."""
+        name = f"{self.function.__module__}.{self.function.__qualname__}"
+        return {"version": onkel.__version__, "function": name, "parameters": self.parameters}
+
+    @property
+    def name(self) -> str:
+        """The name of its file: for a person the function's and the learner's, for the rest a digest of everything."""
+        digest = hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()[:24]
+        chosen = self.parameters.get("learner")
+        who = f"-{chosen['recipe']}" if isinstance(chosen, dict) else ""
+        return f"{self.function.__name__}{who}-{digest}.json"
+
+    @property
+    def label(self) -> str:
+        """What a person who waits is told."""
+        known = self.parameters
+        words = [*known.get("data", {}).get("train", []), (known.get("learner") or {}).get("recipe", "")]
+        return " ".join([self.function.__name__.replace("_", " "), *filter(None, words)])
+
+
+def cell(function: Callable[..., Result], **parameters: Any) -> Cell:
+    """Return a cell.
+
+    >>> made = cell(progressive, data={}, seed=0, learner=learner("Perceptron", gamma=0.4))
+    >>> made.name[:23], len(made.name), made.label
+    ('progressive-Perceptron-', 52, 'progressive Perceptron')
+    """
+    return Cell(function, parameters)
+
+
+# -- learners ---------------------------------------------------------------------------------------------------------
+
+
+def learner(
+    recipe: str,
+    *,
+    gamma: Any = None,
+    pool: int | None = None,
+    combination: str | None = None,
+    budget: int | None = None,
+    average: bool | None = None,
+    fit_intercept: bool = False,
+    **numbers: Any,
+) -> dict[str, Any]:
+    """Describe a learner.
+
+    Parameters
+    ----------
+    recipe : str
+        A name of `onkel.recipes`.
+    gamma : float or "stream", default=None
+        Of the gaussian kernel.
+    pool : int, default=None
+        Or which of the SPA paper's 16 kernels.
+    combination : str, default=None
+        Or all of them, combined like this.
+    budget, average, fit_intercept
+        As estimators have them.
+    **numbers
+        The recipe's parameters.
+    """
+    given = {"gamma": gamma, "pool": pool, "combination": combination, "budget": budget, "average": average}
+    shared = {name: value for name, value in given.items() if value is not None}
+    return {"recipe": recipe, **shared, **({"fit_intercept": True} if fit_intercept else {}), "numbers": numbers}
+
+
+def newton(budget: int, **kernel: Any) -> dict[str, Any]:
+    """Describe the second-order learner with its defaults."""
+    return learner("Newton", budget=budget, fit_intercept=True, **kernel)
+
+
+def made(described: dict[str, Any], seed: int) -> Any:
+    """Return a new estimator.
+
+    >>> made(learner("SPA", gamma=0.4, eta=0.1, beta=20), 3).gamma
+    0.4
+    """
+    recipe = getattr(onkel.recipes, described["recipe"])(**described["numbers"])
+    shared: dict[str, Any] = {
+        name: described[name] for name in ("gamma", "budget", "average", "fit_intercept") if name in described
+    }
+    shared["random_state"] = seed
+    if "combination" in described:
+        return onkel.MultiKernelClassifier(recipe, combination=described["combination"], **shared)
+    if "pool" in described:
+        shared["kernel"] = POOL[described["pool"]]
+    return onkel.KernelClassifier(recipe, **shared)
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
+    """Take a learner through a permutation, each row predicted before it is learned from."""
+    drawn = shuffled(data, seed, rows)
+    est = made(learner, seed)
+    curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
+    accuracy = 100 * float(curve["accuracy"][-1])
+    return _result(est, curve, drawn, accuracy=accuracy, error=100 - accuracy)
+
+
+def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
+    """Take a learner through the training rows; test it on those kept apart, on the way on some, at the end on all."""
+    drawn = shuffled(data, seed, rows)
+    some = slice(_HELD_OUT_CURVE)
+    est = made(learner, seed)
+    curve = evaluate.progressive(
+        est,
+        [(drawn.X, drawn.y)],
+        classes=[-1, 1],
+        every=-(-len(drawn.y) // _HELD_OUT_POINTS),
+        held_out=(drawn.X_test[some], drawn.y_test[some]),
+    )
+    return _result(est, curve, drawn, accuracy=100 * float(est.score(drawn.X_test, drawn.y_test)))
+
+
+def _result(est: Any, curve: evaluate.Curve, drawn: Rows, **quality: float) -> Result:
+    n_support = int(getattr(est, "n_support_total_", est.n_support_))
+    return {
+        **quality,
+        "n_support": n_support,
+        "sparsity": _metrics.sparsity(n_support, len(drawn.y)),
+        "seconds": curve.last.seconds,
+        "rows": len(drawn.y),
+        "majority": drawn.majority,
+        "curve": curve.to_dict(),
+    }
+
+
+# -- searches ---------------------------------------------------------------------------------------------------------
+
+
+def search(*, data: Result, seed: int, grid: list[Result], rows: int | None = None) -> Result:
+    """Return the learner of a grid with the fewest progressive mistakes on one permutation (the first of equals)."""
+    drawn = shuffled(data, seed, rows)
+
+    def mistakes(described: Result) -> float:
+        scores = made(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
+        return float(np.mean((scores > 0) != (drawn.y > 0)))
+
+    return _best(grid, mistakes)
+
+
+def cross_validate(*, data: Result, seed: int, grid: list[Result], folds: int, rows: int | None = None) -> Result:
+    """Return the learner of a grid with the least mean error over the folds of the training rows."""
+    drawn = shuffled(data, seed, rows)
+    fold = np.arange(len(drawn.y)) % folds
+
+    def error(described: Result) -> float:
+        wrong = 0
+        for k in range(folds):
+            est = made(described, seed).partial_fit(drawn.X[fold != k], drawn.y[fold != k], classes=[-1, 1])
+            wrong += int(np.count_nonzero(est.predict(drawn.X[fold == k]) != drawn.y[fold == k]))
+        return wrong / len(drawn.y)
+
+    return _best(grid, error)
+
+
+def _best(grid: list[Result], error_of: Callable[[Result], float]) -> Result:
+    """The choice of least error; choices that a recipe refuses, or that overflow, are none."""
+    errors: list[float | None] = []
+    for described in grid:
+        try:
+            errors.append(error_of(described))
+        except (ValueError, OverflowError) as error:
+            refusal = error
+            errors.append(None)
+    tried = [error for error in errors if error is not None]
+    if not tried:
+        raise ValueError(f"no choice of the grid could be run: {refusal}")
+    return {"best": grid[errors.index(min(tried))], "errors": errors}
+
+
+def width(*, data: Result, percentile: float) -> Result:
+    """Return the kernel's γ at a percentile of the distances between training rows."""
+    drawn = shuffled(data, 0)
+    return {"gamma": onkel.gamma_from_percentile(drawn.X, percentile, random_state=0)}
+
+
+def tune(
+    *,
+    data: Result,
+    seed: int,
+    learner: Result,
+    parameter: str,
+    wanted: float,
+    low: float,
+    high: float,
+    rows: int | None = None,
+) -> Result:
+    """Find the recipe's `parameter` between `low` and `high` that gives a wanted number of support vectors.
+
+    By bisection of its logarithm on one permutation; the number must fall as the parameter grows.
+    """
+    drawn = shuffled(data, seed, rows)
+    best: tuple[float, float, int] | None = None
+    for _ in range(12):
+        value = float(np.sqrt(low * high))
+        described = {**learner, "numbers": {**learner["numbers"], parameter: value}}
+        est = made(described, seed).partial_fit(drawn.X, drawn.y, classes=[-1, 1])
+        off = abs(est.n_support_ - wanted)
+        if best is None or off < best[0]:
+            best = off, value, int(est.n_support_)
+        if off <= 0.01 * wanted:
+            break
+        low, high = (value, high) if est.n_support_ > wanted else (low, value)
+    assert best is not None
+    return {parameter: best[1], "n_support": best[2]}

@@ -1,0 +1,213 @@
+"""The lab runs cells over the cores and keeps every result in a file of its own, so that nothing is run twice.
+
+A result is written whole or not at all; whatever ends a run (Ctrl-C, kill -9, a power cut) costs the cells that were
+running, and the same call goes on from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from onkel._files import write_atomically
+from onkel.reproduce import _data
+from onkel.reproduce._cells import Cell, Result
+from onkel.reproduce._data import Data, Missing
+
+Key = TypeVar("Key")
+
+QUICK_ROWS = 20_000  # a quick run draws so many rows of a larger set
+_QUICK_RUNS = 2
+_SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
+
+
+class Lab:
+    """Where experiments are run.
+
+    Parameters
+    ----------
+    folder : path
+        Of the results.
+    quick : bool, default=False
+        Fewer runs, rows drawn from large sets, searches on few rows.
+    runs : int, default=None
+        Permutations; None: as many as the paper has (quick: 2).
+    data : iterable of str, default=None
+        The sets to run, None: all.
+    jobs : int, default=1
+        Processes.
+    kept : bool, default=False
+        Run nothing: what is not on file is missing.
+    watch : callable, default=None
+        Called with the numbers of cells done and known so far, and what the last one was.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        quick: bool = False,
+        runs: int | None = None,
+        data: Iterable[str] | None = None,
+        jobs: int = 1,
+        kept: bool = False,
+        watch: Callable[[int, int, str], None] | None = None,
+    ) -> None:
+        self.folder = Path(folder)
+        self.quick = quick
+        self.asked_runs = runs
+        self.asked_data = None if data is None else set(data)
+        self.jobs = jobs
+        self.kept = kept
+        self.watch = watch or (lambda done, known, name: None)
+        self.done = self.known = 0
+        self._missing: dict[str, str | None] = {}
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    # -- what the options mean for an experiment
+
+    def runs(self, paper: int) -> range:
+        """Return the seeds of the permutations, where the paper has so many."""
+        return range(self.asked_runs or (min(paper, _QUICK_RUNS) if self.quick else paper))
+
+    def rows(self, data: Data) -> int | None:
+        """Return how many rows to draw from a set, None: all."""
+        return QUICK_ROWS if self.quick and _rows_here(data) > QUICK_ROWS else None
+
+    def share(self, data: Data) -> float:
+        """Return the share of the paper's rows that a run has: less than 1 for a subset, and for a quick run."""
+        here = _rows_here(data)
+        return min(1.0, min(here, self.rows(data) or here) / data.paper_rows) if here else 1.0
+
+    @property
+    def search_rows(self) -> int:
+        """How many rows of a permutation a grid is searched on."""
+        return _SEARCH_ROWS[self.quick]
+
+    def sets(self, known: Mapping[str, Data]) -> dict[str, Data]:
+        """Return the sets that are asked for."""
+        return {name: data for name, data in known.items() if self.asked_data is None or name in self.asked_data}
+
+    # -- running
+
+    def run(self, cells: Mapping[Key, Cell]) -> dict[Key, Result]:
+        """Return the results of all cells, those on file and those that have to be run."""
+        if not self.kept:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        self.known += len(cells)
+        results: dict[Key, Result] = {}
+        open_cells: dict[Key, Cell] = {}
+        for key, cell in cells.items():
+            known = self._known(cell)
+            if known is None:
+                open_cells[key] = cell
+            else:
+                results[key] = known
+                self.done += 1
+        for key, result in self._run(open_cells):
+            if "missing" not in result:
+                document = {**open_cells[key].document(), "result": result}
+                write_atomically(self.folder / open_cells[key].name, [json.dumps(document).encode()])
+            results[key] = result
+            self.done += 1
+            self.watch(self.done, self.known, open_cells[key].label)
+        return {key: results[key] for key in cells}
+
+    def _known(self, cell: Cell) -> Result | None:
+        """A result that needs no work."""
+        spec = cell.parameters.get("data")
+        if spec is not None:
+            name = json.dumps(spec, sort_keys=True)
+            if name not in self._missing:
+                self._missing[name] = _data.missing(spec)
+            if (reason := self._missing[name]) is not None:
+                return {"missing": reason}
+        try:
+            document = json.loads((self.folder / cell.name).read_bytes())
+        except (OSError, ValueError):
+            return None
+        result: Result | None = document.get("result") if isinstance(document, dict) else None
+        return result
+
+    def _run(self, cells: dict[Key, Cell]) -> Iterator[tuple[Key, Result]]:
+        """Yield results as they come."""
+        if self.kept:
+            yield from ((key, {"missing": "not run"}) for key in cells)
+            return
+        if self.jobs == 1 or len(cells) < 2:
+            for key, cell in cells.items():
+                yield key, _result_of(cell)
+            return
+        if self._pool is None:
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the cells share the cores, not what is in them
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
+        futures: dict[Future[Result], Key] = {self._pool.submit(_result_of, cell): key for key, cell in cells.items()}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BrokenProcessPool:
+            self.close()
+            raise MemoryError(
+                "a worker was ended from outside, as happens where memory is short; what was finished is kept: "
+                "run it again with fewer --jobs"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the workers at once; what they were running is lost, and nothing else."""
+        if self._pool is not None:
+            workers = list(self._pool._processes.values())
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                with contextlib.suppress(OSError, ValueError):
+                    worker.terminate()
+            self._pool = None
+
+
+def _rows_here(data: Data) -> int:
+    from onkel import datasets
+
+    return round(sum(datasets.info(name).rows for name in data.train) * (1 - data.split))
+
+
+def _result_of(cell: Cell) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a grid has corners that a recipe warns of
+        try:
+            return cell.function(**cell.parameters)
+        except Missing as reason:
+            return {"missing": str(reason)}
+        except ValueError as error:
+            raise ValueError(f"{cell.name}: {error}") from error
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and do not outlive it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

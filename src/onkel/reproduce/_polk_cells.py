@@ -1,0 +1,239 @@
+"""What the POLK paper's experiments are made of: its data, POLK and its rivals, the batch learners, the measures."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.kernel_approximation import Nystroem, RBFSampler
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, LinearSVC
+
+import onkel
+from onkel import datasets, recipes
+from onkel.batch import IVMClassifier, LBFGSClassifier
+from onkel.parts import GradientStep, GrowAtRandom, MoveIntoFeatures, OnGradient, Recipe, loss_named
+from onkel.reproduce._cells import Result
+from onkel.reproduce._data import Missing
+from onkel.reproduce._metrics import late_mean
+from onkel.reproduce._textons import brodatz
+from onkel.streams.generators import mixture, mixture_modes
+
+Labels = NDArray[np.int64]
+Split = tuple[Any, Labels, Any, Labels]
+
+LOSSES = {"SVM": "hinge", "logistic": "log_loss"}
+LAM = 1e-6
+BATCH = 32
+WIDTHS = {"multidist": 0.6, "mnist": 4.0, "brodatz": 0.1}  # σ
+STEPS = {"multidist": 6.0, "mnist": 24.0, "brodatz": 24.0}  # η
+FOURIER = {"multidist": (None, 1000), "mnist": (0.0095, 1000), "brodatz": (4.0, 10_000)}  # γ (None: as it is), d
+LANDMARKS = 1000
+DEVIATION = 0.2  # of a mode of multidist
+_POINTS = 40  # of a curve, before its last 5 %
+_LATE = 5
+_CURVE_ROWS = {"multidist": 2_500, "mnist": 1_000, "brodatz": 1_000}  # of the test set; a curve's end is on all of it
+_GRID = 90
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def split(set: str, seed: int, rows: int | None) -> Split:
+    """Return rows to learn from in the order of a seed, and rows to test with; of both at most so many."""
+    X, y, X_test, y_test = _whole(set)
+    order = np.random.default_rng(seed).permutation(len(y))[:rows]
+    return X[order], y[order], X_test[:rows], y_test[:rows]
+
+
+@lru_cache(maxsize=1)
+def _whole(set: str) -> Split:
+    if set == "multidist":
+        X, y = next(mixture(7500, chunk_rows=7500))
+        assert y is not None
+        return X[:5000], y[:5000], X[5000:], y[5000:]
+    if set == "brodatz":
+        return brodatz()
+    try:
+        (X, y), (X_test, y_test) = datasets.load("mnist"), datasets.load("mnist.t")
+    except (OSError, ImportError, ValueError) as error:
+        raise Missing(str(error)) from None
+    return X / 255, y.astype(np.int64), X_test / 255, y_test.astype(np.int64)
+
+
+def bayes_error() -> float:
+    """Return the share of multidist's test rows that the true densities would put in a wrong class.
+
+    >>> 0.03 < bayes_error() < 0.05
+    True
+    """
+    _, _, X_test, y_test = _whole("multidist")
+    squared = ((X_test[:, None, None] - mixture_modes()) ** 2).sum(axis=-1)
+    densities = np.exp(-squared / (2 * DEVIATION**2)).sum(axis=2)
+    return float(np.mean(densities.argmax(axis=1) != y_test))
+
+
+# -- online learners ---------------------------------------------------------------------------------------------------
+
+
+def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int | None) -> Result:
+    """Take an online learner through the rows once, but for a last batch that is not full; test it on the way."""
+    X, y, X_test, y_test = split(set, seed, rows)
+    n = len(y) // BATCH * BATCH
+    est = _learner(learner, task, set, n, seed)
+    fractions = np.append(np.linspace(0, 0.95, _POINTS, endpoint=False)[1:], np.linspace(0.95, 1, _LATE))
+    stops = np.unique((fractions * n / BATCH).round().clip(min=1).astype(int)) * BATCH
+    n_late = int(np.count_nonzero(stops >= round(0.95 * n / BATCH) * BATCH))
+    begin, seconds = 0, 0.0
+    columns: dict[str, list[Any]] = {name: [] for name in ("rows", "seconds", "n_support", "error", "risk")}
+    for i, stop in enumerate(stops.tolist()):
+        start = time.perf_counter()
+        est.partial_fit(X[begin:stop], y[begin:stop], classes=np.arange(y_test.max() + 1))
+        seconds += time.perf_counter() - start
+        begin = stop
+        part = slice(None if i >= len(stops) - n_late else _CURVE_ROWS[set])
+        error, loss = _tested(est.decision_function(X_test[part]), y_test[part], task)
+        values = (stop, seconds, int(est.n_support_), error, loss + LAM / 2 * float(est.norm_) ** 2)
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    share = n_late / len(stops)
+    return {
+        "error": 100 * late_mean(columns["error"], share),
+        "risk": late_mean(columns["risk"], share),
+        "n_support": round(late_mean(columns["n_support"], share)),
+        "seconds": seconds,
+        "rows": n,
+        "majority": _majority(y_test),
+        "curve": {**columns, "held_out": [1 - error for error in columns["error"]]},
+    }
+
+
+def _learner(learner: dict[str, Any], task: str, set: str, n: int, seed: int) -> Any:
+    """POLK with the paper's numbers, Newton with its own, or a rival with η = 1."""
+    kind, budget, loss = learner["recipe"], learner.get("budget"), LOSSES[task]
+    shared: dict[str, Any] = {"gamma": 1 / (2 * WIDTHS[set] ** 2), "random_state": seed}
+    if kind == "Newton":
+        return onkel.NewtonClassifier(budget=budget, **shared)
+    if kind == "POLK":
+        numbers: dict[str, Any] = {
+            "eta": STEPS[set],
+            "lam": LAM,
+            "parsimony": learner["parsimony"],
+            "batch_size": BATCH,
+            "loss": loss,
+        }
+        return onkel.POLKClassifier(**numbers, **shared)
+    if kind in ("Dual", "NPBSGD"):  # whose own step is 1/(λt)
+        rule = MoveIntoFeatures(k=3) if kind == "Dual" else GrowAtRandom(beta=45 / 70 * n)
+        recipe = Recipe(loss_named(loss), OnGradient(), GradientStep(eta=1.0, lam=LAM), rule)
+    elif kind == "BPA":
+        recipe = recipes.BPA(C=1.0, variant="nearest")
+    elif kind == "BSGD":
+        recipe = recipes.BSGD(lam=LAM, eta=1.0, maintenance="project", loss=loss)
+    else:
+        recipe = recipes.NORMA(lam=LAM, eta=1.0, loss=loss)
+    return onkel.KernelClassifier(recipe, budget=budget, **shared)
+
+
+def parsimony_for(*, set: str, task: str, wanted: int, low: float, high: float) -> Result:
+    """Find POLK's K between two that gives a wanted model order after one pass, by bisection of its logarithm."""
+    X, y, _, _ = split(set, 0, None)
+    best: tuple[float, float] | None = None
+    for _ in range(7):
+        K = float(np.sqrt(low * high))
+        est = _learner({"recipe": "POLK", "parsimony": K}, task, set, len(y), 0).partial_fit(X, y)
+        off = abs(est.n_support_ - wanted) / wanted
+        best = min(best or (off, K), (off, K))
+        if off <= 0.05:
+            break
+        low, high = (K, high) if est.n_support_ > wanted else (low, K)
+    assert best is not None
+    return {"parsimony": best[1]}
+
+
+def decisions(*, task: str, parsimony: float, seed: int) -> Result:
+    """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are."""
+    X, y, _, _ = split("multidist", seed, None)
+    est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", len(y), seed)
+    n = len(y) // BATCH * BATCH
+    est.partial_fit(X[:n], y[:n], classes=np.arange(5))
+    (left, bottom), (right, top) = np.percentile(X, 0.2, axis=0) - 0.2, np.percentile(X, 99.8, axis=0) + 0.2
+    xs, ys = (low + (np.arange(_GRID) + 0.5) * (high - low) / _GRID for low, high in ((left, right), (bottom, top)))
+    classes = est.predict(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)).reshape(_GRID, _GRID)
+    support = est.support_vectors_
+    nearest = np.sqrt(((support[:, None] - mixture_modes().reshape(-1, 2)) ** 2).sum(axis=2)).min(axis=1)
+    return {
+        "grid": ["".join(map(str, line)) for line in classes],
+        "extent": [float(left), float(right), float(bottom), float(top)],
+        "rows": [[round(float(a), 3), round(float(b), 3), int(k)] for (a, b), k in zip(X[:400], y[:400], strict=True)],
+        "support": support.round(3).tolist(),
+        "near_modes": float(np.mean(nearest <= 2 * DEVIATION)),
+    }
+
+
+# -- batch learners ----------------------------------------------------------------------------------------------------
+
+
+def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
+    """Fit a batch learner with the same kernel and λ, and test it."""
+    X, y, X_test, y_test = split(set, 0, rows)
+    n, C, gamma = len(y), 1 / (LAM * len(y)), 1 / (2 * WIDTHS[set] ** 2)
+    result: Result = {"rows": n, "majority": _majority(y_test)}
+    start = time.perf_counter()
+    if method in ("Fourier", "Nyström"):
+        width, d = FOURIER[set]
+        features: Any
+        if method == "Fourier":
+            d = d if rows is None else min(d, 1000)
+            features = RBFSampler(gamma=width or gamma, n_components=d, random_state=0).fit(X[:1])
+        else:
+            clusters = MiniBatchKMeans(min(LANDMARKS, n // 5), batch_size=4096, n_init=1, random_state=0).fit(X)
+            features = Nystroem(gamma=gamma, n_components=len(clusters.cluster_centers_), random_state=0)
+            features.fit(clusters.cluster_centers_)
+        linear = LinearSVC(C=C) if task == "SVM" else LogisticRegression(C=C, max_iter=200)
+        linear.fit(features.transform(X), y)
+        predicted = linear.predict(features.transform(X_test))
+        n_support = features.n_components if method == "Nyström" and set == "multidist" else n  # as the paper counts
+    elif method == "LIBSVM":
+        machine = SVC(C=C, gamma=gamma, cache_size=1000).fit(X, y)
+        predicted, n_support = machine.predict(X_test), len(machine.support_)
+    else:
+        kernel: dict[str, Any] = {"lam": LAM, "gamma": gamma}
+        est: Any = (
+            IVMClassifier(**kernel) if method == "IVM" else LBFGSClassifier(loss=LOSSES[task], tol=0.01, **kernel)
+        )
+        predicted, n_support = est.fit(X, y).predict(X_test), est.n_support_
+        squared_norm = float((est.dual_coef_ @ rbf_kernel(est.support_vectors_, gamma=gamma) * est.dual_coef_).sum())
+        result["risk"] = _tested(est.decision_function(X_test), y_test, task)[1] + LAM / 2 * squared_norm
+    seconds = time.perf_counter() - start
+    error = 100 * float(np.mean(predicted != y_test))
+    return {**result, "error": error, "n_support": int(n_support), "seconds": seconds}
+
+
+# -- measures ----------------------------------------------------------------------------------------------------------
+
+
+def _tested(scores: NDArray[np.float64], y: Labels, task: str) -> tuple[float, float]:
+    """The share of wrong classes, and the mean loss.
+
+    >>> _tested(np.array([[2.0, 0.5], [0.0, 0.0]]), np.array([0, 0]), "SVM")
+    (0.0, 0.5)
+    """
+    true = scores[np.arange(len(y)), y]
+    if LOSSES[task] == "hinge":
+        margins = np.ones_like(scores)
+        margins[np.arange(len(y)), y] = 0
+        losses = (scores + margins).max(axis=1) - true
+    else:
+        losses = logsumexp(scores, axis=1) - true
+    return float(np.mean(scores.argmax(axis=1) != y)), float(losses.mean())
+
+
+def _majority(y: Labels) -> float:
+    return 100 * float(1 - np.bincount(y).max() / len(y))

@@ -1,0 +1,104 @@
+"""Steps that several experiments share: search a grid for each learner, then run all learners over permutations.
+
+Learners are kept by (data set, learner's name in the table). A learner whose data set is missing is None: its cells are
+answered without being run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from onkel.reproduce._cells import Result, cell, cross_validate, search
+from onkel.reproduce._data import Data
+from onkel.reproduce._lab import Lab
+from onkel.reproduce._verdict import Findings
+
+Place = tuple[str, str]
+Described = dict[str, Any]
+
+
+def searched(
+    lab: Lab,
+    sets: Mapping[str, Data],
+    grids: Mapping[Place, Sequence[Described]],
+    *,
+    folds: int | None = None,
+    rows: Callable[[Place], int | None] | None = None,
+) -> dict[Place, Any]:
+    """Return the best learner of each grid.
+
+    Parameters
+    ----------
+    lab : Lab
+    sets : dict of Data
+    grids : dict of lists of learners
+    folds : int, default=None
+        Of the cross-validation; None: progressive mistakes on one permutation.
+    rows : callable, default=None
+        How many rows of the permutation to search on (None: all); otherwise `Lab.search_rows`.
+    """
+    found = lab.run(
+        {
+            place: cell(
+                search if folds is None else cross_validate,
+                data=sets[place[0]].spec(),
+                seed=0,
+                rows=lab.search_rows if rows is None else rows(place),
+                grid=list(grid),
+                **({} if folds is None else {"folds": folds}),
+            )
+            for place, grid in grids.items()
+        }
+    )
+    return {place: result.get("best") for place, result in found.items()}
+
+
+def run_all(
+    lab: Lab,
+    function: Callable[..., Result],
+    sets: Mapping[str, Data],
+    learners: Mapping[Place, Any],
+    runs: int,
+) -> dict[Place, list[Result]]:
+    """Return the results of each learner over the permutations."""
+    seeds = lab.runs(runs)
+    results = lab.run(
+        {
+            (place, seed): cell(
+                function,
+                data=sets[place[0]].spec(),
+                seed=seed,
+                rows=lab.rows(sets[place[0]]),
+                learner=described,
+            )
+            for place, described in learners.items()
+            for seed in seeds
+        }
+    )
+    return {place: [results[place, seed] for seed in seeds] for place in learners}
+
+
+def add_all(
+    lab: Lab,
+    found: Findings,
+    sets: Mapping[str, Data],
+    results: Mapping[Place, list[Result]],
+    metrics: Sequence[str],
+    *,
+    unbounded: Collection[str] = (),
+) -> None:
+    """Add all results; the counts of unbounded learners are judged where there are as many rows as the paper's."""
+    for (name, who), runs in results.items():
+        share = lab.share(sets[name]) if who in unbounded else 1.0
+        found.add(name, who, runs, *metrics, share=share)
+
+
+def mean_count(runs: Sequence[Result]) -> int:
+    """Return the mean number of support vectors of some runs, to be another learner's budget (1 where there is none).
+
+    >>> mean_count([{"n_support": 10}, {"n_support": 13}]), mean_count([{"missing": "lost"}])
+    (12, 1)
+    """
+    counts = [run["n_support"] for run in runs if "missing" not in run]
+    return max(1, round(sum(counts) / len(counts))) if counts else 1

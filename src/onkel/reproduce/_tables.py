@@ -1,0 +1,158 @@
+"""Findings as tables of text, one a data set, for a terminal and for Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from onkel.reproduce import title
+from onkel.reproduce._metrics import mean_sd
+from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
+
+_CLAIMS = ("the paper says", "ours")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text.
+
+    Parameters
+    ----------
+    heading : str
+    columns : list of str
+    lines : list of dict
+        The text of each column.
+    """
+
+    heading: str
+    columns: list[str]
+    lines: list[dict[str, str]]
+
+
+def tables(findings: Findings) -> list[Table]:
+    """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
+    made = []
+    for name, about in findings.sets.items():
+        entries = [entry for entry in findings.entries if entry.data == name and entry.metric != "claim"]
+        metrics = [metric for metric in METRICS if any(entry.metric == metric for entry in entries)]
+        lines: dict[str, dict[str, str]] = {}
+        for entry in entries:
+            line = lines.setdefault(entry.learner, {"learner": entry.learner})
+            heads = _heads(entry.metric)
+            line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
+            if note := noted(entry, about):
+                line["note"] = note
+        columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
+        columns += ["note"] if any("note" in line for line in lines.values()) else []
+        made.append(Table(heading(name, about), columns, list(lines.values())))
+        claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
+        if claims:
+            said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
+            made.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
+    return made
+
+
+def heading(name: str, about: dict[str, object]) -> str:
+    """Return a data set's name with what must be known of it.
+
+    >>> heading("german", {"rows": 1000, "majority": 30.0, "note": ""})
+    'german: 1,000 rows, always predicting the commoner class errs in 30.0 %'
+    """
+    said = []
+    if about.get("rows"):
+        said.append(f"{about['rows']:,} rows")
+    if about.get("majority") is not None:
+        said.append(f"always predicting the commoner class errs in {about['majority']:.1f} %")
+    if about.get("note"):
+        said.append(str(about["note"]))
+    if about.get("missing"):
+        said.append(f"missing: {about['missing']}")
+    return f"{name}: {', '.join(said)}" if said else name
+
+
+def counted(findings: Iterable[Findings]) -> str:
+    """Return how many entries have each verdict, in words.
+
+    >>> counted([Findings("bogd-table2")])
+    '0 better, 0 within, 0 worse, 0 missing'
+    """
+    found = list(findings)
+    return ", ".join(f"{sum(f.counts()[verdict] for f in found)} {verdict}" for verdict in VERDICTS)
+
+
+def filled_in(page: str, findings: Iterable[Findings]) -> str:
+    """Return a page with its counts and tables replaced, where it has marks around them; otherwise a new one.
+
+    >>> filled_in("Now <!-- counts -->old<!-- /counts -->.", [])
+    'Now <!-- counts -->0 better, 0 within, 0 worse, 0 missing<!-- /counts -->.'
+    """
+    found = list(findings)
+    pieces = {"counts": counted(found), "tables": f"\n\n{markdown(found)}\n"}
+    if not any(f"<!-- {name} -->" in page for name in pieces):
+        return f"{counted(found)}.\n\n{markdown(found)}"
+    for name, piece in pieces.items():
+        first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
+        if first in page and last in page:
+            before, _, rest = page.partition(first)
+            page = f"{before}{first}{piece}{last}{rest.partition(last)[2]}"
+    return page
+
+
+def markdown(findings: Iterable[Findings]) -> str:
+    """Return all tables as Markdown."""
+    pieces = []
+    for one in findings:
+        pieces.append(f"### {one.experiment}\n\n{title(one.experiment)} {runs_said(one)}{counted([one])}.\n")
+        for table in tables(one):
+            pieces.append(f"\n**{table.heading}**\n\n")
+            pieces += [_line(table.columns), _line(["---"] * len(table.columns))]
+            pieces += [_line([line.get(column, "") for column in table.columns]) for line in table.lines]
+        pieces.append("\n")
+    return "".join(pieces).rstrip("\n") + "\n"
+
+
+def runs_said(findings: Findings) -> str:
+    """Return how many runs the means are over, as a sentence."""
+    n_runs = {len(entry.values) for entry in findings.entries if entry.values and entry.metric != "claim"}
+    if n_runs <= {1}:
+        return "One run. " if n_runs else ""
+    return f"Means ± sd over {' or '.join(map(str, sorted(n_runs)))} runs. "
+
+
+def written_paper(entry: Entry) -> str:
+    """Return the paper's figure as text."""
+    if entry.paper is None:
+        return "–"
+    return entry.paper.note if entry.metric == "claim" else _number(entry.metric, entry.paper.mean, entry.paper.sd)
+
+
+def written_ours(entry: Entry) -> str:
+    """Return ours as text, with the verdict."""
+    if entry.metric == "claim":
+        return f"{entry.note}: {'missing' if not entry.values else 'holds' if entry.values[0] else 'does not hold'}"
+    if not entry.values:
+        return "missing"
+    return f"{_number(entry.metric, *mean_sd(entry.values))} {entry.verdict}".rstrip()
+
+
+def noted(entry: Entry, about: dict[str, object]) -> str:
+    """Return what must be known of an entry, where its data set's heading does not say it already."""
+    if entry.metric == "claim":
+        return ""
+    reason = "" if entry.values or entry.note == about.get("missing") else entry.note
+    return reason or (f"the paper: {entry.paper.note}" if entry.paper and entry.paper.note else "")
+
+
+def _number(metric: str, mean: float | None, sd: float | None) -> str:
+    if mean is None:
+        return "–"
+    digits = METRICS[metric].digits
+    return f"{mean:,.{digits}f}" + ("" if sd is None else f" ± {sd:,.{digits}f}")
+
+
+def _heads(metric: str) -> tuple[str, str]:
+    return (f"{METRICS[metric].title}, paper", f"{METRICS[metric].title}, ours")
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
