@@ -271,7 +271,9 @@ def test_only_onkels_own_are_saved(stranger, tmp_path):
 
 def test_a_learner_that_is_not_finite_is_refused(tmp_path):
     learner = onkel.Learner(onkel.recipes.Perceptron())
-    learner.learn([np.nan, 1.0], 1)
+    with pytest.raises(FloatingPointError, match="row 0"):
+        learner.learn([np.nan, 1.0], 1)
+    learner.set_expansion(np.array([[np.nan, 1.0]]), np.array([0]), np.ones((1, 1)), np.zeros(1), 1)
     with pytest.raises(ValueError, match=r"points holds numbers that are not finite"):
         onkel.save(learner, tmp_path / "model")
 

@@ -58,7 +58,7 @@ class NewtonClassifier(KernelClassifierBase):
     array([[1., 0.]])
     """
 
-    budget: int | None = 500
+    budget: int | None = 800
     gamma: Any = "stream"
     fit_intercept: bool = True
     lam: Any = "stream"
@@ -106,7 +106,7 @@ class NewtonRegressor(KernelRegressorBase):
     array([0.1, 1. ])
     """
 
-    budget: int | None = 500
+    budget: int | None = 800
     gamma: Any = "stream"
     lam: Any = "stream"
     loss: str = "squared_error"
