@@ -40,7 +40,7 @@ MUTANTS = [
         "native/update.cpp",
         '    require_in_range({&self, 1}, "the kernel value", row.position);\n',
         "",
-        "test_hostile_streams.py -k 'BPA-simple or OGD'",
+        "test_hostile_streams.py -k overflows",
     ),
     Mutant(
         "Newton learns from no row whose weight would overflow its step",

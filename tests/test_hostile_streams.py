@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import onkel
 from onkel.parts import RBF, Polynomial
 from table import SMALL, TABLE, Case, cases
 
@@ -87,6 +88,15 @@ def test_finite_or_a_sentence_and_the_last_good_state(case, rows, labels):
         assert np.isfinite(learner.coefficients).all()
         assert np.isfinite(learner.constants).all()
         assert np.isfinite(learner.score_rows(np.zeros((1, 3), case.dtype))).all()
+
+
+def test_a_row_whose_kernel_with_itself_overflows_is_no_point():
+    learner = onkel.Learner(onkel.recipes.OGD(), kernel=Polynomial(degree=2))
+    with pytest.raises(FloatingPointError, match="kernel value of row 0"):
+        learner.learn([1e200, 0.0], 1)
+    assert (learner.t, learner.n_support) == (0, 0)
+    learner.learn([1.0, 0.0], 1)
+    assert (learner.t, learner.n_support) == (1, 1)
 
 
 @pytest.mark.filterwarnings("ignore")
