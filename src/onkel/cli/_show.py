@@ -95,17 +95,14 @@ def _winner(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any] | No
     return max(rows, key=lambda row: sign * row[best])
 
 
-class Progress:
-    """A live view on standard error; silent where that is no terminal."""
+class _LiveView:
+    """A place on standard error that is drawn anew; silent where that is no terminal."""
 
-    def __init__(self, title: str, quiet: bool = False) -> None:
-        self._console = Console(stderr=True, highlight=False)
+    def __init__(self, quiet: bool) -> None:
+        console = Console(stderr=True, highlight=False)
         self._live = None
-        if self._console.is_terminal and sys.stderr is not None and not quiet:
-            self._live = Live(console=self._console, transient=True, refresh_per_second=8)
-        self._title = title
-        self._start: float | None = None
-        self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
+        if console.is_terminal and sys.stderr is not None and not quiet:
+            self._live = Live(console=console, transient=True, refresh_per_second=8)
 
     def __enter__(self) -> Self:
         if self._live:
@@ -115,6 +112,16 @@ class Progress:
     def __exit__(self, *_: Any) -> None:
         if self._live:
             self._live.stop()
+
+
+class Progress(_LiveView):
+    """How far a stream is and how its learners do."""
+
+    def __init__(self, title: str, quiet: bool = False) -> None:
+        super().__init__(quiet)
+        self._title = title
+        self._start: float | None = None
+        self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
 
     def show(self, rows: int, fraction: float | None, columns: list[str], lines: list[dict[str, Any]]) -> None:
         """Show how far the stream is and how the learners do."""
@@ -133,25 +140,13 @@ class Progress:
         self._live.update(Group(status, table(columns, lines)))
 
 
-class Counter:
-    """How many pieces of work are done, live on standard error; silent where that is no terminal."""
+class Counter(_LiveView):
+    """How many pieces of work are done."""
 
     def __init__(self, quiet: bool = False) -> None:
-        console = Console(stderr=True, highlight=False)
-        self._live = None
-        if console.is_terminal and sys.stderr is not None and not quiet:
-            self._live = Live(console=console, transient=True, refresh_per_second=8)
+        super().__init__(quiet)
         self._start = time.monotonic()
         self.title = ""
-
-    def __enter__(self) -> Self:
-        if self._live:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._live:
-            self._live.stop()
 
     def show(self, done: int, known: int, name: str) -> None:
         """Show that so many are done, of those known so far, and which was the last."""
