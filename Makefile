@@ -63,7 +63,7 @@ soak: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
 
 fuzz: $(VENV)/installed $(VENV)/with-test
-	ONKEL_FUZZ_SECONDS=600 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
+	ONKEL_FUZZ_RUNS=100000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
 	  tests/test_fuzz_files.py tests/test_libsvm.py -k nobody_wrote $(PYTEST)
 	scripts/fuzz 600
 

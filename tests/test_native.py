@@ -1,7 +1,7 @@
 """The C++ tests, apart from Python, at every instruction set of this machine; `make sanitize` adds the sanitizers.
 
-The fuzzers go through the corpus that is kept (tests/corpus) and then on for ONKEL_FUZZ_SECONDS; `make fuzz` lets
-libFuzzer drive them instead (see scripts/fuzz).
+The fuzzers go through the corpus that is kept (tests/corpus) and then through ONKEL_FUZZ_RUNS changes of it, the same from
+the same ONKEL_FUZZ_SEED; `make fuzz` lets libFuzzer drive them instead (see scripts/fuzz).
 """
 
 import os
@@ -69,6 +69,6 @@ def test_every_learner_alone(build):
 
 @pytest.mark.parametrize("subject", ["libsvm", "learner"])
 def test_fuzz(build, subject):
-    seconds, seed = os.environ.get("ONKEL_FUZZ_SECONDS", "3"), os.environ.get("ONKEL_FUZZ_SEED", "1")
+    runs, seed = os.environ.get("ONKEL_FUZZ_RUNS", "2000"), os.environ.get("ONKEL_FUZZ_SEED", "1")
     fuzzer, corpus, found = build / f"fuzz_{subject}", ROOT / "tests" / "corpus" / subject, build / f"found-{subject}"
-    run(fuzzer, corpus, seconds, seed, found, ONKEL_CONFIGS=str(build / "configs.txt"))
+    run(fuzzer, corpus, runs, seed, found, ONKEL_CONFIGS=str(build / "configs.txt"))
