@@ -1,0 +1,97 @@
+"""Steps: with what coefficient, and how do the old ones shrink first?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from onkel.parts._part import Part, number
+
+
+@dataclass(frozen=True)
+class Step(Part):
+    """With what coefficient an admitted row joins."""
+
+    needs_piecewise_linear_loss: ClassVar[bool] = False
+    second_order: ClassVar[bool] = False  # moves all coefficients at once, and chooses its points itself
+
+
+@dataclass(frozen=True)
+class GradientStep(Step):
+    """``f <- (1 - eta lam) f - eta g k(x, .)``."""
+
+    eta: float = number(above=0)
+    lam: float = number(0.0, at_least=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eta * self.lam >= 1:
+            raise ValueError(f"eta * lam must be less than 1, got {self.eta:g} * {self.lam:g}")
+
+
+@dataclass(frozen=True)
+class DecayingStep(Step):
+    """``GradientStep`` with ``eta_t = eta / (1 + eta lam t)``, which is ``1 / (lam t)`` in the long run."""
+
+    eta: float = number(above=0)
+    lam: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class PegasosStep(Step):
+    """``GradientStep`` with ``eta_t = 1 / (lam t)`` from the start: the first shrink is exactly 0."""
+
+    lam: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class ImportanceStep(Step):
+    """OSKL, Equation (1): ``-eta g / p_t``, unbiased over the draw."""
+
+    eta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class HardPassiveAggressiveStep(Step):
+    """PA: as far as it takes to have no loss, ``l_t / k(x, x)``."""
+
+    needs_piecewise_linear_loss = True
+
+
+@dataclass(frozen=True)
+class PassiveAggressiveStep(Step):
+    """PA-I: ``min(C, l_t / k(x, x))``."""
+
+    needs_piecewise_linear_loss = True
+    C: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class SquaredPassiveAggressiveStep(Step):
+    """PA-II: ``l_t / (k(x, x) + 1 / (2 C))``."""
+
+    needs_piecewise_linear_loss = True
+    C: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class SparsePassiveAggressiveStep(Step):
+    """SPA, Proposition 1: ``tau_t = min(eta / rho_t, l_t / k(x, x))`` along the gradient."""
+
+    needs_piecewise_linear_loss = True
+    eta: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class NewtonStep(Step):
+    """One Newton step on all coefficients for a row whose slope is above ``hard`` (``docs/newton.md``).
+
+    ``lam`` is the prior's λ; there are at most ``sqrt(t B / spread)`` support vectors after t rows, so that the budget
+    B is full after ``spread * B``; with ``forget`` (ρ) below 1 what was learned fades.
+    """
+
+    second_order = True
+    lam: float = number(0.01, above=0)
+    hard: float = number(0.1, at_least=0)
+    spread: float = number(8.0, at_least=1)
+    forget: float = number(1.0, above=0, at_most=1)
