@@ -1,7 +1,7 @@
 """The C++ tests, apart from Python, at every instruction set of this machine; `make sanitize` adds the sanitizers.
 
-The fuzzers go through the corpus that is kept (tests/corpus) and then through ONKEL_FUZZ_RUNS changes of it, the same from
-the same ONKEL_FUZZ_SEED; `make fuzz` lets libFuzzer drive them instead (see scripts/fuzz).
+The fuzzers go through the corpus that is kept (tests/corpus) and then through ONKEL_FUZZ_RUNS changes of it, the same
+from the same ONKEL_FUZZ_SEED; `make fuzz` lets libFuzzer drive them instead (see scripts/fuzz).
 """
 
 import os

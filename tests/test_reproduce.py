@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from fnmatch import fnmatchcase
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._report import page_of
-from onkel.reproduce._tables import markdown, tables
+from onkel.reproduce._tables import UNEXPLAINED, explained, markdown, tables
 from onkel.reproduce._verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
 
 CHROMIUM = shutil.which("chromium")
@@ -115,6 +117,39 @@ def test_counts_that_grow_with_the_rows_are_not_judged_on_fewer_rows():
     assert verdict("accuracy", Figure(90.0, None, ""), (10.0,), share=0.1) == "worse"
 
 
+def test_every_worse_cell_is_explained():
+    found = Findings("spa-table2", sets={"SUSY": {"note": ""}, "a9a": {"note": ""}})
+    for data, who, accuracy in (
+        ("SUSY", "RBP", 50.0),
+        ("SUSY", "SPA", 50.0),
+        ("a9a", "RBP", 1.0),
+        ("a9a", "SPA", 99),
+    ):
+        found.add(data, who, [{"accuracy": accuracy}], "accuracy")
+    few, unknown = explained(found)
+    assert few["cells"] == "SUSY, RBP accuracy; SUSY, SPA accuracy" and few["why"].startswith("one row in a hundred")
+    assert unknown == {"cells": "a9a, RBP accuracy", "why": UNEXPLAINED}
+    assert f"- a9a, RBP accuracy: {UNEXPLAINED}.\n" in markdown([found])
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text("utf-8")
+    assert "\nWorse:\n" in page and UNEXPLAINED not in page
+
+
+def test_every_reason_is_about_a_cell_of_a_paper():
+    text = (files("onkel.reproduce") / "reasons.tsv").read_text("utf-8")
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        of = [
+            experiment
+            for experiment in figures()
+            if any(map(partial(fnmatchcase, experiment), row["experiment"].split("|")))
+        ]
+        assert of and row["reason"], row
+        names = ("data", "learner", "metric")
+        places = [dict(zip(names, place, strict=True)) for experiment in of for place in figures()[experiment]]
+        assert any(
+            all(any(map(partial(fnmatchcase, place[name]), row[name].split("|"))) for name in names) for place in places
+        ), row
+
+
 # -- cells
 
 
@@ -134,6 +169,23 @@ def test_permutations_and_splits(small):
     _, y = small_data.rows("covtype.16%")
     forest = _data.shuffled(Data(("covtype.16%",), positive=2).spec(), 0)
     assert forest.majority == pytest.approx(100 * min(np.mean(y > 0), np.mean(y < 0)))
+
+
+def test_folds_keep_every_row_apart_once(small):
+    spec = Data(("magic04",), split=5).spec()
+    folds = [_data.shuffled(spec, seed) for seed in range(6)]
+    kept = np.vstack([fold.X_test for fold in folds[:5]])
+    assert kept.shape == (small_data.ROWS, 6) and len(np.unique(kept, axis=0)) == small_data.ROWS
+    for fold in folds:
+        assert len(np.unique(np.vstack([fold.X, fold.X_test]), axis=0)) == small_data.ROWS
+    assert np.array_equal(folds[0].X_test, folds[5].X_test) and not np.array_equal(folds[0].X, folds[5].X)
+
+
+def test_permutations_that_are_run(tmp_path):
+    small, large = Data(("german.numer",)), Data(("a9a",))
+    assert [len(Lab(tmp_path).runs(20, data)) for data in (small, large)] == [20, 5]
+    assert [len(Lab(tmp_path, quick=True).runs(20, data)) for data in (small, large)] == [2, 2]
+    assert [len(Lab(tmp_path, runs=7).runs(20, data)) for data in (small, large)] == [7, 7]
 
 
 def test_searches_find_what_they_should(small):
@@ -424,7 +476,7 @@ def test_the_report_on_a_phone(window):
     assert window.evaluate("document.documentElement.scrollWidth") == 390
     assert window.locator(".contents a").all_inner_texts() == ["bogd-table3", "spa-figure2"]
     assert window.locator("h2").all_inner_texts() == ["bogd-table3", "spa-figure2"]
-    learners = window.locator("section[id='bogd-table3'] tbody tr").count()
+    learners = window.locator("section[id='bogd-table3'] table").first.locator("tbody tr").count()
     assert learners == 21  # six of the paper and Newton, with three budgets
     assert window.locator("td.better, td.within, td.worse").count() > 18
     first = window.locator("figure").first

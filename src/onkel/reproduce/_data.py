@@ -30,8 +30,9 @@ class Data:
         Names of `onkel.datasets`, joined in this order; none where the set is not to be had.
     test : tuple of str
         Likewise, where the paper keeps rows apart.
-    split : float
-        Where there is no `test`: the share of rows, drawn anew for each seed, that is kept apart.
+    split : float or int
+        Where there is no `test`: the share of rows, drawn anew for each seed, that is kept apart; or into how many
+        folds the rows are cut, of which a seed keeps one apart.
     scale : (low, high) or None
         What each feature's range over the training files becomes.
     positive : float or None
@@ -44,11 +45,16 @@ class Data:
 
     train: tuple[str, ...]
     test: tuple[str, ...] = ()
-    split: float = 0.0
+    split: float | int = 0.0
     scale: tuple[float, float] | None = None
     positive: float | None = None
     paper_rows: int = 0
     note: str = ""
+
+    @property
+    def share_kept(self) -> float:
+        """The share of the rows that `split` keeps apart."""
+        return 1 / self.split if self.split > 1 else self.split
 
     def spec(self) -> dict[str, Any]:
         """Return what decides the rows, as JSON has it.
@@ -98,7 +104,11 @@ def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Rows:
     """Return a random order of a set's rows, or of so many rows drawn from it."""
     X, y, n_train = _joined(_frozen(spec))
     order = np.random.default_rng(seed).permutation(n_train)
-    if spec["split"]:
+    if spec["split"] > 1:
+        fold = np.random.default_rng(0).permutation(n_train) % spec["split"]
+        apart = fold == seed % spec["split"]
+        order, kept = order[~apart[order]], np.flatnonzero(apart)
+    elif spec["split"]:
         n_kept = round(spec["split"] * n_train)
         order, kept = order[: n_train - n_kept], order[n_train - n_kept :]
     else:

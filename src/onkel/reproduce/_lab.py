@@ -28,6 +28,8 @@ Key = TypeVar("Key")
 
 QUICK_ROWS = 20_000  # a quick run draws so many rows of a larger set
 _QUICK_RUNS = 2
+_LARGE_ROWS = 10_000  # from here on the mean of a few runs is sharper than the rule that judges it
+_LARGE_RUNS = 5
 _SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
 
 
@@ -41,7 +43,7 @@ class Lab:
     quick : bool, default=False
         Fewer runs, rows drawn from large sets, searches on few rows.
     runs : int, default=None
-        Permutations; None: as many as the paper has (quick: 2).
+        Permutations; None: as many as the paper has, at most 5 of sets with 10,000 rows and more (quick: 2).
     data : iterable of str, default=None
         The sets to run, None: all.
     jobs : int, default=1
@@ -82,9 +84,10 @@ class Lab:
 
     # -- what the options mean for an experiment
 
-    def runs(self, paper: int) -> range:
-        """Return the seeds of the permutations, where the paper has so many."""
-        return range(self.asked_runs or (min(paper, _QUICK_RUNS) if self.quick else paper))
+    def runs(self, paper: int, data: Data) -> range:
+        """Return the seeds of a set's permutations, where the paper has so many."""
+        most = _QUICK_RUNS if self.quick else _LARGE_RUNS if _rows_here(data) >= _LARGE_ROWS else paper
+        return range(self.asked_runs or min(paper, most))
 
     def rows(self, data: Data) -> int | None:
         """Return how many rows to draw from a set, None: all."""
@@ -186,7 +189,7 @@ class Lab:
 def _rows_here(data: Data) -> int:
     from onkel import datasets
 
-    return round(sum(datasets.info(name).rows for name in data.train) * (1 - data.split))
+    return round(sum(datasets.info(name).rows for name in data.train) * (1 - data.share_kept))
 
 
 def _result_of(cell: Cell) -> Result:

@@ -62,7 +62,7 @@ def run_all(
     runs: int,
 ) -> dict[Place, list[Result]]:
     """Return the results of each learner over the permutations."""
-    seeds = lab.runs(runs)
+    seeds = {name: lab.runs(runs, data) for name, data in sets.items()}
     results = lab.run(
         {
             (place, seed): cell(
@@ -73,10 +73,10 @@ def run_all(
                 learner=described,
             )
             for place, described in learners.items()
-            for seed in seeds
+            for seed in seeds[place[0]]
         }
     )
-    return {place: [results[place, seed] for seed in seeds] for place in learners}
+    return {place: [results[place, seed] for seed in seeds[place[0]]] for place in learners}
 
 
 def add_all(

@@ -7,7 +7,7 @@ from typing import Any
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._tables import counted, heading, noted, runs_said, written_ours, written_paper
+from onkel.reproduce._tables import counted, explained, heading, noted, runs_said, written_ours, written_paper
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 
 _ENDS = [
@@ -50,7 +50,11 @@ def _parts(one: Findings) -> list[str]:
         pieces += _plots(_ends(entries), _ENDS) + _plots(_of(one.curves, name, "alpha"), _ALPHA)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
         made.append(section(heading(name, about), *pieces, level=3))
-    return made + one.parts
+    made += one.parts
+    if whys := explained(one):
+        columns = [Column("cells", "cells", "text"), Column("why", "why", "text")]
+        made.append(section("Where ours is worse", table(columns, whys), level=3))
+    return made
 
 
 def _table(entries: list[Entry], about: dict[str, Any]) -> str:

@@ -60,7 +60,7 @@ def table5(lab: Lab) -> Findings:
     }
     learners |= {(name, who): known for name in sets for who, known in described.items()}
     results = run_all(lab, progressive, sets, learners, _runs(lab))
-    results |= _with_newton(lab, sets, _spa(lab, sets, {name: BETAS[name] for name in sets}, _runs(lab)))
+    results |= _with_newton(lab, sets, _spa(lab, sets, {name: BETAS[name] for name in sets}, _runs(lab)), _runs(lab))
     add_all(lab, found, sets, results, ("error", "n_support", "seconds"), unbounded={*described, "Per(*)", "SPA"})
     return found
 
@@ -72,7 +72,7 @@ def table6(lab: Lab) -> Findings:
     spa = _spa(lab, sets, {name: BETAS[name] for name in sets}, _runs(lab))
     budgets = {name: _budget(spa[name, "SPA"]) for name in sets}
     results = run_all(lab, progressive, sets, _bounded(lab, sets, budgets, _COMBINATIONS), _runs(lab))
-    results |= _with_newton(lab, sets, spa)
+    results |= _with_newton(lab, sets, spa, _runs(lab))
     add_all(lab, found, sets, results, ("error", "n_support", "seconds"), unbounded={who for _, who in results})
     return found
 
@@ -85,7 +85,8 @@ def figure3(lab: Lab) -> Findings:
     for beta in (4.0, 10.0) if lab.quick else (2.0, 4.0, 6.0, 8.0, 10.0):
         spa = _spa(lab, sets, dict.fromkeys(sets, beta), 1)
         learners = _bounded(lab, sets, {name: _budget(spa[name, "SPA"]) for name in sets}, {"DD": "deterministic"})
-        for (name, who), runs in (run_all(lab, progressive, sets, learners, 1) | spa).items():
+        results = run_all(lab, progressive, sets, learners, 1) | _with_newton(lab, sets, spa, 1)
+        for (name, who), runs in results.items():
             found.add(name, f"{who} (β={beta:g})", runs, "error", "n_support", "seconds")
             points.setdefault((name, who), []).extend(
                 (run["seconds"], run["error"]) for run in runs if "missing" not in run
@@ -97,7 +98,7 @@ def figure3(lab: Lab) -> Findings:
 
 def _figure3_claim(found: Findings, name: str, lines: dict[str, list[tuple[float, float]]]) -> None:
     """Whether for every run of another learner SPA has a run that is as quick and errs less."""
-    others = [point for who, line in lines.items() if who != "SPA" for point in line]
+    others = [point for who, line in lines.items() if who not in ("SPA", "Newton") for point in line]
     if not lines["SPA"]:
         found.claim(name, "SPA lowest", None, found.sets[name].get("missing", "not run"))
         return
@@ -111,13 +112,15 @@ def _spa(lab: Lab, sets: Mapping[str, Data], betas: Mapping[str, float], runs: i
     return run_all(lab, progressive, sets, described, runs)
 
 
-def _with_newton(lab: Lab, sets: Mapping[str, Data], spa: dict[Place, list[Result]]) -> dict[Place, list[Result]]:
+def _with_newton(
+    lab: Lab, sets: Mapping[str, Data], spa: dict[Place, list[Result]], runs: int
+) -> dict[Place, list[Result]]:
     """SPA, and Newton with one kernel and as many points as one of SPA's kernels has on average."""
     described = {
         (name, "Newton"): newton(min(_MOST_NEWTON, max(16, mean_count(spa[name, "SPA"]) // len(POOL))), gamma="stream")
         for name in sets
     }
-    return spa | run_all(lab, progressive, sets, described, _runs(lab))
+    return spa | run_all(lab, progressive, sets, described, runs)
 
 
 def _bounded(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
+from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings, reason
 
+UNEXPLAINED = "not explained yet"
 _CLAIMS = ("the paper says", "ours")
 
 
@@ -50,6 +51,24 @@ def tables(findings: Findings) -> list[Table]:
             said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
             made.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
     return made
+
+
+def explained(findings: Findings) -> list[dict[str, str]]:
+    """Return the cells that are worse than the paper's, and why; those of one reason together."""
+    cells: dict[str, list[Entry]] = {}
+    for entry in findings.entries:
+        if entry.verdict == "worse":
+            cells.setdefault(reason(findings.experiment, entry) or UNEXPLAINED, []).append(entry)
+    return [{"cells": _listed(entries), "why": why} for why, entries in cells.items()]
+
+
+def _listed(entries: list[Entry]) -> str:
+    """The entries of one reason, those of one learner together."""
+    of: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        metric = "" if entry.metric == "claim" else METRICS[entry.metric].title
+        of.setdefault((entry.data, entry.learner), []).append(metric)
+    return "; ".join(f"{data}, {learner} {' and '.join(metrics)}".rstrip() for (data, learner), metrics in of.items())
 
 
 def heading(name: str, about: dict[str, object]) -> str:
@@ -107,6 +126,8 @@ def markdown(findings: Iterable[Findings]) -> str:
             pieces.append(f"\n**{table.heading}**\n\n")
             pieces += [_line(table.columns), _line(["---"] * len(table.columns))]
             pieces += [_line([line.get(column, "") for column in table.columns]) for line in table.lines]
+        if whys := explained(one):
+            pieces += ["\nWorse:\n\n", *(f"- {why['cells']}: {why['why']}.\n" for why in whys)]
         pieces.append("\n")
     return "".join(pieces).rstrip("\n") + "\n"
 

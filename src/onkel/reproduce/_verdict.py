@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -82,6 +83,25 @@ def figures() -> dict[str, dict[Place, Figure]]:
             place = row["data"], row["learner"], row["metric"]
             found.setdefault(row["experiment"], {})[place] = Figure(mean, sd, row["note"] or "")
     return found
+
+
+@cache
+def _reasons() -> list[dict[str, str]]:
+    text = (files("onkel.reproduce") / "reasons.tsv").read_text("utf-8")
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def reason(experiment: str, entry: Entry) -> str:
+    """Say why a cell of a whole run is worse than the paper's: the first line of reasons.tsv that is about it, or "".
+
+    >>> reason("spa-table2", Entry("SUSY", "RBP", "accuracy", None, (50.0,), "worse"))[:22]
+    'one row in a hundred: '
+    """
+    place = {"experiment": experiment, "data": entry.data, "learner": entry.learner, "metric": entry.metric}
+    for known in _reasons():
+        if all(any(fnmatchcase(place[name], one) for one in known[name].split("|")) for name in place):
+            return known["reason"]
+    return ""
 
 
 @dataclass(frozen=True)

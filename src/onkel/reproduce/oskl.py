@@ -63,6 +63,7 @@ def table5(lab: Lab) -> Findings:
     sets = lab.sets(SETS)
     found = Findings.of("oskl-table5", lab, sets)
     results = _budgeted(lab, sets, average=True)
+    results |= _newton(lab, sets, _gammas(lab, sets), _oskl(lab, sets, _gammas(lab, sets)))
     add_all(lab, found, sets, results, ("accuracy", "sparsity", "n_support"), unbounded={who for _, who in results})
     return found
 

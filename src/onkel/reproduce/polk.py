@@ -119,7 +119,7 @@ def _online_runs(lab: Lab, name: str, task: str, model: str) -> Runs:
     """Results of POLK's rivals and of Newton with POLK's model order, then of POLK."""
 
     def runs(described: Mapping[str, dict[str, Any]]) -> Runs:
-        seeds = lab.runs(RUNS[name])
+        seeds = lab.runs(RUNS[name], SETS[name])
         results = lab.run(
             {
                 (who, seed): cell(online, set=name, task=task, learner=numbers, seed=seed, rows=_rows(lab, name))
