@@ -84,20 +84,16 @@ def test_the_mixture_is_the_one_whose_modes_are_known():
 
 
 def test_late_means_and_risk(small):
-    run = _polk_cells.online(set="mnist", task="SVM", learner={"recipe": "BSGD", "budget": 30}, seed=0, rows=None)
+    described = {"set": "mnist", "task": "SVM", "learner": {"recipe": "BSGD", "budget": 30}, "seed": 0, "rows": None}
+    run = _polk_cells.online(**described, passes=1)
     assert run["rows"] == 576 and run["curve"]["rows"][-1] == 576  # whole batches
     assert run["error"] == pytest.approx(100 * np.mean(run["curve"]["error"][-2:]))  # 17 and 18 batches of 32 rows
     assert run["n_support"] == 30
+    more = _polk_cells.online(**described, passes=3)
+    assert more["rows"] == 597 and more["curve"]["rows"][-1] == 1792 and more["risk"] < run["risk"]
     scores, y = np.array([[1.0, 0.5, -1.0]]), np.array([1])
     assert _polk_cells._tested(scores, y, "SVM") == (1.0, 1.5)
     assert _polk_cells._tested(scores, y, "logistic") == (1.0, pytest.approx(np.log(np.exp(scores - 0.5).sum())))
-
-
-def test_parsimony_is_found_for_a_model_order(small):
-    found = _polk_cells.parsimony_for(set="multidist", task="SVM", wanted=25, low=1e-4, high=0.3)
-    learner = _polk_cells._learner({"recipe": "POLK", **found}, "SVM", "multidist", 600, 0)
-    X, y, _, _ = _polk_cells.split("multidist", 0, None)
-    assert abs(learner.partial_fit(X, y).n_support_ - 25) <= 5
 
 
 def test_descent_is_timed_until_its_end(small):

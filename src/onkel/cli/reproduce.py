@@ -20,7 +20,7 @@ def reproduce(
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the experiments.")] = False,
     runs: Annotated[
-        int | None, Option(min=1, metavar="N", help="Permutations; otherwise as many as the paper.")
+        int | None, Option(min=1, metavar="N", help="Permutations; otherwise the paper's, of large sets 5 or 3.")
     ] = None,
     data: Annotated[str | None, Option(metavar="A,B,...", help="Only these data sets.")] = None,
     quick: Annotated[

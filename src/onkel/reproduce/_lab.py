@@ -28,8 +28,7 @@ Key = TypeVar("Key")
 
 QUICK_ROWS = 20_000  # a quick run draws so many rows of a larger set
 _QUICK_RUNS = 2
-_LARGE_ROWS = 10_000  # from here on the mean of a few runs is sharper than the rule that judges it
-_LARGE_RUNS = 5
+_MOST_RUNS = {40_000: 3, 10_000: 5}  # from so many rows on, whose mean is sharper than the rule that judges it
 _SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
 
 
@@ -43,7 +42,7 @@ class Lab:
     quick : bool, default=False
         Fewer runs, rows drawn from large sets, searches on few rows.
     runs : int, default=None
-        Permutations; None: as many as the paper has, at most 5 of sets with 10,000 rows and more (quick: 2).
+        Permutations; None: as many as the paper has, at most 5 with 10,000 rows, 3 with 40,000 (quick: 2).
     data : iterable of str, default=None
         The sets to run, None: all.
     jobs : int, default=1
@@ -86,7 +85,8 @@ class Lab:
 
     def runs(self, paper: int, data: Data) -> range:
         """Return the seeds of a set's permutations, where the paper has so many."""
-        most = _QUICK_RUNS if self.quick else _LARGE_RUNS if _rows_here(data) >= _LARGE_ROWS else paper
+        large = [runs for rows, runs in _MOST_RUNS.items() if _rows_here(data) >= rows]
+        most = _QUICK_RUNS if self.quick else min(large, default=paper)
         return range(self.asked_runs or min(paper, most))
 
     def rows(self, data: Data) -> int | None:

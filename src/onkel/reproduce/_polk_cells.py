@@ -82,10 +82,12 @@ def bayes_error() -> float:
 # -- online learners ---------------------------------------------------------------------------------------------------
 
 
-def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int | None) -> Result:
-    """Take an online learner through the rows once, but for a last batch that is not full; test it on the way."""
+def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int | None, passes: int) -> Result:
+    """Take an online learner through the rows, each pass in an order of its own, and test it on the way."""
     X, y, X_test, y_test = split(set, seed, rows)
-    n = len(y) // BATCH * BATCH
+    orders = [np.arange(len(y)), *(np.random.default_rng([seed, k]).permutation(len(y)) for k in range(1, passes))]
+    order = np.concatenate(orders)
+    n = len(order) // BATCH * BATCH  # a last batch that is not full is left out
     est = _learner(learner, task, set, n, seed)
     fractions = np.append(np.linspace(0, 0.95, _POINTS, endpoint=False)[1:], np.linspace(0.95, 1, _LATE))
     stops = np.unique((fractions * n / BATCH).round().clip(min=1).astype(int)) * BATCH
@@ -94,7 +96,7 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
     columns: dict[str, list[Any]] = {name: [] for name in ("rows", "seconds", "n_support", "error", "risk")}
     for i, stop in enumerate(stops.tolist()):
         start = time.perf_counter()
-        est.partial_fit(X[begin:stop], y[begin:stop], classes=np.arange(y_test.max() + 1))
+        est.partial_fit(X[order[begin:stop]], y[order[begin:stop]], classes=np.arange(y_test.max() + 1))
         seconds += time.perf_counter() - start
         begin = stop
         part = slice(None if i >= len(stops) - n_late else _CURVE_ROWS[set])
@@ -108,7 +110,7 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
         "risk": late_mean(columns["risk"], share),
         "n_support": round(late_mean(columns["n_support"], share)),
         "seconds": seconds,
-        "rows": n,
+        "rows": n // passes,
         "majority": _majority(y_test),
         "curve": {**columns, "held_out": [1 - error for error in columns["error"]]},
     }
@@ -139,22 +141,6 @@ def _learner(learner: dict[str, Any], task: str, set: str, n: int, seed: int) ->
     else:
         recipe = recipes.NORMA(lam=LAM, eta=1.0, loss=loss)
     return onkel.KernelClassifier(recipe, budget=budget, **shared)
-
-
-def parsimony_for(*, set: str, task: str, wanted: int, low: float, high: float) -> Result:
-    """Find POLK's K between two that gives a wanted model order after one pass, by bisection of its logarithm."""
-    X, y, _, _ = split(set, 0, None)
-    best: tuple[float, float] | None = None
-    for _ in range(7):
-        K = float(np.sqrt(low * high))
-        est = _learner({"recipe": "POLK", "parsimony": K}, task, set, len(y), 0).partial_fit(X, y)
-        off = abs(est.n_support_ - wanted) / wanted
-        best = min(best or (off, K), (off, K))
-        if off <= 0.05:
-            break
-        low, high = (K, high) if est.n_support_ > wanted else (low, K)
-    assert best is not None
-    return {"parsimony": best[1]}
 
 
 def decisions(*, task: str, parsimony: float, seed: int) -> Result:

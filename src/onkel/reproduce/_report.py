@@ -17,6 +17,8 @@ _ENDS = [
 _ALPHA = [View("Accuracy against α", "alpha", "accuracy", "α", "share", marks=True)]
 _CURVES = [
     View("On rows kept apart, on the way", "rows", "held_out", "rows", "share"),
+    View("On rows kept apart, against support vectors", "n_support", "held_out", "support vectors", "share", log=True),
+    View("On rows kept apart, against time", "seconds", "held_out", "seconds", "share", log=True),
     View("Accuracy so far", "rows", "accuracy", "rows", "share"),
     View("Accuracy so far, against time", "seconds", "accuracy", "seconds", "share", log=True),
     View("Support vectors", "rows", "n_support", "rows", "count"),
