@@ -264,6 +264,14 @@ def test_a_cell_that_fails_is_named(small, tmp_path):
         Lab(tmp_path).run({0: bad})
 
 
+def test_equal_cells_are_run_once(small, tmp_path):
+    seen = []
+    lab = Lab(tmp_path, watch=lambda done, known, name: seen.append((done, known)))
+    equal = [cell(width, data=TWO.spec(), percentile=20.0) for _ in range(3)]
+    results = lab.run(dict(enumerate(equal)))
+    assert seen == [(3, 3)] and results[0] is results[1] is results[2] and "gamma" in results[0]
+
+
 PROGRAM = """
 import os, sys, time
 from onkel.reproduce._cells import cell

@@ -114,23 +114,24 @@ class Lab:
         if not self.kept:
             self.folder.mkdir(parents=True, exist_ok=True)
         self.known += len(cells)
-        results: dict[Key, Result] = {}
-        open_cells: dict[Key, Cell] = {}
+        results: dict[str, Result] = {}
+        open_cells: dict[str, Cell] = {}
+        names = {key: cell.name for key, cell in cells.items()}
         for key, cell in cells.items():
             known = self._known(cell)
             if known is None:
-                open_cells[key] = cell
+                open_cells[names[key]] = cell  # equal ones once
             else:
-                results[key] = known
-                self.done += 1
-        for key, result in self._run(open_cells):
+                results[names[key]] = known
+        self.done += len(cells) - len(open_cells)
+        for name, result in self._run(open_cells):
             if "missing" not in result:
-                document = {**open_cells[key].document(), "result": result}
-                write_atomically(self.folder / open_cells[key].name, [json.dumps(document).encode()])
-            results[key] = result
+                document = {**open_cells[name].document(), "result": result}
+                write_atomically(self.folder / name, [json.dumps(document).encode()])
+            results[name] = result
             self.done += 1
-            self.watch(self.done, self.known, open_cells[key].label)
-        return {key: results[key] for key in cells}
+            self.watch(self.done, self.known, open_cells[name].label)
+        return {key: results[name] for key, name in names.items()}
 
     def _known(self, cell: Cell) -> Result | None:
         """A result that needs no work."""
@@ -148,20 +149,20 @@ class Lab:
         result: Result | None = document.get("result") if isinstance(document, dict) else None
         return result
 
-    def _run(self, cells: dict[Key, Cell]) -> Iterator[tuple[Key, Result]]:
+    def _run(self, cells: dict[str, Cell]) -> Iterator[tuple[str, Result]]:
         """Yield results as they come."""
         if self.kept:
-            yield from ((key, {"missing": "not run"}) for key in cells)
+            yield from ((name, {"missing": "not run"}) for name in cells)
             return
         if self.jobs == 1 or len(cells) < 2:
-            for key, cell in cells.items():
-                yield key, _result_of(cell)
+            for name, cell in cells.items():
+                yield name, _result_of(cell)
             return
         if self._pool is None:
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the cells share the cores, not what is in them
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
-        futures: dict[Future[Result], Key] = {self._pool.submit(_result_of, cell): key for key, cell in cells.items()}
+        futures: dict[Future[Result], str] = {self._pool.submit(_result_of, cell): name for name, cell in cells.items()}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
