@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from onkel.reproduce._cells import Result, cell, cross_validate, search
+from onkel.reproduce._cells import Result, cell, cross_validate, search, tune
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._verdict import Findings
@@ -52,6 +52,33 @@ def searched(
         }
     )
     return {place: result.get("best") for place, result in found.items()}
+
+
+def tuned(
+    lab: Lab,
+    sets: Mapping[str, Data],
+    learners: Mapping[tuple[str, Any], Described],
+    parameter: str,
+    wanted: Mapping[str, Any],
+    high: float,
+) -> dict[tuple[str, Any], Result]:
+    """Return the `parameter` between 1 and `high` with which each learner has its set's wanted number of points."""
+    return lab.run(
+        {
+            (name, which): cell(
+                tune,
+                data=sets[name].spec(),
+                seed=0,
+                rows=lab.rows(sets[name]),
+                learner=described,
+                parameter=parameter,
+                wanted=wanted[name],
+                low=1.0,
+                high=high,
+            )
+            for (name, which), described in learners.items()
+        }
+    )
 
 
 def run_all(

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from onkel.reproduce import _metrics
-from onkel.reproduce._cells import Result, cell, held_out, learner, newton, progressive, tune
+from onkel.reproduce._cells import Result, cell, held_out, learner, newton, progressive
 from onkel.reproduce._data import Data, shuffled
 from onkel.reproduce._lab import Lab
-from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched
+from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched, tuned
 from onkel.reproduce._spa_kernels import figure3, table5, table6
 from onkel.reproduce._verdict import Findings, figures
 
@@ -113,24 +113,9 @@ def table2(lab: Lab) -> Findings:
 def _spa_of_papers_size(lab: Lab, sets: Mapping[str, Data], chosen: Mapping[Place, Any]) -> dict[Place, Any]:
     """SPA with β tuned to the paper's number of support vectors where there are fewer rows than the paper's."""
     fewer = {place: known for place, known in chosen.items() if lab.share(sets[place[0]]) < 1}
-    tuned = lab.run(
-        {
-            (name, who): cell(
-                tune,
-                data=sets[name].spec(),
-                seed=0,
-                rows=lab.rows(sets[name]),
-                learner=known,
-                parameter="beta",
-                wanted=figures()["spa-table2"][name, who, "n_support"].mean,
-                low=1.0,
-                high=1e3,
-            )
-            for (name, who), known in fewer.items()
-        }
-    )
+    wanted = {name: figures()["spa-table2"][name, who, "n_support"].mean for name, who in fewer}
     made = dict(chosen)
-    for place, result in tuned.items():
+    for place, result in tuned(lab, sets, fewer, "beta", wanted, 1e3).items():
         known = fewer[place]
         made[place] = (
             None if "missing" in result else {**known, "numbers": {**known["numbers"], "beta": result["beta"]}}
@@ -143,24 +128,8 @@ def _oskl_of_size(
 ) -> dict[Place, Any]:
     """OSKL with as many support vectors as asked for: G is tuned for each η of the grid, then the best η is taken."""
     described = {(name, eta): learner("OSKL", gamma=gammas[name], eta=eta) for name, eta in product(sizes, _TENS)}
-    tuned = lab.run(
-        {
-            (name, eta): cell(
-                tune,
-                data=sets[name].spec(),
-                seed=0,
-                rows=lab.rows(sets[name]),
-                learner=known,
-                parameter="G",
-                wanted=sizes[name],
-                low=1.0,
-                high=1e4,
-            )
-            for (name, eta), known in described.items()
-        }
-    )
     grids: dict[Place, list[dict[str, Any]]] = {}
-    for (name, eta), result in tuned.items():
+    for (name, eta), result in tuned(lab, sets, described, "G", sizes, 1e4).items():
         if "missing" in result:
             grids[name, "OSKL"] = []
         elif abs(result["n_support"] / sizes[name] - 1) < 0.1:  # a step may be too small or too large for any G
