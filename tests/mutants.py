@@ -447,7 +447,7 @@ MUTANTS = [
     ),
     Mutant(
         "a class's weight multiplies its rows'",
-        "src/onkel/_estimator.py",
+        "src/onkel/_targets.py",
         "factor if weight is None else factor * weight",
         "factor if weight is None else weight",
         "test_contract.py -k class_weight_is",
@@ -461,7 +461,7 @@ MUTANTS = [
     ),
     Mutant(
         "an interrupted call knows only the classes it met",
-        "src/onkel/_estimator.py",
+        "src/onkel/_targets.py",
         "            self.classes_ = self.classes_[: self._learner.n_outputs]",
         "            pass",
         "test_labels.py -k interrupted",

@@ -121,15 +121,15 @@ def test_every_worse_cell_is_explained():
     found = Findings("spa-table2", sets={"SUSY": {"note": ""}, "a9a": {"note": ""}})
     for data, who, accuracy in (
         ("SUSY", "RBP", 50.0),
-        ("SUSY", "SPA", 50.0),
+        ("SUSY", "Forgetron", 50.0),
         ("a9a", "RBP", 1.0),
         ("a9a", "SPA", 99),
     ):
         found.add(data, who, [{"accuracy": accuracy}], "accuracy")
     few, unknown = explained(found)
-    assert few["cells"] == "SUSY, RBP accuracy; SUSY, SPA accuracy" and few["why"].startswith("one row in a hundred")
-    assert unknown == {"cells": "a9a, RBP accuracy", "why": UNEXPLAINED}
-    assert f"- a9a, RBP accuracy: {UNEXPLAINED}.\n" in markdown([found])
+    assert few["cells"] == "SUSY: RBP · Forgetron (accuracy)" and few["why"].startswith("one row in a hundred")
+    assert unknown == {"cells": "a9a: RBP (accuracy)", "why": UNEXPLAINED}
+    assert f"- a9a: RBP (accuracy) – {UNEXPLAINED}.\n" in markdown([found])
     page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text("utf-8")
     assert "\nWorse:\n" in page and UNEXPLAINED not in page
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from onkel import recipes
-from onkel._estimator import KernelClassifierBase, KernelRegressorBase, estimator
+from onkel._estimator import estimator
+from onkel._targets import KernelClassifierBase, KernelRegressorBase
 
 
 @estimator

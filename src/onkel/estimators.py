@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import field
 
 from onkel import recipes
-from onkel._estimator import KernelClassifierBase, KernelRegressorBase, estimator
+from onkel._estimator import estimator
+from onkel._targets import KernelClassifierBase, KernelRegressorBase
 from onkel.parts import Recipe
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel._checks import check_number
-from onkel._estimator import ClassifierBase, Floats, KernelEstimator, RegressorBase, estimator
+from onkel._estimator import Floats, KernelEstimator, estimator
+from onkel._targets import ClassifierBase, RegressorBase
 from onkel.parts import RBF, Hedge, Kernel, Polynomial, Recipe, kernel_named
 
 # The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from onkel import recipes
-from onkel._estimator import KernelClassifierBase, KernelRegressorBase, estimator
+from onkel._estimator import estimator
+from onkel._targets import KernelClassifierBase, KernelRegressorBase
 from onkel.parts import NewtonStep
 
 

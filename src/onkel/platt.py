@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from onkel._checks import check_number, check_weights
-from onkel._estimator import ClassifierBase, _labels
 from onkel._sigmoids import Sigmoids, margins
+from onkel._targets import ClassifierBase, checked_labels
 from onkel.pipeline import StreamPipeline
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scored: list[tuple[Any, Floats]] = []
         estimator._fit(X, y, sample_weight, scored)
         sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        labels, weight = _labels(y), check_weights(sample_weight, _num_samples(X))
+        labels, weight = checked_labels(y), check_weights(sample_weight, _num_samples(X))
         for rows, scores in scored:
             _learn(sigmoids, estimator, scores, labels[rows], None if weight is None else weight[rows], known=0)
         self.estimator_, self._sigmoids = estimator, sigmoids
@@ -131,7 +131,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_ = estimator
         if first:
             self._sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        return _learn(self._sigmoids, estimator, scores, _labels(y), weight, known)
+        return _learn(self._sigmoids, estimator, scores, checked_labels(y), weight, known)
 
     def _clone(self) -> Any:
         kernel_estimator = self.estimator.estimator if isinstance(self.estimator, StreamPipeline) else self.estimator

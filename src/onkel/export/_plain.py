@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from onkel._estimator import ClassifierBase, KernelEstimator
+from onkel._estimator import KernelEstimator
+from onkel._targets import ClassifierBase
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Hedge, Kernel
 from onkel.pipeline import StreamPipeline

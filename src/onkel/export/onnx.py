@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel._checks import check_choice
-from onkel._estimator import ClassifierBase, KernelEstimator
+from onkel._estimator import KernelEstimator
+from onkel._targets import ClassifierBase
 from onkel.export._plain import Function, Plain, plain
 from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
 from onkel.streams._extra import needed

@@ -63,12 +63,15 @@ def explained(findings: Findings) -> list[dict[str, str]]:
 
 
 def _listed(entries: list[Entry]) -> str:
-    """The entries of one reason, those of one learner together."""
-    of: dict[tuple[str, str], list[str]] = {}
+    """The entries of one reason: a9a: Pegasos · SPA (accuracy); those of one learner together."""
+    metrics: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
-        metric = "" if entry.metric == "claim" else METRICS[entry.metric].title
-        of.setdefault((entry.data, entry.learner), []).append(metric)
-    return "; ".join(f"{data}, {learner} {' and '.join(metrics)}".rstrip() for (data, learner), metrics in of.items())
+        metric = "claim" if entry.metric == "claim" else METRICS[entry.metric].title.removesuffix(" %")
+        metrics.setdefault((entry.data, entry.learner), []).append(metric)
+    learners: dict[tuple[str, str], list[str]] = {}
+    for (data, learner), of in metrics.items():
+        learners.setdefault((data, " and ".join(of)), []).append(learner)
+    return "; ".join(f"{data}: {' · '.join(who)} ({what})" for (data, what), who in learners.items())
 
 
 def heading(name: str, about: dict[str, object]) -> str:
@@ -127,7 +130,7 @@ def markdown(findings: Iterable[Findings]) -> str:
             pieces += [_line(table.columns), _line(["---"] * len(table.columns))]
             pieces += [_line([line.get(column, "") for column in table.columns]) for line in table.lines]
         if whys := explained(one):
-            pieces += ["\nWorse:\n\n", *(f"- {why['cells']}: {why['why']}.\n" for why in whys)]
+            pieces += ["\nWorse:\n\n", *(f"- {why['cells']} – {why['why']}.\n" for why in whys)]
         pieces.append("\n")
     return "".join(pieces).rstrip("\n") + "\n"
 
