@@ -130,6 +130,8 @@ def test_every_worse_cell_is_explained():
     assert few["cells"] == "SUSY: RBP · Forgetron (accuracy)" and few["why"].startswith("one row in a hundred")
     assert unknown == {"cells": "a9a: RBP (accuracy)", "why": UNEXPLAINED}
     assert f"- a9a: RBP (accuracy) – {UNEXPLAINED}.\n" in markdown([found])
+    found.quick = True
+    assert explained(found)[1]["why"].startswith("a quick run has few rows")
     page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text("utf-8")
     assert "\nWorse:\n" in page and UNEXPLAINED not in page
 

@@ -10,6 +10,7 @@ from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings, reason
 
 UNEXPLAINED = "not explained yet"
+_QUICK = "a quick run has few rows, runs and choices of parameters"
 _CLAIMS = ("the paper says", "ours")
 
 
@@ -55,10 +56,11 @@ def tables(findings: Findings) -> list[Table]:
 
 def explained(findings: Findings) -> list[dict[str, str]]:
     """Return the cells that are worse than the paper's, and why; those of one reason together."""
+    otherwise = _QUICK if findings.quick else UNEXPLAINED
     cells: dict[str, list[Entry]] = {}
     for entry in findings.entries:
         if entry.verdict == "worse":
-            cells.setdefault(reason(findings.experiment, entry) or UNEXPLAINED, []).append(entry)
+            cells.setdefault(reason(findings.experiment, entry) or otherwise, []).append(entry)
     return [{"cells": _listed(entries), "why": why} for why, entries in cells.items()]
 
 

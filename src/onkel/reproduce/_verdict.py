@@ -198,6 +198,8 @@ class Findings:
         Of the first run of each learner: `data`, `name` and columns, as `onkel.evaluate.Curve.to_dict` has them.
     parts : list of str
         Pieces of HTML that only this experiment's section of a report has.
+    quick : bool
+        Whether it was a quick run.
     """
 
     experiment: str
@@ -205,11 +207,12 @@ class Findings:
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
+    quick: bool = False
 
     @classmethod
     def of(cls, experiment: str, lab: Lab, sets: Mapping[str, Data]) -> Findings:
         """Return findings with nothing found yet."""
-        made = cls(experiment)
+        made = cls(experiment, quick=lab.quick)
         for name, data in sets.items():
             rows = lab.rows(data)
             note = data.note if rows is None else "; ".join(filter(None, [data.note, f"{rows:,} rows of it"]))
