@@ -1,6 +1,6 @@
 // A stand-in for libFuzzer where the compiler is not clang: FUZZ CORPUS RUNS SEED FOUND runs every file of a folder,
-// then so many changes of them, the same from the same seed. It does not look at coverage. The input under way is always
-// in the file FOUND.
+// then so many changes of them, the same from the same seed. It does not look at coverage. The input under way is
+// always in the file FOUND.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
