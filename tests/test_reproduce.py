@@ -266,6 +266,18 @@ def test_a_cell_that_fails_is_named(small, tmp_path):
         Lab(tmp_path).run({0: bad})
 
 
+def test_what_results_took_is_kept_with_them(small, tmp_path):
+    equal = {n: cell(width, data=TWO.spec(), percentile=20.0) for n in range(3)}
+    spent = []
+    for kept in (False, True):
+        lab = Lab(tmp_path / "results", kept=kept)
+        lab.run(equal)
+        spent += [lab.spent(), lab.spent()]
+    (file,) = (tmp_path / "results").iterdir()
+    took = json.loads(file.read_text())["took"]
+    assert took > 0 and spent == [took, 0, took, 0]  # once; and the next experiment begins at 0
+
+
 def test_equal_cells_are_run_once(small, tmp_path):
     seen = []
     lab = Lab(tmp_path, watch=lambda done, known, name: seen.append((done, known)))
@@ -398,7 +410,9 @@ def test_the_tables(run):
     words = ("bogd-table2", "--data", "german", "--runs", 2, "--quick")
     code, out, err = run(*words, "--report", "out.html", "--markdown", "out.md")
     assert (code, err) == (0, "onkel: the tables are in out.md\nonkel: the report is in out.html\n")
-    assert re.search(r"Means ± sd over 2 runs\. \d+ better, \d+ within, \d+ worse, 0 missing\.", out)
+    assert re.search(
+        r"Means ± sd over 2 runs, \d+ seconds of one core\. \d+ better, \d+ within, \d+ worse, 0 missing\.", out
+    )
     assert re.search(r"german: 150 rows, always predicting the commoner class errs in \d+\.\d %", out)
     assert re.search(r"^OGD +30\.11 ± 0\.62 +\d+\.\d\d ± \d+\.\d\d (better|within|worse) ", out, re.MULTILINE)
     text = Path("out.md").read_text("utf-8")

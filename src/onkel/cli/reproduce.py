@@ -91,6 +91,7 @@ def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[
                 raise Interrupted(
                     f"interrupted in {name}; what was finished is in {results}: the same command goes on from there"
                 ) from None
+            made.spent = lab.spent()
             if made.sets:
                 found.append(made)
     if not found:
@@ -116,7 +117,8 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
 
 def _document(one: Any) -> dict[str, Any]:
     entries = [entry.document() for entry in one.entries]
-    return {"experiment": one.experiment, "counts": one.counts(), "sets": one.sets, "entries": entries}
+    about = {"experiment": one.experiment, "counts": one.counts(), "spent": one.spent}
+    return {**about, "sets": one.sets, "entries": entries}
 
 
 def _print(one: Any) -> None:

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -73,6 +74,7 @@ class Lab:
         self.watch = watch or (lambda done, known, name: None)
         self.done = self.known = 0
         self._missing: dict[str, str | None] = {}
+        self._took: dict[str, float] = {}
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -124,10 +126,11 @@ class Lab:
             else:
                 results[names[key]] = known
         self.done += len(cells) - len(open_cells)
-        for name, result in self._run(open_cells):
+        for name, result, took in self._run(open_cells):
             if "missing" not in result:
-                document = {**open_cells[name].document(), "result": result}
+                document = {**open_cells[name].document(), "result": result, "took": took}
                 write_atomically(self.folder / name, [json.dumps(document).encode()])
+                self._took[name] = took
             results[name] = result
             self.done += 1
             self.watch(self.done, self.known, open_cells[name].label)
@@ -144,28 +147,31 @@ class Lab:
                 return {"missing": reason}
         try:
             document = json.loads((self.folder / cell.name).read_bytes())
-        except (OSError, ValueError):
+            result: Result = document["result"]
+            self._took[cell.name] = document["took"]
+        except (OSError, ValueError, LookupError, TypeError):
             return None
-        result: Result | None = document.get("result") if isinstance(document, dict) else None
         return result
 
-    def _run(self, cells: dict[str, Cell]) -> Iterator[tuple[str, Result]]:
-        """Yield results as they come."""
+    def _run(self, cells: dict[str, Cell]) -> Iterator[tuple[str, Result, float]]:
+        """Yield results as they come, and the seconds each took."""
         if self.kept:
-            yield from ((name, {"missing": "not run"}) for name in cells)
+            yield from ((name, {"missing": "not run"}, 0.0) for name in cells)
             return
         if self.jobs == 1 or len(cells) < 2:
             for name, cell in cells.items():
-                yield name, _result_of(cell)
+                yield name, *_result_of(cell)
             return
         if self._pool is None:
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the cells share the cores, not what is in them
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
-        futures: dict[Future[Result], str] = {self._pool.submit(_result_of, cell): name for name, cell in cells.items()}
+        futures: dict[Future[tuple[Result, float]], str] = {
+            self._pool.submit(_result_of, cell): name for name, cell in cells.items()
+        }
         try:
             for future in as_completed(futures):
-                yield futures[future], future.result()
+                yield futures[future], *future.result()
         except BrokenProcessPool:
             self.close()
             raise MemoryError(
@@ -175,6 +181,12 @@ class Lab:
         except BaseException:
             self.close()
             raise
+
+    def spent(self) -> float:
+        """Return the seconds of one core behind all results since the last call, equal cells once."""
+        seconds = sum(self._took.values())
+        self._took.clear()
+        return seconds
 
     def close(self) -> None:
         """End the workers at once; what they were running is lost, and nothing else."""
@@ -193,15 +205,17 @@ def _rows_here(data: Data) -> int:
     return round(sum(datasets.info(name).rows for name in data.train) * (1 - data.share_kept))
 
 
-def _result_of(cell: Cell) -> Result:
+def _result_of(cell: Cell) -> tuple[Result, float]:
+    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a grid has corners that a recipe warns of
         try:
-            return cell.function(**cell.parameters)
+            result = cell.function(**cell.parameters)
         except Missing as reason:
-            return {"missing": str(reason)}
+            result = {"missing": str(reason)}
         except ValueError as error:
             raise ValueError(f"{cell.name}: {error}") from error
+    return result, time.perf_counter() - start
 
 
 def _start_worker() -> None:

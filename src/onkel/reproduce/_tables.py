@@ -138,11 +138,21 @@ def markdown(findings: Iterable[Findings]) -> str:
 
 
 def runs_said(findings: Findings) -> str:
-    """Return how many runs the means are over, as a sentence."""
+    """Return how many runs the means are over and what they took, as a sentence."""
     n_runs = {len(entry.values) for entry in findings.entries if entry.values and entry.metric != "claim"}
-    if n_runs <= {1}:
-        return "One run. " if n_runs else ""
-    return f"Means ± sd over {' or '.join(map(str, sorted(n_runs)))} runs. "
+    if not n_runs:
+        return ""
+    said = "One run" if n_runs == {1} else f"Means ± sd over {' or '.join(map(str, sorted(n_runs)))} runs"
+    return f"{said}, {_duration(findings.spent)} of one core. "
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as a person says it.
+
+    >>> _duration(41.2), _duration(2460.0)
+    ('41 seconds', '41 minutes')
+    """
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def written_paper(entry: Entry) -> str:

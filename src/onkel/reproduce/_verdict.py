@@ -200,6 +200,8 @@ class Findings:
         Pieces of HTML that only this experiment's section of a report has.
     quick : bool
         Whether it was a quick run.
+    spent : float
+        Seconds of one core.
     """
 
     experiment: str
@@ -208,6 +210,7 @@ class Findings:
     curves: list[dict[str, Any]] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     quick: bool = False
+    spent: float = 0.0
 
     @classmethod
     def of(cls, experiment: str, lab: Lab, sets: Mapping[str, Data]) -> Findings:
