@@ -71,6 +71,13 @@ MUTANTS = [
         "test_reproduce.py -k 'kept or missing'",
     ),
     Mutant(
+        "a learning curve is measured on rows drawn at random, not on the first of a sorted file",
+        "src/onkel/reproduce/_data.py",
+        "np.random.default_rng([seed, 1]).permutation(kept)[:rows]",
+        "kept[:rows]",
+        "test_reproduce.py -k random_sample",
+    ),
+    Mutant(
         "workers do not outlive a killed experiment",
         "src/onkel/reproduce/_lab.py",
         "            os._exit(1)\n",

@@ -180,12 +180,31 @@ def test_folds_keep_every_row_apart_once(small):
     assert kept.shape == (small_data.ROWS, 6) and len(np.unique(kept, axis=0)) == small_data.ROWS
     for fold in folds:
         assert len(np.unique(np.vstack([fold.X, fold.X_test]), axis=0)) == small_data.ROWS
-    assert np.array_equal(folds[0].X_test, folds[5].X_test) and not np.array_equal(folds[0].X, folds[5].X)
+    first, sixth = (np.unique(fold.X_test, axis=0) for fold in (folds[0], folds[5]))
+    assert np.array_equal(first, sixth) and not np.array_equal(folds[0].X, folds[5].X)
+
+
+def test_a_curve_is_measured_on_a_random_sample(small, monkeypatch):
+    real = _data._joined
+    with monkeypatch.context() as patch:
+        patch.setattr(_data, "_joined", lambda spec: sorted_by_class(*real(spec)))
+        patch.setattr(_data, "_SAMPLE", 60)
+        drawn = _data.shuffled(Data(("a9a",), test=("a9a.t",)).spec(), 0)
+        X, y = drawn.sample
+    assert X.shape[0] == len(y) == 60
+    assert np.mean(y > 0) == pytest.approx(np.mean(drawn.y_test > 0), abs=0.15)
+
+
+def sorted_by_class(X, y, n_train):
+    order = np.concatenate([np.arange(n_train), n_train + np.argsort(y[n_train:], kind="stable")])
+    return X[order], y[order], n_train
 
 
 def test_permutations_that_are_run(tmp_path):
     sets = Data(("german.numer",)), Data(("a9a",)), Data(("a9a", "a9a.t"))
     assert [len(Lab(tmp_path).runs(20, data)) for data in sets] == [20, 5, 3]
+    assert [len(Lab(tmp_path).runs(20, data, cheap=True)) for data in sets] == [20, 20, 20]
+    assert len(Lab(tmp_path).runs(20, Data(("cod-rna.t",)), cheap=True)) == 3
     assert [len(Lab(tmp_path, quick=True).runs(20, data)) for data in sets] == [2, 2, 2]
     assert [len(Lab(tmp_path, runs=7).runs(20, data)) for data in sets] == [7, 7, 7]
 
@@ -454,7 +473,10 @@ def test_a_page_is_filled_in(run):
     [
         ([], "expected the names of experiments (--list prints them), or all"),
         (["bogd-table9"], "there is no experiment 'bogd-table9'; expected one of oskl-table3, "),
-        (["bogd-table2", "--data", "mars"], "--data mars: none of these experiments has such a set"),
+        (
+            ["bogd-table2", "--data", "german,mars"],
+            "--data german,mars: there is no set 'mars' in these experiments; they have german, ",
+        ),
     ],
 )
 def test_a_wrong_call_is_said_in_a_sentence(run, words, sentence):

@@ -67,13 +67,25 @@ def reproduce(
         if path is not None:
             check_writable(path)
     options = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
-    found = _run(chosen, results, None if data is None else data.split(","), options, quiet=json)
+    found = _run(chosen, results, _sets(chosen, data), options, quiet=json)
     _write(found, report, markdown)
     if json:
         print_json([_document(one) for one in found])
     else:
         for one in found:
             _print(one)
+
+
+def _sets(chosen: list[str], data: str | None) -> list[str] | None:
+    from onkel.reproduce._verdict import figures
+
+    if data is None:
+        return None
+    known = list(dict.fromkeys(place[0] for name in chosen for place in figures()[name]))
+    for one in data.split(","):
+        if one not in known:
+            raise Misused(f"--data {data}: there is no set {one!r} in these experiments; they have {', '.join(known)}")
+    return data.split(",")
 
 
 def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[str, Any], *, quiet: bool) -> list[Any]:
@@ -94,8 +106,6 @@ def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[
             made.spent = lab.spent()
             if made.sets:
                 found.append(made)
-    if not found:
-        raise Misused(f"--data {','.join(data or [])}: none of these experiments has such a set")
     return found
 
 

@@ -23,7 +23,6 @@ from onkel.reproduce._data import Rows, shuffled
 
 Result = dict[str, Any]
 
-_HELD_OUT_CURVE = 2000  # rows of the test set that a curve is measured on; its end is measured on all
 _HELD_OUT_POINTS = 10
 
 
@@ -146,28 +145,31 @@ def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = 
 def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
     """Take a learner through the training rows; test it on those kept apart, on the way on some, at the end on all."""
     drawn = shuffled(data, seed, rows)
-    some = slice(_HELD_OUT_CURVE)
     est = made(learner, seed)
     curve = evaluate.progressive(
         est,
         [(drawn.X, drawn.y)],
         classes=[-1, 1],
         every=-(-len(drawn.y) // _HELD_OUT_POINTS),
-        held_out=(drawn.X_test[some], drawn.y_test[some]),
+        held_out=drawn.sample,
     )
     return _result(est, curve, drawn, accuracy=100 * float(est.score(drawn.X_test, drawn.y_test)))
 
 
 def _result(est: Any, curve: evaluate.Curve, drawn: Rows, **quality: float) -> Result:
     n_support = int(getattr(est, "n_support_total_", est.n_support_))
+    return {**summary(drawn, n_support, curve.last.seconds, **quality), "curve": curve.to_dict()}
+
+
+def summary(drawn: Rows, n_support: int, seconds: float, **quality: float) -> Result:
+    """Return what every run of a table says."""
     return {
         **quality,
         "n_support": n_support,
         "sparsity": _metrics.sparsity(n_support, len(drawn.y)),
-        "seconds": curve.last.seconds,
+        "seconds": seconds,
         "rows": len(drawn.y),
         "majority": drawn.majority,
-        "curve": curve.to_dict(),
     }
 
 

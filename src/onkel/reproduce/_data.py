@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from onkel import datasets
 from onkel.datasets._store import found
 
+_SAMPLE = 2_000  # of the rows kept apart, for a curve
 _DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones
 
 
@@ -94,6 +95,11 @@ class Rows:
     y_test: NDArray[np.int64]
 
     @property
+    def sample(self) -> tuple[Any, NDArray[np.int64]]:
+        """As many of the rows kept apart as a curve is measured on; its end is measured on all."""
+        return self.X_test[:_SAMPLE], self.y_test[:_SAMPLE]
+
+    @property
     def majority(self) -> float:
         """The error in % of always predicting the commoner class: on the rows kept apart, if there are some."""
         y = self.y_test if len(self.y_test) else self.y
@@ -113,8 +119,7 @@ def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Rows:
         order, kept = order[: n_train - n_kept], order[n_train - n_kept :]
     else:
         kept = np.arange(n_train, len(y))
-    if rows is not None:
-        order, kept = order[:rows], np.random.default_rng([seed, 1]).permutation(kept)[:rows]
+    order, kept = order[:rows], np.random.default_rng([seed, 1]).permutation(kept)[:rows]  # files may be sorted
     return Rows(X[order], y[order], X[kept], y[kept])
 
 

@@ -13,11 +13,9 @@ import onkel
 from onkel import evaluate
 from onkel.batch import DCDClassifier, LBFGSClassifier, PCDClassifier
 from onkel.parts import Polynomial
-from onkel.reproduce._cells import Result
-from onkel.reproduce._data import Rows, shuffled
-from onkel.reproduce._metrics import sparsity
+from onkel.reproduce._cells import Result, summary
+from onkel.reproduce._data import shuffled
 
-_CURVE_ROWS = 2_000  # of the rows kept apart that a curve is measured on; its end is measured on all
 _TEXT = Polynomial(gamma=1.0, coef0=1.0, degree=2)  # (x·x' + 1)²
 
 
@@ -32,7 +30,7 @@ def best_lambda(*, data: Result, gamma: float, grid: list[float], rows: int) -> 
 def descent(*, data: Result, seed: int, method: str, gamma: float, lam: float, sweeps: int, rows: int | None) -> Result:
     """Minimise by PCD or DCD; test after 1, 2, 4, ... blocks of coordinates and after each sweep."""
     drawn = shuffled(data, seed, rows)
-    X, X_test = _dense(drawn.X), _dense(drawn.X_test)
+    X, X_test, X_sample = map(_dense, (drawn.X, drawn.X_test, drawn.sample[0]))
     make = {"PCD": PCDClassifier, "DCD": DCDClassifier}[method]
     est = make(lam=lam, gamma=gamma, tol=1e-3, max_sweeps=sweeps, random_state=seed)
     columns: dict[str, list[float]] = {name: [] for name in ("rows", "seconds", "n_support", "held_out")}
@@ -42,11 +40,13 @@ def descent(*, data: Result, seed: int, method: str, gamma: float, lam: float, s
         seconds += time.perf_counter() - start
         if n_blocks == due or est.n_iter_ > sweep:
             due, sweep = max(due, 2 * n_blocks), est.n_iter_
-            held_out = float(est.score(X_test[:_CURVE_ROWS], drawn.y_test[:_CURVE_ROWS]))
+            held_out = float(est.score(X_sample, drawn.sample[1]))
             for column, value in zip(columns.values(), (len(drawn.y), seconds, est.n_support_, held_out), strict=True):
                 column.append(value)
         start = time.perf_counter()
-    return {**_result(est, drawn, float(est.score(X_test, drawn.y_test)), seconds), "curve": columns, "gap": est.gap_}
+    accuracy = 100 * float(est.score(X_test, drawn.y_test))
+    done = {"gap": est.gap_, "sweeps": est.n_iter_}
+    return {**summary(drawn, int(est.n_support_), seconds, accuracy=accuracy), "curve": columns, **done}
 
 
 def text(*, data: Result, seed: int, recipe: str, numbers: dict[str, Any], budget: int | None = None) -> Result:
@@ -55,18 +55,8 @@ def text(*, data: Result, seed: int, recipe: str, numbers: dict[str, Any], budge
     made = getattr(onkel.recipes, recipe)(**numbers)
     est = onkel.KernelClassifier(made, kernel=_TEXT, budget=budget, random_state=seed)
     curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
-    return _result(est, drawn, float(est.score(drawn.X_test, drawn.y_test)), curve.last.seconds)
-
-
-def _result(est: Any, drawn: Rows, accuracy: float, seconds: float) -> Result:
-    return {
-        "accuracy": 100 * accuracy,
-        "n_support": int(est.n_support_),
-        "sparsity": sparsity(est.n_support_, len(drawn.y)),
-        "seconds": seconds,
-        "rows": len(drawn.y),
-        "majority": drawn.majority,
-    }
+    accuracy = 100 * float(est.score(drawn.X_test, drawn.y_test))
+    return summary(drawn, int(est.n_support_), curve.last.seconds, accuracy=accuracy)
 
 
 def _dense(X: Any) -> Any:

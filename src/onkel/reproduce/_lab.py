@@ -29,7 +29,7 @@ Key = TypeVar("Key")
 
 QUICK_ROWS = 20_000  # a quick run draws so many rows of a larger set
 _QUICK_RUNS = 2
-_MOST_RUNS = {40_000: 3, 10_000: 5}  # from so many rows on, whose mean is sharper than the rule that judges it
+_MOST_RUNS = {False: {40_000: 3, 10_000: 5}, True: {100_000: 3}}  # from so many rows on, by whether they are cheap
 _SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
 
 
@@ -43,7 +43,7 @@ class Lab:
     quick : bool, default=False
         Fewer runs, rows drawn from large sets, searches on few rows.
     runs : int, default=None
-        Permutations; None: as many as the paper has, at most 5 with 10,000 rows, 3 with 40,000 (quick: 2).
+        Permutations; None: as many as the paper has, fewer of large sets (quick: 2).
     data : iterable of str, default=None
         The sets to run, None: all.
     jobs : int, default=1
@@ -85,9 +85,9 @@ class Lab:
 
     # -- what the options mean for an experiment
 
-    def runs(self, paper: int, data: Data) -> range:
+    def runs(self, paper: int, data: Data, *, cheap: bool = False) -> range:
         """Return the seeds of a set's permutations, where the paper has so many."""
-        large = [runs for rows, runs in _MOST_RUNS.items() if _rows_here(data) >= rows]
+        large = [runs for rows, runs in _MOST_RUNS[cheap].items() if _rows_here(data) >= rows]
         most = _QUICK_RUNS if self.quick else min(large, default=paper)
         return range(self.asked_runs or min(paper, most))
 
@@ -158,12 +158,13 @@ class Lab:
         if self.kept:
             yield from ((name, {"missing": "not run"}, 0.0) for name in cells)
             return
-        if self.jobs == 1 or len(cells) < 2:
+        if self.jobs == 1:
             for name, cell in cells.items():
                 yield name, *_result_of(cell)
             return
         if self._pool is None:
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the cells share the cores, not what is in them
+            for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+                os.environ.setdefault(threads, "1")  # the cells share the cores, not what is in them
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
         futures: dict[Future[tuple[Result, float]], str] = {
@@ -206,7 +207,7 @@ def _rows_here(data: Data) -> int:
 
 
 def _result_of(cell: Cell) -> tuple[Result, float]:
-    start = time.perf_counter()
+    start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a grid has corners that a recipe warns of
         try:
@@ -215,7 +216,7 @@ def _result_of(cell: Cell) -> tuple[Result, float]:
             result = {"missing": str(reason)}
         except ValueError as error:
             raise ValueError(f"{cell.name}: {error}") from error
-    return result, time.perf_counter() - start
+    return result, time.process_time() - start
 
 
 def _start_worker() -> None:

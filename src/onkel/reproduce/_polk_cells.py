@@ -18,10 +18,10 @@ from sklearn.svm import SVC, LinearSVC
 import onkel
 from onkel import datasets, recipes
 from onkel.batch import IVMClassifier, LBFGSClassifier
-from onkel.parts import GradientStep, GrowAtRandom, MoveIntoFeatures, OnGradient, Recipe, loss_named
+from onkel.parts import GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, Recipe, loss_named
 from onkel.reproduce._cells import Result
 from onkel.reproduce._data import Missing
-from onkel.reproduce._metrics import late_mean
+from onkel.reproduce._metrics import late_mean, regularised_risk
 from onkel.reproduce._textons import brodatz
 from onkel.streams.generators import mixture, mixture_modes
 
@@ -48,8 +48,9 @@ _GRID = 90
 def split(set: str, seed: int, rows: int | None) -> Split:
     """Return rows to learn from in the order of a seed, and rows to test with; of both at most so many."""
     X, y, X_test, y_test = _whole(set)
-    order = np.random.default_rng(seed).permutation(len(y))[:rows]
-    return X[order], y[order], X_test[:rows], y_test[:rows]
+    rng = np.random.default_rng(seed)
+    order, kept = rng.permutation(len(y))[:rows], rng.permutation(len(y_test))[:rows]
+    return X[order], y[order], X_test[kept], y_test[kept]
 
 
 @lru_cache(maxsize=1)
@@ -88,7 +89,7 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
     orders = [np.arange(len(y)), *(np.random.default_rng([seed, k]).permutation(len(y)) for k in range(1, passes))]
     order = np.concatenate(orders)
     n = len(order) // BATCH * BATCH  # a last batch that is not full is left out
-    est = _learner(learner, task, set, n, seed)
+    est = _learner(learner, task, set, seed)
     fractions = np.append(np.linspace(0, 0.95, _POINTS, endpoint=False)[1:], np.linspace(0.95, 1, _LATE))
     stops = np.unique((fractions * n / BATCH).round().clip(min=1).astype(int)) * BATCH
     n_late = int(np.count_nonzero(stops >= round(0.95 * n / BATCH) * BATCH))
@@ -100,8 +101,8 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
         seconds += time.perf_counter() - start
         begin = stop
         part = slice(None if i >= len(stops) - n_late else _CURVE_ROWS[set])
-        error, loss = _tested(est.decision_function(X_test[part]), y_test[part], task)
-        values = (stop, seconds, int(est.n_support_), error, loss + LAM / 2 * float(est.norm_) ** 2)
+        error, losses = _tested(est.decision_function(X_test[part]), y_test[part], task)
+        values = (stop, seconds, int(est.n_support_), error, regularised_risk(losses, float(est.norm_), LAM))
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
     share = n_late / len(stops)
@@ -116,7 +117,7 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
     }
 
 
-def _learner(learner: dict[str, Any], task: str, set: str, n: int, seed: int) -> Any:
+def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
     """POLK with the paper's numbers, Newton with its own, or a rival with η = 1."""
     kind, budget, loss = learner["recipe"], learner.get("budget"), LOSSES[task]
     shared: dict[str, Any] = {"gamma": 1 / (2 * WIDTHS[set] ** 2), "random_state": seed}
@@ -132,7 +133,7 @@ def _learner(learner: dict[str, Any], task: str, set: str, n: int, seed: int) ->
         }
         return onkel.POLKClassifier(**numbers, **shared)
     if kind in ("Dual", "NPBSGD"):  # whose own step is 1/(λt)
-        rule = MoveIntoFeatures(k=3) if kind == "Dual" else GrowAtRandom(beta=45 / 70 * n)
+        rule = MoveIntoFeatures(k=3) if kind == "Dual" else ProjectOnNearest()  # whose order is fixed, says the text
         recipe = Recipe(loss_named(loss), OnGradient(), GradientStep(eta=1.0, lam=LAM), rule)
     elif kind == "BPA":
         recipe = recipes.BPA(C=1.0, variant="nearest")
@@ -146,7 +147,7 @@ def _learner(learner: dict[str, Any], task: str, set: str, n: int, seed: int) ->
 def decisions(*, task: str, parsimony: float, seed: int) -> Result:
     """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are."""
     X, y, _, _ = split("multidist", seed, None)
-    est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", len(y), seed)
+    est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", seed)
     n = len(y) // BATCH * BATCH
     est.partial_fit(X[:n], y[:n], classes=np.arange(5))
     (left, bottom), (right, top) = np.percentile(X, 0.2, axis=0) - 0.2, np.percentile(X, 99.8, axis=0) + 0.2
@@ -196,7 +197,8 @@ def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
         )
         predicted, n_support = est.fit(X, y).predict(X_test), est.n_support_
         squared_norm = float((est.dual_coef_ @ rbf_kernel(est.support_vectors_, gamma=gamma) * est.dual_coef_).sum())
-        result["risk"] = _tested(est.decision_function(X_test), y_test, task)[1] + LAM / 2 * squared_norm
+        losses = _tested(est.decision_function(X_test), y_test, task)[1]
+        result["risk"] = regularised_risk(losses, squared_norm**0.5, LAM)
     seconds = time.perf_counter() - start
     error = 100 * float(np.mean(predicted != y_test))
     return {**result, "error": error, "n_support": int(n_support), "seconds": seconds}
@@ -205,11 +207,11 @@ def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
 # -- measures ----------------------------------------------------------------------------------------------------------
 
 
-def _tested(scores: NDArray[np.float64], y: Labels, task: str) -> tuple[float, float]:
-    """The share of wrong classes, and the mean loss.
+def _tested(scores: NDArray[np.float64], y: Labels, task: str) -> tuple[float, NDArray[np.float64]]:
+    """The share of wrong classes, and the losses.
 
     >>> _tested(np.array([[2.0, 0.5], [0.0, 0.0]]), np.array([0, 0]), "SVM")
-    (0.0, 0.5)
+    (0.0, array([0., 1.]))
     """
     true = scores[np.arange(len(y)), y]
     if LOSSES[task] == "hinge":
@@ -218,7 +220,7 @@ def _tested(scores: NDArray[np.float64], y: Labels, task: str) -> tuple[float, f
         losses = (scores + margins).max(axis=1) - true
     else:
         losses = logsumexp(scores, axis=1) - true
-    return float(np.mean(scores.argmax(axis=1) != y)), float(losses.mean())
+    return float(np.mean(scores.argmax(axis=1) != y)), losses
 
 
 def _majority(y: Labels) -> float:

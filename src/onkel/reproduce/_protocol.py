@@ -89,7 +89,7 @@ def run_all(
     runs: int,
 ) -> dict[Place, list[Result]]:
     """Return the results of each learner over the permutations."""
-    seeds = {name: lab.runs(runs, data) for name, data in sets.items()}
+    seeds = {place: lab.runs(runs, sets[place[0]], cheap=_is_cheap(described)) for place, described in learners.items()}
     results = lab.run(
         {
             (place, seed): cell(
@@ -100,10 +100,17 @@ def run_all(
                 learner=described,
             )
             for place, described in learners.items()
-            for seed in seeds[place[0]]
+            for seed in seeds[place]
         }
     )
-    return {place: [results[place, seed] for seed in seeds[place[0]]] for place in learners}
+    return {place: [results[place, seed] for seed in seeds[place]] for place in learners}
+
+
+def _is_cheap(described: Described | None) -> bool:
+    """Whether a learner has one kernel, steps of the first order, and few points: a budget, or it samples rows."""
+    if described is None or described["recipe"] == "Newton" or "combination" in described:
+        return False
+    return "budget" in described or described["recipe"] in ("SPA", "OSKL")
 
 
 def add_all(

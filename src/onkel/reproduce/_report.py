@@ -14,7 +14,11 @@ _ENDS = [
     View("Accuracy against support vectors", "n_support", "accuracy", "support vectors", "share", log=True, marks=True),
     View("Accuracy against time", "seconds", "accuracy", "seconds", "share", log=True, marks=True),
 ]
-_ALPHA = [View("Accuracy against α", "alpha", "accuracy", "α", "share", marks=True)]
+_ALPHA = [
+    View("Accuracy against α", "alpha", "accuracy", "α", "share", marks=True),
+    View("Support vectors against α", "alpha", "n_support", "α", "count", marks=True),
+    View("Seconds against α", "alpha", "seconds", "α", marks=True),
+]
 _CURVES = [
     View("On rows kept apart, on the way", "rows", "held_out", "rows", "share"),
     View("On rows kept apart, against support vectors", "n_support", "held_out", "support vectors", "share", log=True),
@@ -69,7 +73,7 @@ def _table(entries: list[Entry], about: dict[str, Any]) -> str:
         mean = mean_sd(entry.values)[0] if entry.values else None
         line[entry.metric] = Shown(mean, written_ours(entry), entry.verdict)
         if note := noted(entry, about):
-            line["note"] = note
+            line["note"] = max(note, line.get("note", ""), key=len)
     columns = [Column("learner", "learner", "text")]
     for metric, known in METRICS.items():
         if any(f"{metric} paper" in line for line in lines.values()):

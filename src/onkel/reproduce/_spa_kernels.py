@@ -98,10 +98,11 @@ def figure3(lab: Lab) -> Findings:
 
 def _figure3_claim(found: Findings, name: str, lines: dict[str, list[tuple[float, float]]]) -> None:
     """Whether for every run of another learner SPA has a run that is as quick and errs less."""
-    others = [point for who, line in lines.items() if who not in ("SPA", "Newton") for point in line]
-    if not lines["SPA"]:
-        found.claim(name, "SPA lowest", None, found.sets[name].get("missing", "not run"))
+    lacking = next((entry.note for entry in found.entries if entry.data == name and not entry.values), None)
+    if lacking is not None:
+        found.claim(name, "SPA lowest", None, lacking)
         return
+    others = [point for who, line in lines.items() if who not in ("SPA", "Newton") for point in line]
     beaten = [any(seconds <= other[0] and error <= other[1] for seconds, error in lines["SPA"]) for other in others]
     said = f"SPA is as quick and errs less than {sum(beaten)} of {len(beaten)} runs"
     found.claim(name, "SPA lowest", all(beaten), said)

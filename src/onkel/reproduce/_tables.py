@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
@@ -43,7 +44,7 @@ def tables(findings: Findings) -> list[Table]:
             heads = _heads(entry.metric)
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
             if note := noted(entry, about):
-                line["note"] = note
+                line["note"] = max(note, line.get("note", ""), key=len)
         columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
         made.append(Table(heading(name, about), columns, list(lines.values())))
@@ -76,7 +77,7 @@ def _listed(entries: list[Entry]) -> str:
     return "; ".join(f"{data}: {' · '.join(who)} ({what})" for (data, what), who in learners.items())
 
 
-def heading(name: str, about: dict[str, object]) -> str:
+def heading(name: str, about: dict[str, Any]) -> str:
     """Return a data set's name with what must be known of it.
 
     >>> heading("german", {"rows": 1000, "majority": 30.0, "note": ""})
@@ -171,12 +172,21 @@ def written_ours(entry: Entry) -> str:
     return f"{_number(entry.metric, *mean_sd(entry.values))} {entry.verdict}".rstrip()
 
 
-def noted(entry: Entry, about: dict[str, object]) -> str:
+def noted(entry: Entry, about: dict[str, Any]) -> str:
     """Return what must be known of an entry, where its data set's heading does not say it already."""
     if entry.metric == "claim":
         return ""
-    reason = "" if entry.values or entry.note == about.get("missing") else entry.note
-    return reason or (f"the paper: {entry.paper.note}" if entry.paper and entry.paper.note else "")
+    if not entry.values and entry.note != about.get("missing"):
+        return entry.note
+    said = [f"the paper: {entry.paper.note}"] if entry.paper and entry.paper.note else []
+    rows, majority = about.get("rows"), about.get("majority")
+    if entry.values and isinstance(rows, int) and rows < 0.95 * about["paper_rows"]:
+        said.append(f"{100 * rows / about['paper_rows']:.0f} % of the paper's rows")
+    if METRICS[entry.metric].kind == "rate" and isinstance(majority, float):
+        error = {value if entry.metric == "error" else 100 - value for value in entry.values}
+        if error and max(abs(value - majority) for value in error) < 0.005:
+            said.append("always the commoner class")
+    return "; ".join(said)
 
 
 def _number(metric: str, mean: float | None, sd: float | None) -> str:

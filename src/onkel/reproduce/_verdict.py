@@ -193,7 +193,7 @@ class Findings:
     experiment : str
     entries : list of Entry
     sets : dict
-        Of each data set: `rows`, `majority` (error in % of always predicting the commoner class) and `note`.
+        Of each data set: `rows`, `majority` (error in % of always predicting the commoner class), `paper_rows`, `note`.
     curves : list of dict
         Of the first run of each learner: `data`, `name` and columns, as `onkel.evaluate.Curve.to_dict` has them.
     parts : list of str
@@ -219,7 +219,7 @@ class Findings:
         for name, data in sets.items():
             rows = lab.rows(data)
             note = data.note if rows is None else "; ".join(filter(None, [data.note, f"{rows:,} rows of it"]))
-            made.sets[name] = {"note": note, "rows": None, "majority": None}
+            made.sets[name] = {"note": note, "rows": None, "majority": None, "paper_rows": data.paper_rows}
         return made
 
     def add(self, data: str, learner: str, runs: Iterable[Result], *metrics: str, share: float = 1.0) -> None:
@@ -244,9 +244,10 @@ class Findings:
         if there:
             first = there[0]
             self.sets[data].update({name: first[name] for name in ("rows", "majority") if name in first})
+            self.sets[data].pop("missing", None)
             if "curve" in first:
                 self.curves.append({**first["curve"], "data": data, "name": learner})
-        elif lacking:
+        elif lacking and not any(entry.values for entry in self.entries if entry.data == data):
             self.sets[data]["missing"] = lacking
 
     def claim(self, data: str, claim: str, holds: bool | None, note: str) -> None:

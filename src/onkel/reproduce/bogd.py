@@ -102,7 +102,7 @@ def table3(lab: Lab) -> Findings:
     ordered = {
         (name, f"{who} (B={budget})"): results[name, f"{who} (B={budget})"] for name, budget in places for who in order
     }
-    add_all(lab, found, sets, ordered, ("error", "seconds"))
+    add_all(lab, found, sets, ordered, ("error", "n_support", "seconds"))
     return found
 
 

@@ -194,8 +194,8 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
     nc = _best(results, "NC")
     root = accuracy["NC (η=R/√T)"]
     found.claim(name, "step", root >= accuracy[nc] - 1, f"{root:.1f} %, the best of all η {accuracy[nc]:.1f} %")
-    curve = results[nc][0]["curve"]["held_out"]
-    half, end = 100 * curve[len(curve) // 2 - 1], 100 * curve[-1]
+    curve = 100 * np.mean([run["curve"]["held_out"] for run in results[nc]], axis=0)
+    half, end = curve[len(curve) // 2 - 1], curve[-1]
     found.claim(name, "levelling", abs(end - half) <= 1, f"{half:.1f} % after half of the rows, {end:.1f} % at the end")
     steps = [eta for eta in ETAS if isinstance(eta, float)]
     lost = [accuracy[f"NC (η={eta})"] - accuracy[f"Margin (η={eta})"] for eta in steps]
@@ -215,22 +215,37 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
     ]
     said = f"at least half of the points gone, at most 1 point lost: γ = {', '.join(f'{s:g}' for s in good) or 'none'}"
     found.claim(name, "range", len(good) >= 3, said)
-    goal = min(two, accuracy[nc]) / 100 - 0.005
-    times = {who: _seconds_to(results[who][0]["curve"], goal) for who in ("Auxiliary (γ=2)", "PCD", "DCD")}
-    ratios = {who: times[who] / max(times["Auxiliary (γ=2)"], 1e-9) for who in ("PCD", "DCD")}
-    holds = ratios["PCD"] >= (5 if name == "ijcnn1" else 2) and ratios["DCD"] >= 2
-    said = ", ".join(f"{who} {ratio:,.1f}" for who, ratio in ratios.items())
-    found.claim(name, "time", holds, f"times the seconds of Auxiliary to within 0.5 points of its accuracy: {said}")
+    _check_times(found, name, results)
 
 
-def _seconds_to(curve: Mapping[str, Any], goal: float) -> float:
-    """The seconds after which a curve has reached an accuracy; all of them where it has not.
+def _check_times(found: Findings, name: str, results: Runs) -> None:
+    """Figure 5: how long PCD and DCD take to come within 0.5 points of Auxiliary, in units of what that takes."""
+    auxiliary = results["Auxiliary (γ=2)"][0]["curve"]
+    goal = auxiliary["held_out"][-1] - 0.005
+    unit = max(_seconds_to(auxiliary, goal)[0], 1e-9)
+    holds: list[bool | None] = []
+    said = []
+    for who, least in (("PCD", 5 if name == "ijcnn1" else 2), ("DCD", 2)):
+        seconds, reached = _seconds_to(results[who][0]["curve"], goal)
+        ratio = seconds / unit
+        holds.append(True if ratio >= least else False if reached else None)
+        sweeps = results[who][0]["sweeps"]
+        said.append(
+            f"{who} {ratio:,.1f}" if reached else f"{who} more than {ratio:,.1f} (not there in {sweeps} sweeps)"
+        )
+    holding = False if False in holds else None if None in holds else True
+    said_of = "times the seconds of Auxiliary to within 0.5 points of its accuracy"
+    found.claim(name, "time", holding, f"{said_of}: {', '.join(said)}")
+
+
+def _seconds_to(curve: Mapping[str, Any], goal: float) -> tuple[float, bool]:
+    """The seconds after which a curve has reached an accuracy, or all of them; and whether it has.
 
     >>> _seconds_to({"seconds": [1.0, 2.0, 3.0], "held_out": [0.5, 0.9, 0.8]}, 0.8)
-    2.0
+    (2.0, True)
     """
-    reached = (s for s, a in zip(curve["seconds"], curve["held_out"], strict=True) if a >= goal)
-    return float(next(reached, curve["seconds"][-1]))
+    reached = [s for s, a in zip(curve["seconds"], curve["held_out"], strict=True) if a >= goal]
+    return float(reached[0] if reached else curve["seconds"][-1]), bool(reached)
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def table4(lab: Lab) -> Findings:
     found = Findings.of("oskl-table4", lab, sets)
     results = _budgeted(lab, sets, average=False)
     results |= _newton(lab, sets, _gammas(lab, sets), _oskl(lab, sets, _gammas(lab, sets)))
-    add_all(lab, found, sets, results, ("accuracy", "seconds"))
+    add_all(lab, found, sets, results, ("accuracy", "n_support", "seconds"))
     return found
 
 

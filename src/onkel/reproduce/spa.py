@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.reproduce import _metrics
-from onkel.reproduce._cells import Result, cell, held_out, learner, newton, progressive
+from onkel.reproduce._cells import Result, cell, held_out, learner, newton, progressive, summary
 from onkel.reproduce._data import Data, shuffled
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched, tuned
@@ -243,15 +242,8 @@ def libsvm(*, data: Result, seed: int, rows: int | None, gamma: float, C: float)
     begin = time.perf_counter()
     machine.fit(drawn.X, drawn.y)
     seconds = time.perf_counter() - begin
-    n_support = int(machine.n_support_.sum())
-    return {
-        "accuracy": 100 * float(machine.score(drawn.X_test, drawn.y_test)),
-        "n_support": n_support,
-        "sparsity": _metrics.sparsity(n_support, len(drawn.y)),
-        "seconds": seconds,
-        "rows": len(drawn.y),
-        "majority": drawn.majority,
-    }
+    accuracy = 100 * float(machine.score(drawn.X_test, drawn.y_test))
+    return summary(drawn, int(machine.n_support_.sum()), seconds, accuracy=accuracy)
 
 
 def libsvm_search(*, data: Result, rows: int, folds: int, grid: list[float]) -> Result:
@@ -355,13 +347,14 @@ def figure2(lab: Lab) -> Findings:
             found.claim("a9a", claim, None, lacking[0])
         return found
     shape = len(betas), len(alphas)
-    accuracy, points = (
+    accuracy, points, seconds = (
         np.array([np.mean([run[key] for run in runs]) for runs in results.values()]).reshape(shape)
-        for key in ("accuracy", "n_support")
+        for key in ("accuracy", "n_support", "seconds")
     )
     for i, beta in enumerate(betas):
-        columns = {"alpha": list(alphas), "accuracy": (accuracy[i] / 100).tolist()}
-        found.curves.append({"data": "a9a", "name": f"β={beta:g}", **columns})
+        columns = {"accuracy": accuracy[i] / 100, "n_support": points[i], "seconds": seconds[i]}
+        lines = {name: values.tolist() for name, values in columns.items()}
+        found.curves.append({"data": "a9a", "name": f"β={beta:g}", "alpha": list(alphas), **lines})
     up = bool((np.diff(points, axis=1) >= -0.02 * points[:, :-1]).all())
     found.claim("a9a", claims[0], up, f"at β = 5 from {points[1, 0]:,.0f} to {points[1, -1]:,.0f}")
     lost = float((accuracy.max(axis=1) - accuracy[:, 2:5].max(axis=1)).max())
