@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 import small_data
 from onkel import datasets, reproduce
 from onkel.cli import main
-from onkel.reproduce import _data, _lab
+from onkel.reproduce import _data, _lab, klr
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
@@ -466,6 +466,55 @@ def test_a_page_is_filled_in(run):
         made = Path("page.md").read_text("utf-8")
         assert made.startswith("# A page\n\n<!-- counts -->") and made.endswith("<!-- /tables -->\n\nThe end.\n")
         assert "old" not in made and made.count("### bogd-table2") == 1 and made.count("better") >= 2
+
+
+def test_what_must_be_known_of_a_cell_is_noted(tmp_path):
+    found = Findings.of("bogd-table3", Lab(tmp_path), {"german": Data(("german.numer",), paper_rows=1_000)})
+    found.add("german", "Forgetron (B=100)", [{"missing": "not run"}], "error")
+    assert tables(found)[0].heading == "german: missing: not run"
+    found.add("german", "RBP (B=100)", [{"error": 30.0, "rows": 500, "majority": 30.0}] * 2, "error")
+    found.add(
+        "german", "BOGD (B=100)", [{"error": error, "rows": 500, "majority": 30.0} for error in (29.0, 31.0)], "error"
+    )
+    found.add("german", "Projectron (B=100)", [{"missing": "not run"}], "error")
+    (table,) = tables(found)
+    assert table.heading == "german: 500 rows, always predicting the commoner class errs in 30.0 %"
+    assert {line["learner"].partition(" ")[0]: line["note"] for line in table.lines} == {
+        "Forgetron": "not run",
+        "RBP": "50 % of the paper's rows; always the commoner class",
+        "BOGD": "50 % of the paper's rows",
+        "Projectron": "not run",
+    }
+
+
+def test_a_claim_is_not_judged_from_a_part_of_its_runs(small, tmp_path):
+    folder = tmp_path / "results"
+    reproduce.experiment("spa-figure3")(Lab(folder, quick=True, data=["SUSY"]))
+    verdicts = []
+    for _ in range(2):
+        found = reproduce.experiment("spa-figure3")(Lab(folder, quick=True, data=["SUSY"], kept=True))
+        (claim,) = (entry for entry in found.entries if entry.metric == "claim")
+        verdicts.append(claim.verdict)
+        next(folder.glob("progressive-RBP-*.json")).unlink()
+    assert verdicts[0] in ("within", "worse") and verdicts[1] == "missing"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "held_out", "verdict", "said"),
+    [
+        ([1.0, 9.0], [0.5, 0.9], "within", "PCD 9.0, DCD 9.0"),
+        ([0.5, 1.0], [0.5, 0.9], "worse", "PCD 1.0, DCD 1.0"),
+        ([1.0, 9.0], [0.5, 0.6], "within", "PCD more than 9.0 (not there in 2 sweeps)"),
+        ([0.5, 1.0], [0.5, 0.6], "missing", "PCD more than 1.0 (not there in 2 sweeps)"),
+    ],
+)
+def test_times_of_learners_that_do_not_get_there(tmp_path, seconds, held_out, verdict, said):
+    found = Findings.of("klr-figures", Lab(tmp_path), {"mushrooms": klr.SETS["mushrooms"]})
+    batch = [{"curve": {"seconds": seconds, "held_out": held_out}, "sweeps": 2}]
+    online = [{"curve": {"seconds": [0.5, 1.0], "held_out": [0.6, 0.9]}}]
+    klr._check_times(found, "mushrooms", {"Auxiliary (γ=2)": online, "PCD": batch, "DCD": batch})
+    (claim,) = found.entries
+    assert claim.verdict == verdict and said in claim.note
 
 
 @pytest.mark.parametrize(
