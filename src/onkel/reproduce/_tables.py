@@ -45,7 +45,8 @@ def tables(findings: Findings) -> list[Table]:
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
             if note := noted(entry, about):
                 line["note"] = max(note, line.get("note", ""), key=len)
-        columns = ["learner", *(head for metric in metrics for head in _heads(metric))]
+        printed = {entry.metric for entry in entries if entry.paper is not None}
+        columns = ["learner", *(head for metric in metrics for head in _heads(metric)[metric not in printed :])]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
         made.append(Table(heading(name, about), columns, list(lines.values())))
         claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
