@@ -7,13 +7,14 @@ answered without being run.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from onkel.reproduce._cells import Result, cell, cross_validate, search, tune
+from onkel.reproduce._cells import Cell, Result, cell, cross_validate, search, tune
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._verdict import Findings
 
+Key = TypeVar("Key")
 Place = tuple[str, str]
 Described = dict[str, Any]
 
@@ -90,20 +91,20 @@ def run_all(
 ) -> dict[Place, list[Result]]:
     """Return the results of each learner over the permutations."""
     seeds = {place: lab.runs(runs, sets[place[0]], cheap=_is_cheap(described)) for place, described in learners.items()}
-    results = lab.run(
-        {
-            (place, seed): cell(
-                function,
-                data=sets[place[0]].spec(),
-                seed=seed,
-                rows=lab.rows(sets[place[0]]),
-                learner=described,
-            )
-            for place, described in learners.items()
-            for seed in seeds[place]
-        }
-    )
-    return {place: [results[place, seed] for seed in seeds[place]] for place in learners}
+
+    def one(place: Place, seed: int) -> Cell:
+        data = sets[place[0]]
+        return cell(function, data=data.spec(), seed=seed, rows=lab.rows(data), learner=learners[place])
+
+    return over_permutations(lab, seeds, one)
+
+
+def over_permutations(
+    lab: Lab, seeds: Mapping[Key, Collection[int]], one: Callable[[Key, int], Cell]
+) -> dict[Key, list[Result]]:
+    """Return the results of each learner's cells, one for each of its seeds."""
+    results = lab.run({(key, seed): one(key, seed) for key in seeds for seed in seeds[key]})
+    return {key: [results[key, seed] for seed in seeds[key]] for key in seeds}
 
 
 def _is_cheap(described: Described | None) -> bool:

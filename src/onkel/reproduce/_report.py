@@ -7,7 +7,7 @@ from typing import Any
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._tables import counted, explained, heading, noted, runs_said, written_ours, written_paper
+from onkel.reproduce._tables import add_notes, counted, explained, heading, runs_said, written_ours, written_paper
 from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings
 
 _ENDS = [
@@ -72,8 +72,7 @@ def _table(entries: list[Entry], about: dict[str, Any]) -> str:
             line[f"{entry.metric} paper"] = Shown(entry.paper.mean, written_paper(entry))
         mean = mean_sd(entry.values)[0] if entry.values else None
         line[entry.metric] = Shown(mean, written_ours(entry), entry.verdict)
-        if note := noted(entry, about):
-            line["note"] = max(note, line.get("note", ""), key=len)
+    add_notes(lines, entries, about)
     columns = [Column("learner", "learner", "text")]
     for metric, known in METRICS.items():
         if any(f"{metric} paper" in line for line in lines.values()):

@@ -43,8 +43,7 @@ def tables(findings: Findings) -> list[Table]:
             line = lines.setdefault(entry.learner, {"learner": entry.learner})
             heads = _heads(entry.metric)
             line |= dict(zip(heads, (written_paper(entry), written_ours(entry)), strict=True))
-            if note := noted(entry, about):
-                line["note"] = max(note, line.get("note", ""), key=len)
+        add_notes(lines, entries, about)
         printed = {entry.metric for entry in entries if entry.paper is not None}
         columns = ["learner", *(head for metric in metrics for head in _heads(metric)[metric not in printed :])]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
@@ -173,21 +172,26 @@ def written_ours(entry: Entry) -> str:
     return f"{_number(entry.metric, *mean_sd(entry.values))} {entry.verdict}".rstrip()
 
 
-def noted(entry: Entry, about: dict[str, Any]) -> str:
-    """Return what must be known of an entry, where its data set's heading does not say it already."""
-    if entry.metric == "claim":
-        return ""
+def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dict[str, Any]) -> None:
+    """Add to each learner's line what must be known of its entries, where the data set's heading does not say it."""
+    for learner, line in lines.items():
+        said = [note for entry in entries if entry.learner == learner for note in _notes(entry, about)]
+        if said:
+            line["note"] = "; ".join(dict.fromkeys(said))
+
+
+def _notes(entry: Entry, about: dict[str, Any]) -> list[str]:
     if not entry.values and entry.note != about.get("missing"):
-        return entry.note
+        return [entry.note]
     said = [f"the paper: {entry.paper.note}"] if entry.paper and entry.paper.note else []
     rows, majority = about.get("rows"), about.get("majority")
-    if entry.values and isinstance(rows, int) and rows < 0.95 * about["paper_rows"]:
+    if entry.values and rows is not None and rows < 0.95 * about["paper_rows"]:
         said.append(f"{100 * rows / about['paper_rows']:.0f} % of the paper's rows")
-    if METRICS[entry.metric].kind == "rate" and isinstance(majority, float):
-        error = {value if entry.metric == "error" else 100 - value for value in entry.values}
-        if error and max(abs(value - majority) for value in error) < 0.005:
+    if METRICS[entry.metric].kind == "rate" and entry.values and majority is not None:
+        errors = [value if entry.metric == "error" else 100 - value for value in entry.values]
+        if max(abs(error - majority) for error in errors) < 0.005:
             said.append("always the commoner class")
-    return "; ".join(said)
+    return said
 
 
 def _number(metric: str, mean: float | None, sd: float | None) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from onkel.report import View, plots, section
-from onkel.reproduce._cells import Result, cell, held_out, learner, newton, width
+from onkel.reproduce._cells import Cell, Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._klr_cells import best_lambda, descent, text
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import relative_accuracy
-from onkel.reproduce._protocol import mean_count, searched
+from onkel.reproduce._protocol import mean_count, over_permutations, searched
 from onkel.reproduce._verdict import Findings
 
 SETS = {
@@ -123,15 +123,11 @@ def _steps(lab: Lab, name: str, data: Data, gamma: Any) -> dict[tuple[str, float
 
 def _runs(lab: Lab, data: Data, learners: Mapping[str, Any]) -> Runs:
     rows = _QUICK_ROWS if lab.quick else None
-    seeds = lab.runs(RUNS, data)
-    results = lab.run(
-        {
-            (who, seed): cell(held_out, data=data.spec(), seed=seed, rows=rows, learner=described)
-            for who, described in learners.items()
-            for seed in seeds
-        }
+    return over_permutations(
+        lab,
+        dict.fromkeys(learners, lab.runs(RUNS, data)),
+        lambda who, seed: cell(held_out, data=data.spec(), seed=seed, rows=rows, learner=learners[who]),
     )
-    return {who: [results[who, seed] for seed in seeds] for who in learners}
 
 
 def _batch_runs(lab: Lab, data: Data, gamma: Any) -> Runs:
@@ -263,23 +259,17 @@ def table2(lab: Lab) -> Findings:
         for shape in (1.01, 2.0, 101.0)
     }
     numbers |= {f"Pegasos (λ=1e-{k})": ("Pegasos", {"lam": 10.0**-k}) for k in (5, 7, 9)}
-    seeds = lab.runs(RUNS, data)
 
-    def run(chosen: Mapping[str, tuple[str, dict[str, Any]]], budget: int | None = None) -> Runs:
-        extra = {} if budget is None else {"budget": budget}
-        results = lab.run(
-            {
-                (who, seed): cell(text, data=data.spec(), seed=seed, recipe=recipe, numbers=given, **extra)
-                for who, (recipe, given) in chosen.items()
-                for seed in seeds
-            }
-        )
-        return {who: [results[who, seed] for seed in seeds] for who in chosen}
+    def run(chosen: Mapping[str, tuple[str, dict[str, Any]]], **budget: int) -> Runs:
+        def one(who: str, seed: int) -> Cell:
+            recipe, given = chosen[who]
+            return cell(text, data=data.spec(), seed=seed, recipe=recipe, numbers=given, **budget)
+
+        return over_permutations(lab, dict.fromkeys(chosen, lab.runs(RUNS, data)), one)
 
     results = run(numbers)
-    results |= run(
-        {"Newton (as γ=2)": ("Newton", {})}, min(_MOST_NEWTON[lab.quick], mean_count(results["Auxiliary (γ=2)"]))
-    )
+    budget = min(_MOST_NEWTON[lab.quick], mean_count(results["Auxiliary (γ=2)"]))
+    results |= run({"Newton (as γ=2)": ("Newton", {})}, budget=budget)
     for who, runs in results.items():
         found.add("reuters", who, runs, "accuracy", "sparsity", "n_support", "seconds")
     if "missing" not in results["Auxiliary (γ=2)"][0]:

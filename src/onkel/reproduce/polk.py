@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from onkel.report import View, plots, section, surface
-from onkel.reproduce._cells import Result, cell
+from onkel.reproduce._cells import Cell, Result, cell
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._polk_cells import batch, bayes_error, decisions, online
-from onkel.reproduce._protocol import mean_count
+from onkel.reproduce._protocol import mean_count, over_permutations
 from onkel.reproduce._verdict import Findings
 
 SETS = {  # whose rows are made in _polk_cells
@@ -59,6 +59,7 @@ _VIEWS = [
 ]
 
 Runs = dict[str, list[Result]]
+Model = tuple[str, str]  # of TASKS and of MODELS
 
 
 # -- the tables --------------------------------------------------------------------------------------------------------
@@ -119,28 +120,18 @@ def _batch_runs(lab: Lab, name: str, task: str, methods: tuple[str, ...]) -> dic
     return lab.run({m: cell(batch, set=name, task=task, method=m, rows=_rows(lab, name)) for m in methods})
 
 
-def _online_runs(lab: Lab, name: str, models: tuple[str, ...]) -> dict[tuple[str, str], Runs]:
+def _online_runs(lab: Lab, name: str, models: tuple[str, ...]) -> dict[Model, Runs]:
     """By task and model: results of POLK's rivals and of Newton with POLK's model order, then of POLK."""
-    seeds = lab.runs(RUNS[name], SETS[name])
     places = list(product(TASKS, models))
 
-    def runs(described: dict[tuple[tuple[str, str], str], dict[str, Any]]) -> dict[tuple[tuple[str, str], str], Any]:
-        results = lab.run(
-            {
-                (key, seed): cell(
-                    online,
-                    set=name,
-                    task=key[0][0],
-                    learner=numbers,
-                    seed=seed,
-                    rows=_rows(lab, name),
-                    passes=1 if key[1] == "Newton" else PASSES[name],
-                )
-                for key, numbers in described.items()
-                for seed in seeds
-            }
-        )
-        return {key: [results[key, seed] for seed in seeds] for key in described}
+    def runs(described: dict[tuple[Model, str], dict[str, Any]]) -> dict[tuple[Model, str], list[Result]]:
+        def one(key: tuple[Model, str], seed: int) -> Cell:
+            (task, _), who = key
+            passes = 1 if who == "Newton" else PASSES[name]
+            shared = {"set": name, "task": task, "rows": _rows(lab, name), "passes": passes}
+            return cell(online, learner=described[key], seed=seed, **shared)
+
+        return over_permutations(lab, dict.fromkeys(described, lab.runs(RUNS[name], SETS[name])), one)
 
     polk = runs({(place, "POLK"): {"recipe": "POLK", "parsimony": PARSIMONY[name, *place]} for place in places})
     rivals = RIVALS if name == "multidist" else {"SVM": ("BSGD",), "logistic": ()}
