@@ -6,6 +6,7 @@ from the same ONKEL_FUZZ_SEED; `make fuzz` lets libFuzzer drive them instead (se
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -60,7 +61,9 @@ def levels():
 
 @pytest.mark.parametrize("level", levels())
 def test_isa(build, level):
-    run(build / "test_isa", ONKEL_ISA=level)
+    said = run(build / "test_isa", ONKEL_ISA=level)
+    assert re.match(rf"level (x86-64-)?{level}\n", said)
+    assert re.search(r"^[1-9]\d* passed, 0 failed$", said, re.MULTILINE)
 
 
 def test_every_learner_alone(build):
@@ -71,4 +74,6 @@ def test_every_learner_alone(build):
 def test_fuzz(build, subject):
     runs, seed = os.environ.get("ONKEL_FUZZ_RUNS", "2000"), os.environ.get("ONKEL_FUZZ_SEED", "1")
     fuzzer, corpus, found = build / f"fuzz_{subject}", ROOT / "tests" / "corpus" / subject, build / f"found-{subject}"
-    run(fuzzer, corpus, runs, seed, found, ONKEL_CONFIGS=str(build / "configs.txt"))
+    said = run(fuzzer, corpus, runs, seed, found, ONKEL_CONFIGS=str(build / "configs.txt"))
+    n_files = len(list(corpus.iterdir()))
+    assert said == f"{n_files} files, {n_files + int(runs)} runs\n"
