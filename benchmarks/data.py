@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import MinMaxScaler
 
-from onkel import datasets
+from onkel.streams import datasets
 
 PARTS = {"a9a": ["a9a", "a9a.t"], "cod-rna": ["cod-rna"], "ijcnn1": ["ijcnn1"]}
 

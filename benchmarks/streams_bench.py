@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 import onkel
-from onkel import datasets, streams
-from onkel.datasets._store import found
+from onkel import streams
+from onkel.streams import datasets
+from onkel.streams.datasets._store import found
 from onkel.streams._bytes import Bytes
 
 REPEATS = 7

@@ -1,6 +1,6 @@
 """Every learner as a line of text, for the C++ tests: what Python hands over to the core, caught on its way.
 
-`native/tests/configs.hpp` reads the lines.
+`tests/native/configs.hpp` reads the lines.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
     for recipe, combination, sparse in itertools.product(members, COMBINATIONS, (False, True)):
         hedge = Hedge(SEVERAL, combination)
         learner = onkel.Learner(recipe, kernel=hedge, budget=20, dtype="float32" if sparse else "float64", seed=2)
-        budget = type(recipe.budget).__name__
-        yield f"Hedge-{budget}-{combination}{'-sparse' * sparse}", learner, sparse
+        eviction = type(recipe.eviction).__name__
+        yield f"Hedge-{eviction}-{combination}{'-sparse' * sparse}", learner, sparse
 
 
 def line(name: str, learner: onkel.Learner, sparse: bool) -> str:
@@ -54,8 +54,8 @@ def _words(settings: dict[str, Any]) -> Iterator[str]:
         if key == "kernels":
             for stream, terms in value:
                 yield f"kernel={stream}"
-                for weight, (name, numbers) in terms:
-                    yield from _part("term", name, {"weight": weight, **numbers})
+                for weight, (name, numbers, _) in terms:
+                    yield from _part("term", name, {"weight": weight, **numbers}, {})
         elif key == "hedge" and value is not None:
             yield from (f"hedge={value[0]}", *(f"{name}={number!r}" for name, number in value[1].items()))
         elif isinstance(value, tuple):
@@ -64,9 +64,11 @@ def _words(settings: dict[str, Any]) -> Iterator[str]:
             yield f"{key}={int(value) if isinstance(value, bool) else value}"
 
 
-def _part(key: str, name: str, numbers: dict[str, float]) -> Iterator[str]:
+def _part(key: str, name: str, numbers: dict[str, float], parts: dict[str, Any]) -> Iterator[str]:
     yield f"{key}={name}"
     yield from (f"{key}.{parameter}={float(number)!r}" for parameter, number in numbers.items())
+    for inner, spec in parts.items():
+        yield from _part(f"{key}/{inner}", *spec)
 
 
 def write_configs(path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from onkel import datasets
+from onkel.streams import datasets
 
 ROWS = 150
 FEATURES = 6

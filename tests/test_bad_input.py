@@ -266,15 +266,15 @@ PARTS = [
     (lambda: parts.loss_named("nonsense"), "loss"),
     (lambda: parts.kernel_named("nonsense"), "kernel"),
     (
-        lambda: parts.Recipe(parts.SquaredError(), parts.OnGradient(), parts.SparsePassiveAggressiveStep(eta=1)),
+        lambda: parts.FirstOrder(parts.SquaredError(), parts.OnGradient(), parts.SparsePassiveAggressiveStep(eta=1)),
         "SparsePassiveAggressiveStep.*squared_error",
     ),
     (
-        lambda: parts.Recipe(parts.SquaredError(), parts.OnMistake(), parts.GradientStep(eta=1)),
+        lambda: parts.FirstOrder(parts.SquaredError(), parts.OnMistake(), parts.GradientStep(eta=1)),
         "OnMistake.*squared_error",
     ),
     (
-        lambda: parts.Recipe(parts.HingeLoss(), parts.OnGradient(), parts.GradientStep(eta=1), batch_size=0),
+        lambda: parts.FirstOrder(parts.HingeLoss(), parts.OnGradient(), parts.GradientStep(eta=1), batch_size=0),
         "batch_size",
     ),
     (lambda: onkel.Learner(onkel.recipes.OGD(), task="regression"), "hinge.*regression"),

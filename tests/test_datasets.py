@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
-from onkel import datasets
-from onkel.datasets import Dataset
-from onkel.datasets._store import File
+from onkel.streams import datasets
+from onkel.streams.datasets import Dataset
+from onkel.streams.datasets._store import File
 
 LIBSVM = b"+1 1:0.5 3:2\n-1 2:1\n+1 3:4\n"
 

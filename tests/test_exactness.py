@@ -205,7 +205,7 @@ def test_fit_is_a_function_of_its_seed(case, seed):
 
 
 def test_a_flush_ends_a_mini_batch_once():
-    recipe = parts.Recipe(parts.HingeLoss(), parts.OnGradient(), parts.GradientStep(eta=0.5, lam=0.5), batch_size=3)
+    recipe = parts.FirstOrder(parts.HingeLoss(), parts.OnGradient(), parts.GradientStep(eta=0.5, lam=0.5), batch_size=3)
     learner = onkel.Learner(recipe)
     rng = np.random.default_rng(0)
     learner.learn_rows(rng.normal(size=(4, 2)), np.array([0.0, 1.0, 0.0, 1.0]))

@@ -19,7 +19,7 @@ folder, runs, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 rng = random.Random(seed)
 X = np.random.default_rng(0).normal(size=(30, 3))
 y = (X[:, 0] > 0).astype(int)
-batches = onkel.parts.Recipe(
+batches = onkel.parts.FirstOrder(
     onkel.parts.HingeLoss(), onkel.parts.OnGradient(), onkel.parts.GradientStep(0.3), batch_size=7
 )
 SEEDS = {
@@ -114,7 +114,7 @@ def change_meaning(pieces):
 def use(model, rows):
     # what was loaded must work, or say why not: the file may hold wild numbers, but never make native code run wild
     try:
-        if isinstance(model, onkel.scalers.StreamScaler) and model.__sklearn_is_fitted__():
+        if isinstance(model, onkel.streams.scalers.StreamScaler) and model.__sklearn_is_fitted__():
             model.partial_fit_transform(rows)
         if not hasattr(getattr(model, "estimator_", model), "_learner"):
             return

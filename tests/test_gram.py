@@ -12,14 +12,14 @@ from onkel.parts import (
     PassiveAggressiveStep,
     ProjectCheapest,
     ProjectSmallest,
-    Recipe,
+    FirstOrder,
 )
 
 PROJECTING = {
     "projectron": (recipes.Projectron(eta=0.01, aggressive=True), None),
     "projectron-budget": (recipes.Projectron(eta=0.01), 60),
-    "cheapest": (Recipe(HingeLoss(), OnGradient(), PassiveAggressiveStep(), ProjectCheapest()), 100),
-    "smallest": (Recipe(HingeLoss(), OnGradient(), GradientStep(eta=0.5, lam=1e-3), ProjectSmallest()), 100),
+    "cheapest": (FirstOrder(HingeLoss(), OnGradient(), PassiveAggressiveStep(), ProjectCheapest()), 100),
+    "smallest": (FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5, lam=1e-3), ProjectSmallest()), 100),
     "komp": (recipes.POLK(eps=0.02), None),
     "komp-budget": (recipes.POLK(eps=1e-4), 60),
 }

@@ -60,7 +60,7 @@ def learner_of(case: Case, kernel):
 
 def kernels(case: Case):
     poly = Polynomial(degree=2)
-    gaussian = case.named.recipe(**case.parameters).budget.needs_gaussian
+    gaussian = case.named.recipe(**case.parameters).eviction.needs_gaussian
     return [RBF(0.5)] if gaussian else [RBF(0.5), poly]
 
 

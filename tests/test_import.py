@@ -41,6 +41,6 @@ def test_any_module_may_be_the_first(module):
 
 def test_a_file_is_loaded_by_a_program_that_named_no_estimator(tmp_path):
     onkel.save(onkel.SPAClassifier(gamma=1.0), tmp_path / "model")
-    assert python(f"from onkel.persistence import load; print(load({str(tmp_path / 'model')!r}))") == (
+    assert python(f"from onkel.models.persistence import load; print(load({str(tmp_path / 'model')!r}))") == (
         "SPAClassifier(gamma=1.0)\n"
     )

@@ -17,7 +17,8 @@ from sklearn.base import clone
 
 import onkel
 from model_files import signed, taken_apart
-from onkel import parts, persistence
+from onkel import parts
+from onkel.models import persistence
 from table import CASES, cases
 
 RNG = np.random.default_rng(5)
@@ -200,7 +201,7 @@ def test_kernels(kernel, tmp_path):
 
 
 def test_any_recipe_of_parts(tmp_path):
-    recipe = parts.Recipe(parts.LogLoss(), parts.AuxiliaryCutoff(0.5), parts.GradientStep(0.3, 0.01), ball=2.0)
+    recipe = parts.FirstOrder(parts.LogLoss(), parts.AuxiliaryCutoff(0.5), parts.GradientStep(0.3, 0.01), ball=2.0)
     model = onkel.KernelClassifier(recipe, gamma=0.5, class_weight={0: 2.0, 1: 0.5}, random_state=2).fit(X, BINARY)
     loaded = again(model, tmp_path)
     assert loaded.recipe == recipe
@@ -577,7 +578,7 @@ def test_native_refuses_sparse_points(name, at, value):
     ],
 )
 def test_native_refuses_waiting_rows(slots, message):
-    recipe = parts.Recipe(parts.HingeLoss(), parts.Always(), parts.GradientStep(0.1), batch_size=3)
+    recipe = parts.FirstOrder(parts.HingeLoss(), parts.Always(), parts.GradientStep(0.1), batch_size=3)
     learner = onkel.Learner(recipe)
     learner.learn_rows(X[:8], BINARY[:8].astype(float))
     state = learner.state()

@@ -14,7 +14,7 @@ from onkel.parts import (
     PassiveAggressiveStep,
     ProjectCheapest,
     ProjectSmallest,
-    Recipe,
+    FirstOrder,
 )
 from onkel.streams.generators import mixture
 from reference.polk import POLK
@@ -45,11 +45,11 @@ def distance(one, other, gamma):
 
 
 def bpa(C=0.7):
-    return Recipe(HingeLoss(), OnGradient(), PassiveAggressiveStep(C=C), ProjectCheapest())
+    return FirstOrder(HingeLoss(), OnGradient(), PassiveAggressiveStep(C=C), ProjectCheapest())
 
 
 def bsgd(eta=0.4, lam=0.05):
-    return Recipe(HingeLoss(), OnGradient(), GradientStep(eta=eta, lam=lam), ProjectSmallest())
+    return FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=eta, lam=lam), ProjectSmallest())
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -134,7 +134,7 @@ def test_polk_stays_within_eps_of_its_step(task, prune, batch_size):
         rows = slice(i, i + batch_size)
         # the step without pruning, from the same function
         plain = onkel.Learner(recipes.OGD(eta=eta, lam=lam, loss=loss), fit_intercept=True, **settings)
-        plain = plain.blank(recipe=onkel.parts.Recipe(**{**vars(plain.recipe), "batch_size": batch_size}))
+        plain = plain.blank(recipe=onkel.parts.FirstOrder(**{**vars(plain.recipe), "batch_size": batch_size}))
         if i:
             points, births = learner.support()
             plain.set_expansion(points, births, learner.coefficients, learner.constants, learner.t)
@@ -317,6 +317,6 @@ def test_refusals_are_sentences():
     with pytest.raises(ValueError, match="one weight for each"):
         onkel.merge([model], weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="batch_size must be 1"):
-        onkel.parts.Recipe(HingeLoss(), OnGradient(), GradientStep(eta=1.0), ProjectSmallest(), batch_size=2)
+        onkel.parts.FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=1.0), ProjectSmallest(), batch_size=2)
     with pytest.raises(ValueError, match="needs the hinge loss"):
-        Recipe(onkel.parts.LogLoss(), OnGradient(), GradientStep(eta=1.0), onkel.parts.AggressiveProjection())
+        FirstOrder(onkel.parts.LogLoss(), OnGradient(), GradientStep(eta=1.0), onkel.parts.AggressiveProjection())

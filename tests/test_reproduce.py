@@ -19,7 +19,8 @@ import pytest
 from scipy.sparse import issparse
 
 import small_data
-from onkel import datasets, reproduce
+from onkel import reproduce
+from onkel.streams import datasets
 from onkel.cli import main
 from onkel.reproduce import _data, _lab, klr
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import small_data
-from onkel import datasets, reproduce
+from onkel import reproduce
+from onkel.streams import datasets
 from onkel.report import page, surface
 from onkel.reproduce import _data, _klr_cells, _polk_cells, klr
 from onkel.reproduce._lab import Lab

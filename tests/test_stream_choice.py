@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from onkel import recipes
-from onkel.stream_choice import STAGES
+from onkel.choice.first_rows import STAGES
 from table import ONE_A_TASK, cases, one_a_task
 
 LAST = STAGES[-1]

@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "gram.hpp"
-#include "learner.hpp"
+#include "linalg/gram.hpp"
+#include "learn/learner.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <random>
 #include <vector>
 
-#include "../../native/isa/isa.hpp"
+#include "isa/isa.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "isa.hpp"
+#include "isa/isa.hpp"
 
 namespace onkel::isa {
 

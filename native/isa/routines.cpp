@@ -6,8 +6,8 @@
 
 #include <bit>
 
-#include "isa.hpp"
-#include "simd.hpp"
+#include "isa/isa.hpp"
+#include "isa/simd.hpp"
 
 #define ONKEL_JOIN_EXPANDED(a, b) a##b
 #define ONKEL_JOIN(a, b) ONKEL_JOIN_EXPANDED(a, b)

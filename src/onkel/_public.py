@@ -1,8 +1,10 @@
 """The names that `import onkel` offers; a new one is added here, in both lists."""
 
-from onkel import batch, datasets, evaluate, export, parts, recipes, streams
+from onkel import batch, evaluate, parts, recipes, streams
 from onkel._core import isa
-from onkel.budget_estimators import (
+from onkel.models import export
+from onkel.streams import datasets
+from onkel.estimators.budgeted import (
     BOGDClassifier,
     BOGDRegressor,
     BPAClassifier,
@@ -20,8 +22,8 @@ from onkel.budget_estimators import (
     ProjectronClassifier,
     RBPClassifier,
 )
-from onkel.checkpoint import Checkpointer
-from onkel.estimators import (
+from onkel.models.checkpoint import Checkpointer
+from onkel.estimators.insert_only import (
     FSGDClassifier,
     FSGDRegressor,
     KernelClassifier,
@@ -38,16 +40,16 @@ from onkel.estimators import (
     SPAClassifier,
     SPARegressor,
 )
-from onkel.importers import from_libsvm, from_sklearn
-from onkel.kernel_width import gamma_from_percentile
+from onkel.models.importers import from_libsvm, from_sklearn
+from onkel.choice.width import gamma_from_percentile
 from onkel.learner import Learner
-from onkel.model import compress, merge
-from onkel.multikernel import MultiKernelClassifier, MultiKernelRegressor
-from onkel.newton_estimators import NewtonClassifier, NewtonRegressor
-from onkel.persistence import load, save
-from onkel.pipeline import StreamPipeline
-from onkel.platt import PlattClassifier
-from onkel.scalers import StreamMinMaxScaler, StreamStandardScaler
+from onkel.models.model import compress, merge
+from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
+from onkel.estimators.second_order import NewtonClassifier, NewtonRegressor
+from onkel.models.persistence import load, save
+from onkel.streams.pipeline import StreamPipeline
+from onkel.estimators.platt import PlattClassifier
+from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
     "BOGDClassifier",

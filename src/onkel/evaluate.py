@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
-from onkel._checks import check_number
+from onkel.utils.validation import check_number
 
 __all__ = ["Curve", "Point", "progressive", "progressive_steps"]
 

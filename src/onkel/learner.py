@@ -13,21 +13,24 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel import _core
-from onkel._checks import check_choice, check_flag, check_number, check_sparse_width
+from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
 from onkel.parts import (
     RBF,
     CallableKernel,
+    FirstOrder,
+    GaussianPrior,
+    GrowingDictionary,
     Hedge,
     Kernel,
     LogLoss,
     MoveIntoFeatures,
-    NewtonStep,
-    OnGradient,
     Recipe,
+    SecondOrder,
     SquaredError,
+    Stop,
     kernel_named,
 )
-from onkel.stream_choice import BUDGETS, Choice, FirstRows, loss_of
+from onkel.choice.first_rows import BUDGETS, Choice, FirstRows, loss_of
 
 Array = NDArray[Any]
 Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
@@ -49,7 +52,7 @@ class Learner:
     kernel : str, Kernel or callable, default="rbf"
         Several kernels at once are an `onkel.parts.Hedge`.
     gamma : float or "stream", default=1.0
-        "stream" chooses the width of kernel "rbf" on the first 4096 rows (see :mod:`onkel.stream_choice`).
+        "stream" chooses the width of kernel "rbf" on the first 4096 rows (see :mod:`onkel.choice.first_rows`).
     lam : "stream", default=None
         "stream" chooses the λ of a Newton step in the same way; None is the recipe's own.
     degree : int, default=3
@@ -120,20 +123,19 @@ class Learner:
             gamma = 1.0
         if lam is not None:
             check_choice("lam", lam, ("stream",))
-            if not isinstance(recipe.step, NewtonStep):
-                raise ValueError(f"lam='stream' chooses the λ of a NewtonStep, and the step is {recipe.step!r}")
+            if not isinstance(recipe, SecondOrder):
+                raise ValueError(f"lam='stream' chooses the λ of a SecondOrder recipe, and the recipe is {recipe!r}")
             self.lam = lam
         self._chooses = bool(self._chosen)  # it will, from the first row on
         made = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        eviction = recipe.eviction if isinstance(recipe, FirstOrder) else Stop()
         for each in made.kernels if isinstance(made, Hedge) else (made,):
-            if recipe.budget.needs_gaussian and not isinstance(each, RBF):
-                raise ValueError(
-                    f"{type(recipe.budget).__name__} needs the gaussian kernel, and the kernel is {each.name}"
-                )
+            if eviction.needs_gaussian and not isinstance(each, RBF):
+                raise ValueError(f"{type(eviction).__name__} needs the gaussian kernel, and the kernel is {each.name}")
         if isinstance(made, Hedge):
-            if isinstance(recipe.step, NewtonStep):
-                raise ValueError("NewtonStep learns with one kernel, and there are several kernels")
-            if isinstance(recipe.budget, MoveIntoFeatures):
+            if isinstance(recipe, SecondOrder):
+                raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
+            if isinstance(eviction, MoveIntoFeatures):
                 raise ValueError("MoveIntoFeatures makes features of one kernel, and there are several kernels")
             if budget is not None and budget < len(made.kernels) and not made.shares_budget:
                 raise ValueError(
@@ -234,16 +236,16 @@ class Learner:
         first, n_classes = self._first, self.n_outputs
         assert first is not None
         regression, loss = self.task == "regression", loss_of(self.task)
-        own = self.recipe.step
-        step = own if isinstance(own, NewtonStep) else NewtonStep(hard=0.0 if regression else 0.1)
-        most = BUDGETS[step is own]
+        own = self.recipe
+        rival_recipe = own if isinstance(own, SecondOrder) else _second_order(self.task)
+        most = BUDGETS[rival_recipe is own]
 
         def kernel_at(choice: Choice) -> Kernel:
             return RBF(choice.gamma) if "gamma" in self._chosen else self.kernel
 
         def losses_at(choice: Choice) -> NDArray[np.float64]:
             rival = Learner(
-                Recipe(SquaredError() if regression else LogLoss(), OnGradient(), replace(step, lam=choice.lam)),
+                replace(rival_recipe, loss=SquaredError() if regression else LogLoss(), prior=GaussianPrior(choice.lam)),
                 task=self.task,
                 kernel=kernel_at(choice),
                 budget=most if self.budget is None else min(most, self.budget),
@@ -256,15 +258,15 @@ class Learner:
             assert scores is not None
             return loss(scores, first.y)
 
-        last = Choice(getattr(self.kernel, "gamma", 1.0), step.lam)
-        start = last._replace(lam=NewtonStep().lam) if "lam" in self._chosen else last
+        last = Choice(getattr(self.kernel, "gamma", 1.0), rival_recipe.prior.lam)
+        start = last._replace(lam=GaussianPrior().lam) if "lam" in self._chosen else last
         choice = first.best(start, self._chosen, losses_at)
         if first.complete:
             self._first = None
         if choice == last:
             return
         fresh = self.blank(
-            recipe=self.recipe if step is not own else replace(self.recipe, step=replace(step, lam=choice.lam)),
+            recipe=replace(own, prior=GaussianPrior(choice.lam)) if isinstance(own, SecondOrder) else own,
             kernel=kernel_at(choice),
             n_classes=n_classes if self.task == "multiclass" else 1,
         )
@@ -346,12 +348,7 @@ class Learner:
                 self._first = FirstRows(none, np.empty(0), np.empty(0))
                 self._chooses = False
             self._core = _core.Learner(
-                loss=self.recipe.loss.spec,
-                admission=self.recipe.admission.spec,
-                step=self.recipe.step.spec,
-                budget=self.recipe.budget.spec,
-                radius=self.recipe.ball or 0.0,
-                batch_size=self.recipe.batch_size,
+                recipe=self.recipe.spec,
                 kernels=list(zip(self._streams, [kernel.alone for kernel in kernels], strict=True)),
                 hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
                 task=self.task,
@@ -359,7 +356,7 @@ class Learner:
                 sparse=self.sparse,
                 n_features=n_features,
                 n_outputs=self.n_classes if self.task == "multiclass" else 1,
-                budget_size=self._budget_size,
+                budget=self._budget_size,
                 average=self.average,
                 constant=self.fit_intercept,
                 seed=self.seed,
@@ -431,7 +428,7 @@ class Learner:
     @property
     def random_features(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Frequencies, phases and coefficients of the random Fourier features that a budget rule keeps; else empty."""
-        if self._core is None or not isinstance(self.recipe.budget, MoveIntoFeatures):
+        if self._core is None or not isinstance(getattr(self.recipe, "eviction", None), MoveIntoFeatures):
             return np.empty((0, self.n_features or 0)), np.empty(0), np.empty((0, 0))
         return self._core.random_features
 
@@ -574,3 +571,10 @@ class Learner:
         if state:
             assert self.n_features is not None
             self._load(state, self.n_features, self.sparse)
+
+
+def _second_order(task: str) -> SecondOrder:
+    """The learners that compete for the width of another kind of learner."""
+    regression = task == "regression"
+    loss = SquaredError() if regression else LogLoss()
+    return SecondOrder(loss, dictionary=GrowingDictionary(min_slope=0.0 if regression else 0.1))

@@ -46,14 +46,14 @@ Parts combine freely: OSKL's sampling with RBP's budget rule is
 >>> from onkel.parts import RemoveRandom, ResampleUniformly
 >>> from sklearn.datasets import make_moons
 >>> X, y = make_moons(2000, noise=0.1, random_state=0)
->>> recipe = replace(onkel.recipes.OSKL(G=2), budget=RemoveRandom(), average=False)
+>>> recipe = replace(onkel.recipes.OSKL(G=2), eviction=RemoveRandom(), average=False)
 >>> model = onkel.KernelClassifier(recipe, budget=50, gamma=2.0, random_state=0).fit(X, y)
 >>> model.n_support_, model.score(X, y) > 0.9
 (50, True)
 
 and SPA with BOGD's is
 
->>> recipe = replace(onkel.recipes.SPA(eta=0.5, beta=2.0), budget=ResampleUniformly(cap=0.5), average=False)
+>>> recipe = replace(onkel.recipes.SPA(eta=0.5, beta=2.0), eviction=ResampleUniformly(cap=0.5), average=False)
 >>> model = onkel.KernelClassifier(recipe, budget=50, gamma=2.0, random_state=0).fit(X, y)
 >>> model.n_support_, model.score(X, y) > 0.9
 (50, True)
@@ -63,7 +63,7 @@ from __future__ import annotations
 
 import warnings
 
-from onkel._checks import check_choice, check_flag, check_number
+from onkel.utils.validation import check_choice, check_flag, check_number
 from onkel.parts import (
     KOMP,
     Admission,
@@ -73,20 +73,22 @@ from onkel.parts import (
     AuxiliaryCutoff,
     AuxiliaryScale,
     AuxiliaryShift,
-    Budget,
     DecayingStep,
+    Eviction,
+    FadingMemory,
+    FirstOrder,
     Forget,
+    GaussianPrior,
     GradientSampling,
     GradientStep,
     GrowAtRandom,
-    GrowAtRandomOrProject,
+    GrowingDictionary,
     HardPassiveAggressiveStep,
     ImportanceStep,
     LossSampling,
     MarginSampling,
     Merge,
     MoveIntoFeatures,
-    NewtonStep,
     OnGradient,
     OnMistake,
     PassiveAggressiveStep,
@@ -107,6 +109,7 @@ from onkel.parts import (
     Resample,
     ResampleByWeight,
     ResampleUniformly,
+    SecondOrder,
     SparsePassiveAggressiveStep,
     SquaredPassiveAggressiveStep,
     Step,
@@ -123,7 +126,7 @@ def Perceptron() -> Recipe:
     >>> recipes.Perceptron().step
     GradientStep(eta=1.0, lam=0.0)
     """
-    return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0))
+    return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0))
 
 
 def OGD(eta: float = 0.5, lam: float = 0.0, loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
@@ -135,7 +138,7 @@ def OGD(eta: float = 0.5, lam: float = 0.0, loss: str = "hinge", epsilon: float 
     >>> recipes.OGD(eta=0.2).step
     GradientStep(eta=0.2, lam=0.0)
     """
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
 
 
 def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
@@ -156,7 +159,7 @@ def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: floa
         "PA-I": PassiveAggressiveStep(C=C),
         "PA-II": SquaredPassiveAggressiveStep(C=C),
     }
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), steps[variant])
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), steps[variant])
 
 
 def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Recipe:
@@ -172,7 +175,7 @@ def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Re
     """
     check_flag("project", project)
     step = PegasosStep(lam=lam)
-    return Recipe(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
+    return FirstOrder(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
 
 def FSGD(
@@ -194,7 +197,7 @@ def FSGD(
     """
     check_choice("schedule", schedule, ("constant", "inverse"))
     step = GradientStep(eta=eta, lam=lam) if schedule == "constant" else DecayingStep(eta=eta, lam=lam)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step)
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step)
 
 
 def KLR(
@@ -234,7 +237,7 @@ def KLR(
     elif sampling == "auxiliary":
         made = {"shift": AuxiliaryShift, "scale": AuxiliaryScale}
         admission = AuxiliaryCutoff(cutoff=cutoff) if auxiliary == "cutoff" else made[auxiliary](shape=shape)
-    return Recipe(loss_named("log_loss"), admission, step, ball=R, average=True)
+    return FirstOrder(loss_named("log_loss"), admission, step, ball=R, average=True)
 
 
 def OSKL(
@@ -270,7 +273,7 @@ def OSKL(
         else:
             raise ValueError(f"eta must be given for OSKL with loss {loss!r} (or delta, with 'squared_error')")
         eta = 0.9 / (L * G)
-    return Recipe(loss_named(loss, epsilon=epsilon), admission, ImportanceStep(eta=eta), ball=R, average=True)
+    return FirstOrder(loss_named(loss, epsilon=epsilon), admission, ImportanceStep(eta=eta), ball=R, average=True)
 
 
 def SPA(
@@ -310,7 +313,7 @@ def SPA(
             "where the paper's bounds do not hold",
             stacklevel=2,
         )
-    return Recipe(
+    return FirstOrder(
         loss_named(loss, epsilon=epsilon),
         LossSampling(alpha=alpha, beta=beta),
         SparsePassiveAggressiveStep(eta=alpha / beta if eta is None else eta),
@@ -324,10 +327,10 @@ def RBP() -> Recipe:
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.RBP().budget
+    >>> recipes.RBP().eviction
     RemoveRandom()
     """
-    return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), RemoveRandom())
+    return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), RemoveRandom())
 
 
 def Forgetron() -> Recipe:
@@ -336,10 +339,10 @@ def Forgetron() -> Recipe:
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.Forgetron().budget
+    >>> recipes.Forgetron().eviction
     Forget()
     """
-    return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
+    return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
 
 
 def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
@@ -352,7 +355,7 @@ def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: flo
     GradientStep(eta=0.2, lam=0.01)
     """
     step = GradientStep(eta=eta, lam=lam)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, RemoveOldest())
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, RemoveOldest())
 
 
 def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
@@ -364,7 +367,7 @@ def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.BPA(variant="nearest").budget
+    >>> recipes.BPA(variant="nearest").eviction
     ProjectOnNeighbour()
     """
     rules: dict[str, type[Budget]] = {
@@ -373,7 +376,7 @@ def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
         "project": ProjectCheapest,
     }
     check_choice("variant", variant, rules)
-    return Recipe(loss_named(loss), OnGradient(), PassiveAggressiveStep(C=C), rules[variant]())
+    return FirstOrder(loss_named(loss), OnGradient(), PassiveAggressiveStep(C=C), rules[variant]())
 
 
 def BOGD(
@@ -392,14 +395,14 @@ def BOGD(
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.BOGD(eta=0.5, cap=4, sampling="weighted").budget
+    >>> recipes.BOGD(eta=0.5, cap=4, sampling="weighted").eviction
     ResampleByWeight(cap=2.0)
     """
     rules: dict[str, type[Resample]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
     check_choice("sampling", sampling, rules)
     check_number("cap", cap, above=0)
     step = GradientStep(eta=eta, lam=lam)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[sampling](cap=cap * eta))
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[sampling](cap=cap * eta))
 
 
 def BSGD(
@@ -417,13 +420,13 @@ def BSGD(
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.BSGD(maintenance="merge").budget
+    >>> recipes.BSGD(maintenance="merge").eviction
     Merge()
     """
     rules: dict[str, type[Budget]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
     check_choice("maintenance", maintenance, rules)
     step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
 
 
 def NPBSGD(
@@ -443,19 +446,19 @@ def NPBSGD(
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.NPBSGD(beta=0.5, horizon=10_000).budget
-    GrowAtRandom(beta=5000.0)
+    >>> recipes.NPBSGD(beta=0.5, horizon=10_000).eviction
+    GrowAtRandom(beta=5000.0, eviction=RemoveSmallest())
     """
     check_number("beta", beta, above=0)
     if horizon is not None:
         check_number("horizon", horizon, at_least=1, integer=True)
     check_choice("maintenance", maintenance, ("remove", "project"))
-    rule: Budget
+    rule: Eviction
     if maintenance == "remove":
         rule = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
     else:
-        rule = ProjectOnNearest() if horizon is None else GrowAtRandomOrProject(beta=beta * horizon)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+        rule = ProjectOnNearest() if horizon is None else GrowAtRandom(beta=beta * horizon, eviction=ProjectOnNearest())
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
 def DualSGD(
@@ -473,11 +476,11 @@ def DualSGD(
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.DualSGD(n_components=100, k=5).budget
+    >>> recipes.DualSGD(n_components=100, k=5).eviction
     MoveIntoFeatures(n_components=100, k=5)
     """
     rule = MoveIntoFeatures(n_components=n_components, k=k)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
 def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -> Recipe:
@@ -491,7 +494,7 @@ def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.Projectron(eta=0.2).budget
+    >>> recipes.Projectron(eta=0.2).eviction
     ProjectNewcomer(eta=0.2)
     """
     check_number("eta", eta, above=0)
@@ -499,9 +502,9 @@ def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -
     check_choice("rule", rule, ("2009", "2008"))
     if not aggressive:
         budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
-        return Recipe(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
+        return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
     made: type[Projection] = AggressiveProjection if rule == "2009" else AggressiveProjection2008
-    return Recipe(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
+    return FirstOrder(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
 
 
 def POLK(
@@ -523,7 +526,7 @@ def POLK(
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).budget
+    >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).eviction
     KOMP(eps=0.32)
     """
     check_choice("prune", prune, ("komp", "random"))
@@ -532,7 +535,7 @@ def POLK(
         check_number("parsimony", parsimony, above=0)
         eps = parsimony * eta**1.5
     budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
-    return Recipe(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
 
 
 def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forget: float = 1.0) -> Recipe:
@@ -543,9 +546,9 @@ def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forge
     Examples
     --------
     >>> from onkel import recipes
-    >>> recipes.Newton().step
-    NewtonStep(lam=0.01, hard=0.1, spread=8.0, forget=1.0)
+    >>> recipes.Newton().prior
+    GaussianPrior(lam=0.01)
     """
     made = loss_named(loss)
-    step = NewtonStep(lam=lam, hard=0.0 if made.regression else 0.1, spread=spread, forget=forget)
-    return Recipe(made, OnGradient(), step)
+    dictionary = GrowingDictionary(spread=spread, min_slope=0.0 if made.regression else 0.1)
+    return SecondOrder(made, GaussianPrior(lam=lam), dictionary, FadingMemory(forget=forget))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 from sklearn.utils import check_random_state
 
-from onkel._checks import check_number
-from onkel._estimator import estimator
+from onkel.utils.validation import check_number
+from onkel.estimators.base import estimator
 from onkel.batch._base import BatchClassifier, Columns, Floats, described
 
 

@@ -11,8 +11,8 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.optimize import minimize
 
-from onkel._checks import check_choice, check_number
-from onkel._estimator import estimator
+from onkel.utils.validation import check_choice, check_number
+from onkel.estimators.base import estimator
 from onkel.batch._base import BatchClassifier, Columns, Floats, LossProblem, described
 
 

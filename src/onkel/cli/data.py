@@ -27,7 +27,7 @@ def listed(*, json: Json = False) -> None:
       onkel data list
       onkel data list --json
     """
-    from onkel import datasets
+    from onkel.streams import datasets
     from onkel.cli._show import print_json, print_table
 
     names = ("name", "rows", "features", "task", "scaling", "order")
@@ -49,7 +49,7 @@ def info(*, name: Name, json: Json = False) -> None:
       onkel data info cod-rna
       onkel data info mixture
     """
-    from onkel import datasets
+    from onkel.streams import datasets
     from onkel.cli._show import print_facts, print_json
 
     if name in _generators():
@@ -73,9 +73,9 @@ def get(*, name: Name, json: Json = False) -> None:
       onkel data get a9a
       ONKEL_DATA=~/data onkel data get cod-rna
     """
-    from onkel import datasets
+    from onkel.streams import datasets
     from onkel.cli._show import print_json
-    from onkel.datasets._store import found
+    from onkel.streams.datasets._store import found
 
     if name in _generators():
         raise ValueError(f"{name} is drawn, and there is nothing to get: onkel evaluate {name} --rows 10000")

@@ -40,7 +40,7 @@ def export(
     import re
 
     import onkel
-    from onkel._files import write_atomically
+    from onkel.utils.files import write_atomically
     from onkel.cli._data import check_writable
 
     check_writable(output)

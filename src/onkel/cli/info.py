@@ -20,7 +20,7 @@ def info(*, model: Model, json: Json = False) -> None:
     from onkel.cli._learners import parameters
     from onkel.cli._show import TITLES, print_facts, print_json
     from onkel.evaluate import learner_of
-    from onkel.persistence import read
+    from onkel.models.persistence import read
 
     loaded, header = read(model)
     facts = {**_learned(loaded), "bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}

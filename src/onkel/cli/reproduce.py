@@ -110,7 +110,7 @@ def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[
 
 
 def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
-    from onkel._files import write_atomically
+    from onkel.utils.files import write_atomically
 
     if markdown is not None:
         from onkel.reproduce._tables import filled_in

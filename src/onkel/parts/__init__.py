@@ -1,7 +1,7 @@
 """The parts that learners are made of, as a user names them.
 
 A learner answers a few questions, one after the other, for every row; each answer is a part, and any parts that fit
-together make a learner (a :class:`Recipe`). The named learners of the literature are the rows of
+together make a learner (a :class:`FirstOrder` or a :class:`SecondOrder`). The named learners of the literature are the rows of
 :mod:`onkel.recipes`. What a part does is written once, in the C++ core; here are its name, its numbers with their
 ranges, and what it needs of the others.
 """
@@ -24,14 +24,13 @@ from onkel.parts.admissions import (
     OnGradient,
     OnMistake,
 )
-from onkel.parts.budgets import (
+from onkel.parts.evictions import (
     KOMP,
     AggressiveProjection,
     AggressiveProjection2008,
-    Budget,
+    Eviction,
     Forget,
     GrowAtRandom,
-    GrowAtRandomOrProject,
     Merge,
     MoveIntoFeatures,
     ProjectCheapest,
@@ -77,13 +76,13 @@ from onkel.parts.losses import (
     SquaredHinge,
     loss_named,
 )
-from onkel.parts.recipe import Recipe
+from onkel.parts.recipe import FirstOrder, Recipe, SecondOrder
+from onkel.parts.second_order import Dictionary, FadingMemory, GaussianPrior, GrowingDictionary, Memory, Prior
 from onkel.parts.steps import (
     DecayingStep,
     GradientStep,
     HardPassiveAggressiveStep,
     ImportanceStep,
-    NewtonStep,
     PassiveAggressiveStep,
     PegasosStep,
     SparsePassiveAggressiveStep,
@@ -106,16 +105,20 @@ __all__ = [
     "AuxiliarySampling",
     "AuxiliaryScale",
     "AuxiliaryShift",
-    "Budget",
+    "Dictionary",
     "CallableKernel",
     "DecayingStep",
     "EpsilonInsensitive",
+    "Eviction",
     "Exponential",
+    "FadingMemory",
+    "FirstOrder",
     "Forget",
+    "GaussianPrior",
     "GradientSampling",
     "GradientStep",
     "GrowAtRandom",
-    "GrowAtRandomOrProject",
+    "GrowingDictionary",
     "HardPassiveAggressiveStep",
     "Hedge",
     "HingeLoss",
@@ -129,9 +132,9 @@ __all__ = [
     "Loss",
     "LossSampling",
     "MarginSampling",
+    "Memory",
     "Merge",
     "MoveIntoFeatures",
-    "NewtonStep",
     "OnGradient",
     "OnMistake",
     "Part",
@@ -139,6 +142,7 @@ __all__ = [
     "PegasosStep",
     "PerceptronLoss",
     "Polynomial",
+    "Prior",
     "ProjectCheapest",
     "ProjectNewcomer",
     "ProjectOnNearest",
@@ -154,6 +158,7 @@ __all__ = [
     "Resample",
     "ResampleByWeight",
     "ResampleUniformly",
+    "SecondOrder",
     "Sigmoid",
     "SparsePassiveAggressiveStep",
     "SquaredError",
@@ -172,4 +177,4 @@ def _concrete(part: type[Any]) -> list[type[Any]]:
 
 
 # What a file may name: every part of this package but a callable, which is code.
-PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*_concrete(Part), Recipe) if cls is not CallableKernel}
+PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*_concrete(Part), FirstOrder, SecondOrder) if cls is not CallableKernel}

@@ -1,13 +1,14 @@
-"""What all parts are: a name and numbers in ranges."""
+"""What all parts are: a name, numbers in ranges, and the parts that they hold."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from onkel._checks import check_number
+from onkel.utils.validation import check_number
 
-Spec = tuple[str, dict[str, float]]
+# name, numbers, parts
+Spec = tuple[str, dict[str, float], dict[str, Any]]
 
 
 def number(default: Any = MISSING, **limits: Any) -> Any:
@@ -15,15 +16,26 @@ def number(default: Any = MISSING, **limits: Any) -> Any:
     return field(default=default, metadata=limits)
 
 
+def held(kind: type[Part], default: Any = MISSING) -> Any:
+    """Declare a dataclass field that holds a part of this kind."""
+    return field(default=default, metadata={"kind": kind})
+
+
 @dataclass(frozen=True)
 class Part:
-    """A named choice with its numbers, checked when it is made."""
+    """A named choice with its numbers, and with the parts that it holds, checked when it is made."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
-            check_number(f.name, getattr(self, f.name), **f.metadata)
+            value = getattr(self, f.name)
+            if "kind" not in f.metadata:
+                check_number(f.name, value, **f.metadata)
+            elif not isinstance(value, f.metadata["kind"]):
+                raise ValueError(f"{f.name} must be a {f.metadata['kind'].__name__}, got {value!r}")
 
     @property
     def spec(self) -> Spec:
-        """The part as the core takes it: its name and its numbers."""
-        return type(self).__name__, {f.name: float(getattr(self, f.name)) for f in fields(self)}
+        """The part as the core takes it: its name, its numbers, and the parts that it holds."""
+        members = {f.name: getattr(self, f.name) for f in fields(self)}
+        numbers = {name: float(value) for name, value in members.items() if not isinstance(value, Part)}
+        return type(self).__name__, numbers, {n: part.spec for n, part in members.items() if isinstance(part, Part)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from onkel._checks import check_choice, check_number
+from onkel.utils.validation import check_choice, check_number
 from onkel.parts._part import Part, Spec, number
 
 
@@ -19,7 +19,7 @@ class Kernel(Part):
     @property
     def spec(self) -> Spec:
         """The kernel as the core takes it."""
-        return self.name, super().spec[1]
+        return self.name, *super().spec[1:]
 
     @property
     def terms(self) -> tuple[tuple[float, Kernel], ...]:
@@ -188,7 +188,7 @@ class Hedge(Kernel):
     @property
     def hedge(self) -> Spec:
         """How the kernels are combined, as the core takes it."""
-        return self.combination, {"discount": float(self.discount), "smoothing": float(self.smoothing)}
+        return self.combination, {"discount": float(self.discount), "smoothing": float(self.smoothing)}, {}
 
     @property
     def shares_budget(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from onkel._checks import check_choice
+from onkel.utils.validation import check_choice
 from onkel.parts._part import Part, Spec, number
 
 
@@ -23,7 +23,7 @@ class Loss(Part):
     @property
     def spec(self) -> Spec:
         """The loss as the core takes it."""
-        return self.name, super().spec[1]
+        return self.name, *super().spec[1:]
 
 
 @dataclass(frozen=True)

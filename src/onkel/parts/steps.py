@@ -13,7 +13,6 @@ class Step(Part):
     """With what coefficient an admitted row joins."""
 
     needs_piecewise_linear_loss: ClassVar[bool] = False
-    second_order: ClassVar[bool] = False  # moves all coefficients at once, and chooses its points itself
 
 
 @dataclass(frozen=True)
@@ -80,18 +79,3 @@ class SparsePassiveAggressiveStep(Step):
 
     needs_piecewise_linear_loss = True
     eta: float = number(above=0)
-
-
-@dataclass(frozen=True)
-class NewtonStep(Step):
-    """One Newton step on all coefficients for a row whose slope is above ``hard`` (``docs/newton.md``).
-
-    ``lam`` is the prior's λ; there are at most ``sqrt(t B / spread)`` support vectors after t rows, so that the budget
-    B is full after ``spread * B``; with ``forget`` (ρ) below 1 what was learned fades.
-    """
-
-    second_order = True
-    lam: float = number(0.01, above=0)
-    hard: float = number(0.1, at_least=0)
-    spread: float = number(8.0, at_least=1)
-    forget: float = number(1.0, above=0, at_most=1)

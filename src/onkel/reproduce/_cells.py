@@ -17,7 +17,7 @@ import numpy as np
 
 import onkel
 from onkel import evaluate
-from onkel.multikernel import POOL
+from onkel.estimators.multikernel import POOL
 from onkel.reproduce import _metrics
 from onkel.reproduce._data import Rows, shuffled
 

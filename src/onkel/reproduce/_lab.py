@@ -20,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from onkel._files import write_atomically
+from onkel.utils.files import write_atomically
 from onkel.reproduce import _data
 from onkel.reproduce._cells import Cell, Result
 from onkel.reproduce._data import Data, Missing
@@ -201,7 +201,7 @@ class Lab:
 
 
 def _rows_here(data: Data) -> int:
-    from onkel import datasets
+    from onkel.streams import datasets
 
     return round(sum(datasets.info(name).rows for name in data.train) * (1 - data.share_kept))
 

@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 import onkel
 from onkel import datasets, recipes
 from onkel.batch import IVMClassifier, LBFGSClassifier
-from onkel.parts import GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, Recipe, loss_named
+from onkel.parts import GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, FirstOrder, loss_named
 from onkel.reproduce._cells import Result
 from onkel.reproduce._data import Missing
 from onkel.reproduce._metrics import late_mean, regularised_risk
@@ -134,7 +134,7 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
         return onkel.POLKClassifier(**numbers, **shared)
     if kind in ("Dual", "NPBSGD"):  # whose own step is 1/(λt)
         rule = MoveIntoFeatures(k=3) if kind == "Dual" else ProjectOnNearest()  # whose order is fixed, says the text
-        recipe = Recipe(loss_named(loss), OnGradient(), GradientStep(eta=1.0, lam=LAM), rule)
+        recipe = FirstOrder(loss_named(loss), OnGradient(), GradientStep(eta=1.0, lam=LAM), rule)
     elif kind == "BPA":
         recipe = recipes.BPA(C=1.0, variant="nearest")
     elif kind == "BSGD":

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.multikernel import POOL
+from onkel.estimators.multikernel import POOL
 from onkel.reproduce._cells import Result, learner, newton, progressive
 from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab

@@ -17,7 +17,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
-from onkel.datasets._store import File, found
+from onkel.streams.datasets._store import File, found
 from onkel.reproduce._data import Missing
 
 ARCHIVE = File(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from onkel._checks import check_choice, check_flag
+from onkel.utils.validation import check_choice, check_flag
 from onkel.streams import _objects, _tables, generators
 from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-from onkel.streams._extra import pyarrow
+from onkel.utils.extras import pyarrow
 
 BLOCK = 1 << 20
 

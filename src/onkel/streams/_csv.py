@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from onkel._checks import check_flag
+from onkel.utils.validation import check_flag
 from onkel.streams._bytes import Bytes
 from onkel.streams._columns import choose, labels, not_numbers
-from onkel.streams._extra import pyarrow
+from onkel.utils.extras import pyarrow
 from onkel.streams._stream import Chunk
 from onkel.streams._text import TextStream
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from onkel._checks import check_choice, check_number
+from onkel.utils.validation import check_choice, check_number
 from onkel.streams._columns import labels
 
 Chunk = tuple[Any, NDArray[Any] | None]

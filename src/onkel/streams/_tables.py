@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.streams._columns import Columns, choose, labels, not_numbers
-from onkel.streams._extra import pyarrow
+from onkel.utils.extras import pyarrow
 from onkel.streams._stream import BlockStream, Chunk
 
 

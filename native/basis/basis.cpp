@@ -1,0 +1,349 @@
+#include "basis/basis.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace onkel {
+
+double Basis::dot(const Block& block, std::size_t row, const double* weights) const {
+  if (type_ == Type::f32) return isa::routines<float>().dot(table_row<float>(block, row), weights, columns());
+  return isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+}
+
+std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, const double* first,
+                                          const double* second) const {
+  double sums[2];
+  if (type_ == Type::f32)
+    isa::routines<float>().dot_pair(table_row<float>(block, row), first, second, columns(), sums);
+  else
+    isa::routines<double>().dot_pair(table_row<double>(block, row), first, second, columns(), sums);
+  return {sums[0], sums[1]};
+}
+
+void Basis::values(const Block& block, std::size_t row, std::span<double> values) const {
+  if (type_ == Type::f32)
+    std::copy_n(table_row<float>(block, row), columns(), values.begin());
+  else
+    std::copy_n(table_row<double>(block, row), columns(), values.begin());
+}
+
+std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
+  const std::size_t slot = occupy(position);
+  store(slot, block, row);
+  changed(slot, block, row);
+  return slot;
+}
+
+std::size_t Basis::occupy(std::int64_t position) {
+  std::size_t index = births_.size();
+  if (holes_ > 0) {
+    const auto from = births_.begin() + static_cast<std::ptrdiff_t>(no_hole_before_);
+    index = static_cast<std::size_t>(std::find(from, births_.end(), -1) - births_.begin());
+    no_hole_before_ = index + 1;
+    --holes_;
+  } else {
+    if (index % isa::score_lanes == 0) grow();
+    births_.push_back(-1);
+    if (keeps_ghosts_) ghosts_.push_back(0);
+    if (keeps_diagonal_)
+      for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->push_back(0.0);
+  }
+  births_[index] = position;
+  return first_slot() + index;
+}
+
+void Basis::changed(std::size_t slot, Block& block, std::size_t row) {
+  if (keeps_diagonal_) measure(slot);
+  refresh(slot, block, row + 1);
+}
+
+void Basis::erase(std::size_t slot, bool remembered) {
+  const std::size_t index = slot - first_slot();
+  if (keeps_ghosts_ && remembered) {
+    ghosts_[index] = 1;
+    ++n_ghosts_;
+    return;
+  }
+  clear(slot);
+  births_[index] = -1;
+  no_hole_before_ = std::min(no_hole_before_, index);
+  ++holes_;
+}
+
+std::size_t Basis::blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row, bool apart) {
+  const std::size_t slot = keeps_ghosts_ || apart ? occupy(born(a)) : a;
+  mix(slot, a, b, h, block, row);
+  changed(slot, block, row);
+  return slot;
+}
+
+void Basis::measure(std::size_t slot) {
+  const std::size_t index = slot - first_slot();
+  diagonal_[index] = self_kernel(slot, 0);
+  lengths_[index] = std::sqrt(std::max(0.0, diagonal_[index]));
+  inverse_lengths_[index] = lengths_[index] > 0 ? 1 / lengths_[index] : 0.0;
+}
+
+void Basis::restore_diagonal() {
+  if (!keeps_diagonal_) return;
+  for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
+  for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+    if (born(slot) >= 0) measure(slot);
+}
+
+std::vector<std::size_t> Basis::alive_slots() const {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+    if (alive(slot)) slots.push_back(slot);
+  return slots;
+}
+
+std::size_t Basis::oldest() const {
+  std::size_t found = 0;
+  auto earliest = std::numeric_limits<std::uint64_t>::max();
+  // Without a sign a hole's -1 comes last of all.
+  for (std::size_t i = 0; i < births_.size(); ++i) {
+    const auto birth = static_cast<std::uint64_t>(births_[i]);
+    if (birth >= earliest || (!ghosts_.empty() && ghosts_[i] == 1)) continue;
+    earliest = birth;
+    found = i;
+  }
+  return first_slot() + found;
+}
+
+void Basis::visit(Archive& archive) {
+  archive.array("births", births_);
+  archive.require(std::all_of(births_.begin(), births_.end(), [](std::int64_t b) { return b >= -1; }), "births",
+                  "must hold rows of the stream, or -1 where there is no point");
+  holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
+  no_hole_before_ = 0;
+  if (!keeps_ghosts_) return;
+  archive.array("ghosts", ghosts_);
+  n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
+  archive.require(ghosts_.size() == births_.size(), "ghosts", "must hold one mark for each birth");
+  for (std::size_t i = 0; i < births_.size(); ++i)
+    archive.require(ghosts_[i] == 0 || (ghosts_[i] == 1 && births_[i] >= 0), "ghosts",
+                    "must hold 0 or 1, and 0 where there is no point");
+}
+
+void Basis::check_births(std::int64_t t, bool distinct) const {
+  for (const std::int64_t birth : births_)
+    if (birth >= t)
+      throw std::invalid_argument("state 'basis.births' must hold rows of the stream, of which there are " +
+                                  std::to_string(t));
+  if (!distinct) return;
+  // A ghost may share its birth with the point that took its place.
+  std::vector<std::int64_t> births;
+  for (const std::size_t slot : alive_slots()) births.push_back(born(slot));
+  std::sort(births.begin(), births.end());
+  if (std::adjacent_find(births.begin(), births.end()) != births.end())
+    throw std::invalid_argument("state 'basis.births' must hold no row twice");
+}
+
+namespace {
+
+// Dense points in tiles of 64 bytes a feature (see isa.hpp).
+template <class T>
+class DenseBasis final : public Basis {
+ public:
+  DenseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+    for (std::size_t i = 0; i < fourier.count(); ++i)
+      for (std::size_t f = 0; f < width; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier.frequency(i, f));
+  }
+
+  void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
+    block.rows = rows;
+    block.begin = begin;
+    block.count = count;
+    block.is_packed = false;
+    block.planes = planes().size();
+    block.stride = padded(columns() + rounded(count));
+    const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
+    write_features(block);
+    team.split(tiles_.size() / (width_ * lanes), isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
+      for (std::size_t plane = 0; plane < block.planes; ++plane)
+        evaluate(plane, row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
+                 table_row<T>(block, 0, plane) + first_slot() + first * lanes, block.planes * block.stride);
+    });
+  }
+
+  double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
+    pack(block);
+    T values[lanes];
+    evaluate(plane, row_at(block, row), 1, packed(block) + row / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[row % lanes]);
+  }
+
+  double self_kernel(std::size_t slot, std::size_t plane) const override {
+    const std::size_t index = slot - first_slot();
+    std::vector<T> point(width_);
+    read(index, point.data());
+    T values[lanes];
+    evaluate(plane, point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
+    return static_cast<double>(values[index % lanes]);
+  }
+
+  void tile_point(std::size_t slot, Block& block) const override {
+    block.column.resize(width_ * sizeof(T));
+    T* point = reinterpret_cast<T*>(block.column.data());
+    read(slot - first_slot(), point);
+    Team alone(1);
+    tile({point, 1, width_}, 0, 1, block, alone);
+  }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    std::vector<T> points(slots() * width_);
+    for (std::size_t i = 0; i < slots() && !archive.loading(); ++i) read(i, points.data() + i * width_);
+    archive.matrix("points", points, width_);
+    if (!archive.loading()) return;
+    archive.require(points.size() == slots() * width_, "points", "must hold one point for each birth");
+    for (std::size_t i = 0; i < slots(); ++i)
+      archive.require(
+          born(first_slot() + i) >= 0 ||
+              std::all_of(points.data() + i * width_, points.data() + (i + 1) * width_, [](T x) { return x == 0; }),
+          "points", "must be zero where there is no point");
+    tiles_.assign(rounded(slots()) * width_, T{0});
+    for (std::size_t i = 0; i < slots(); ++i) write(i, points.data() + i * width_);
+    restore_diagonal();
+  }
+
+ private:
+  static constexpr std::size_t lanes = isa::lanes<T>;
+  static const isa::Routines<T>& routines() { return isa::routines<T>(); }
+  const T* row_at(const Block& block, std::size_t row) const {
+    return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
+  }
+  static T* packed(Block& block) { return reinterpret_cast<T*>(block.packed.data()); }
+
+  void write_features(Block& block) const {
+    if (n_features() == 0) return;
+    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
+                    waves_.data(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
+                    block.stride);
+    for (std::size_t row = 0; row < block.count; ++row)
+      fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
+  }
+
+  // Kernel values of rows against tiles: out[row * stride + point].
+  void evaluate(std::size_t plane, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
+                std::size_t stride) const {
+    const Terms& terms = planes()[plane];
+    if (terms.size() == 1 && terms[0].weight == 1.0) {
+      routines().tile(terms[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
+      return;
+    }
+    for (std::size_t row = 0; row < count; ++row) std::fill_n(out + row * stride, n_tiles * lanes, T{0});
+    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan})
+      add_terms(terms, base, rows, count, tiles, n_tiles, out, stride);
+  }
+
+  // The terms of one base quantity, which is computed once for all of them.
+  void add_terms(const Terms& terms, Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles,
+                 T* out, std::size_t stride) const {
+    if (std::none_of(terms.begin(), terms.end(), [&](const Term& term) { return term.kernel.base == base; })) return;
+    const std::size_t n = n_tiles * lanes;
+    Buffer<T> quantities(count * n), values(n);
+    routines().tile(Kernel{base, Shape::identity, 1.0, 0.0, 1}, rows, count, width_, tiles, n_tiles, width_,
+                    quantities.data(), n);
+    for (const Term& term : terms) {
+      if (term.kernel.base != base) continue;
+      for (std::size_t row = 0; row < count; ++row) {
+        std::copy_n(quantities.data() + row * n, n, values.data());
+        routines().shape(term.kernel, values.data(), n);
+        for (std::size_t j = 0; j < n; ++j) out[row * stride + j] += static_cast<T>(term.weight) * values[j];
+      }
+    }
+  }
+
+  std::size_t lane(std::size_t index) const { return index / lanes * width_ * lanes + index % lanes; }
+  void write(std::size_t index, const T* point) {
+    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(index) + f * lanes] = point[f];
+  }
+  void read(std::size_t index, T* point) const {
+    for (std::size_t f = 0; f < width_; ++f) point[f] = tiles_[lane(index) + f * lanes];
+  }
+
+  void grow() override { tiles_.resize(tiles_.size() + isa::score_lanes * width_, T{0}); }
+
+  void store(std::size_t slot, const Block& block, std::size_t row) override {
+    write(slot - first_slot(), row_at(block, row));
+  }
+
+  void clear(std::size_t slot) override {
+    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
+  }
+
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block&, std::size_t) override {
+    const std::size_t out = lane(into - first_slot()), first = lane(a - first_slot()), second = lane(b - first_slot());
+    for (std::size_t f = 0; f < width_ * lanes; f += lanes)
+      tiles_[out + f] = static_cast<T>(h * static_cast<double>(tiles_[first + f]) +
+                                       (1 - h) * static_cast<double>(tiles_[second + f]));
+  }
+
+  void refresh(std::size_t slot, Block& block, std::size_t from) const override {
+    if (from >= block.count) return;
+    if (columns() > block.stride) widen(block);
+    // The first point of 16 new columns: the others of them have no values yet.
+    if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
+      for (std::size_t row = from * block.planes; row < block.count * block.planes; ++row)
+        std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
+    // Kernel values are symmetric to the bit, so the point plays the row and 16 rows at a time play the points.
+    pack(block);
+    const std::size_t first = from / lanes, tiles = (block.count + lanes - 1) / lanes;
+    block.column.resize((tiles * lanes + width_) * sizeof(T));
+    T* values = reinterpret_cast<T*>(block.column.data());
+    T* point = values + tiles * lanes;
+    read(slot - first_slot(), point);
+    for (std::size_t plane = 0; plane < block.planes; ++plane) {
+      evaluate(plane, point, 1, packed(block) + first * width_ * lanes, tiles - first, values + first * lanes,
+               tiles * lanes);
+      for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row, plane)[slot] = values[row];
+    }
+  }
+
+  // An odd number of cache lines keeps the rows off each other's sets.
+  static std::size_t padded(std::size_t n) { return n + (n / lanes % 2 == 0 ? lanes : 0); }
+
+  // More columns than the block has room for: rows that become points have it, points that are blended may not.
+  void widen(Block& block) const {
+    const std::size_t rows = block.count * block.planes, before = block.stride;
+    const Buffer<std::byte> old = std::exchange(block.table, {});
+    block.stride = padded(2 * columns());
+    block.table.resize(rows * block.stride * sizeof(T));
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));
+  }
+
+  void pack(Block& block) const {
+    if (block.is_packed) return;
+    const std::size_t tiles = (block.count + lanes - 1) / lanes;
+    block.packed.resize(tiles * width_ * lanes * sizeof(T));
+    T* out = packed(block);
+    for (std::size_t t = 0; t < tiles; ++t, out += width_ * lanes)
+      for (std::size_t l = 0; l < lanes; ++l)
+        for (std::size_t f = 0; f < width_; ++f)
+          out[f * lanes + l] = t * lanes + l < block.count ? row_at(block, t * lanes + l)[f] : T{0};
+    block.is_packed = true;
+  }
+
+  std::size_t width_;
+  Buffer<T> tiles_;
+  Buffer<T> waves_;  // the features' frequencies, as tiles
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                        std::size_t width) {
+  return std::make_unique<DenseBasis<T>>(planes, constant, fourier, width);
+}
+template std::unique_ptr<Basis> make_dense_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+
+}  // namespace onkel

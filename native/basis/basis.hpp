@@ -1,0 +1,212 @@
+// Basis: the columns that a function is a weighted sum of, and their values at the rows of a block.
+//
+// Columns are numbered: first the fixed ones (a constant term, random features), then from first_slot() on the slots of
+// the support points. A slot keeps its number for as long as its point stays; a slot whose point left is a hole (zeros,
+// to be filled again). Column counts are multiples of 16, the lanes of a score's sum.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "basis/fourier.hpp"
+#include "isa/isa.hpp"
+#include "linalg/team.hpp"
+
+namespace onkel {
+
+template <class T>
+struct CacheAligned {
+  using value_type = T;
+  CacheAligned() = default;
+  template <class U>
+  CacheAligned(const CacheAligned<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
+  friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
+};
+template <class T>
+using Buffer = std::vector<T, CacheAligned<T>>;
+
+// Rows as the caller holds them, of the basis's own type: dense in C order, or CSR with ascending indices.
+struct Rows {
+  const void* values = nullptr;
+  std::size_t count = 0;
+  std::size_t width = 0;
+  const std::int64_t* offsets = nullptr;  // CSR only
+  const std::int32_t* indices = nullptr;
+};
+
+// The kernel values of some consecutive rows against every column. Scratch: nothing in it outlives the call.
+struct Block {
+  Rows rows;
+  std::size_t begin = 0, count = 0;  // the block is rows [begin, begin + count)
+  std::size_t stride = 0;            // of the table, in values
+  std::size_t planes = 1;
+  Buffer<std::byte> table;   // table[row][plane][column]
+  Buffer<std::byte> packed;  // the rows as tiles, made when the first of them becomes a point
+  Buffer<std::byte> column;  // a point and its kernel values, while its column is written
+  bool is_packed = false;
+  // Where several kernels share their points: what each of them makes of one row, and the block that the row is of.
+  std::vector<Block> views;
+  Block* shared = nullptr;
+  std::size_t shared_row = 0;
+  std::uint64_t number = 0;  // of the block, for who keeps something about its rows
+};
+
+// The values of one plane at one row.
+template <class T>
+T* table_row(Block& block, std::size_t row, std::size_t plane = 0) {
+  return reinterpret_cast<T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
+}
+template <class T>
+const T* table_row(const Block& block, std::size_t row, std::size_t plane = 0) {
+  return reinterpret_cast<const T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
+}
+
+// A kernel is a weighted sum of plain ones, mostly of a single one with weight 1.
+struct Term {
+  double weight = 1.0;
+  Kernel kernel;
+};
+using Terms = std::vector<Term>;
+
+class Basis {
+ public:
+  // One kernel a plane of the table. A learner has one; more are the quantities that several kernels share.
+  // `type`: of the values in its tables.
+  Basis(Type type, std::vector<Terms> planes, bool constant, const Fourier& fourier = {})
+      : type_(type), planes_(std::move(planes)), constant_(constant), fourier_(fourier) {}
+  virtual ~Basis() = default;
+
+  // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
+  // a noisy row would move every prediction as much as its own.
+  static constexpr double constant_value = 0.3125;
+  bool has_constant() const { return constant_; }
+  // The random features are the columns [first_feature(), first_feature() + n_features()).
+  std::size_t first_feature() const { return constant_ ? isa::score_lanes : 0; }
+  std::size_t n_features() const { return fourier_.count(); }
+  std::size_t first_slot() const { return first_feature() + rounded(fourier_.count()); }
+  std::size_t columns() const { return first_slot() + rounded(births_.size()); }
+  // The slots are [first_slot(), end_slot()), holes and ghosts included.
+  std::size_t end_slot() const { return first_slot() + births_.size(); }
+  // The support points of the last function; with the ghosts of its average.
+  std::size_t size() const { return births_.size() - holes_ - n_ghosts_; }
+  std::size_t size_with_ghosts() const { return births_.size() - holes_; }
+  // The stream position (from 0) of the row in this slot, -1 for a hole.
+  std::int64_t born(std::size_t slot) const { return births_[slot - first_slot()]; }
+  bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
+  std::vector<std::size_t> alive_slots() const;
+  std::size_t oldest() const;  // the slot of the support point that came first
+  // From now on points that leave stay as ghosts: columns for the average alone.
+  void keep_ghosts() { keeps_ghosts_ = true; }
+  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that
+  // (0 for a point of length 0).
+  void keep_diagonal() { keeps_diagonal_ = true; }
+  double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
+  std::span<const double> diagonal() const { return diagonal_; }
+  std::span<const double> lengths() const { return lengths_; }
+  std::span<const double> inverse_lengths() const { return inverse_lengths_; }
+
+  // How many rows a block may have: 1 where values are not computed for several rows at once.
+  virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
+  // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
+  virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
+  // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
+  double dot(const Block& block, std::size_t row, const double* weights) const;
+  // Two such sums over the same row, for less than twice the time.
+  std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
+                                     const double* second) const;
+  // The squared length of a row's feature vector: kernel(x, x), and the constant column's share.
+  double self(Block& block, std::size_t row) const {
+    return self_kernel(block, row, 0) + (constant_ ? constant_value * constant_value : 0.0);
+  }
+  // kernel(x, x) of a row, and of the point in a slot.
+  virtual double self_kernel(Block& block, std::size_t row, std::size_t plane) const = 0;
+  virtual double self_kernel(std::size_t slot, std::size_t plane) const = 0;
+  // Makes `block` the table of one row, the point in this slot.
+  virtual void tile_point(std::size_t slot, Block& block) const = 0;
+
+  // Every column at a row of the block (a row's own column comes after the row: its value is self()).
+  void values(const Block& block, std::size_t row, std::span<double> values) const;
+  // Every column at the point in this slot.
+  void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
+    tile_point(slot, scratch);
+    this->values(scratch, 0, values);
+  }
+
+  // The row becomes a support point; its column is written for the rows after it. Returns its slot.
+  std::size_t insert(Block& block, std::size_t row, std::int64_t position);
+  // The point leaves; its slot becomes a hole, or a ghost where the average remembers it.
+  void erase(std::size_t slot, bool remembered);
+  // A new point, h * the point in slot a + (1 - h) * the point in slot b, whose column is written for the rows after
+  // `row`. It takes the place of a; where ghosts are kept, or `apart` is asked for, a slot of its own. Returns its
+  // slot.
+  std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row, bool apart = false);
+
+  virtual void visit(Archive& archive);
+  // After loading: every point is a row of a stream of t rows, and where they are `distinct` no two are the same.
+  void check_births(std::int64_t t, bool distinct = true) const;
+
+ protected:
+  static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
+  std::size_t slots() const { return births_.size(); }
+  const std::vector<Terms>& planes() const { return planes_; }
+  const Fourier& fourier() const { return fourier_; }
+  // The constant column (and the 15 empty ones beside it) of one row of a table.
+  template <class T>
+  void write_constant(T* row) const {
+    if (!constant_) return;
+    std::fill_n(row, first_feature(), T{0});
+    *row = T{constant_value};
+  }
+  void restore_diagonal();  // after loading
+
+  virtual void grow() = 0;  // room for 16 more slots, zeros
+  virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
+  virtual void clear(std::size_t slot) = 0;  // zeros
+  // The point in `into` (which may be a) <- h a + (1 - h) b, at this row of the block.
+  virtual void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t row) = 0;
+  // Writes a changed column for the rows from `from` on.
+  virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
+
+ private:
+  std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
+  void measure(std::size_t slot);             // its diagonal and lengths
+  void changed(std::size_t slot, Block& block, std::size_t row);
+
+  Type type_;
+  std::vector<Terms> planes_;
+  bool constant_;
+  Fourier fourier_;
+  std::vector<std::int64_t> births_;
+  std::vector<std::int64_t> ghosts_;  // 1 for a ghost, one a slot; empty where none are kept
+  std::size_t holes_ = 0, n_ghosts_ = 0;
+  std::size_t no_hole_before_ = 0;  // where to look for the first hole
+  bool keeps_ghosts_ = false, keeps_diagonal_ = false;
+  std::vector<double> diagonal_, lengths_, inverse_lengths_;
+};
+
+template <class T>
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                        std::size_t width);
+template <class T>
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                         std::size_t width);
+
+// A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.
+using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;
+template <class T>
+std::unique_ptr<Basis> make_callable_basis(const KernelFunction& function, bool constant, std::size_t width);
+
+}  // namespace onkel

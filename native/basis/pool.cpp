@@ -1,0 +1,239 @@
+#include "basis/pool.hpp"
+
+#include <stdexcept>
+
+namespace onkel {
+
+std::size_t Pool::hold(Block& block, std::size_t row, std::int64_t position) {
+  if (position != newest_) {
+    newest_slot_ = points_.insert(block, row, position);
+    newest_ = position;
+  }
+  hold(newest_slot_);
+  return newest_slot_;
+}
+
+std::size_t Pool::hold_blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row) {
+  const std::size_t slot = points_.blend(a, b, h, block, row, true);
+  hold(slot);
+  return slot;
+}
+
+void Pool::hold(std::size_t slot) {
+  const std::size_t index = slot - points_.first_slot();
+  if (holders_.size() <= index) holders_.resize(index + 1);
+  ++holders_[index];
+}
+
+void Pool::release(std::size_t slot) {
+  if (--holders_[slot - points_.first_slot()] > 0) return;
+  points_.erase(slot, false);
+  if (slot == newest_slot_) newest_ = -1;
+}
+
+void Pool::check_holders() const {
+  for (std::size_t slot = points_.first_slot(); slot < points_.end_slot(); ++slot) {
+    const std::size_t index = slot - points_.first_slot();
+    if (points_.born(slot) >= 0 && (index >= holders_.size() || holders_[index] == 0))
+      throw std::invalid_argument("state 'basis.births' must hold points of some kernel only");
+  }
+}
+
+namespace {
+
+template <class T>
+class PlainView final : public View {
+ public:
+  PlainView(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant, std::size_t width, Pool& pool)
+      : View(type_of<T>(), {kernel.terms}, constant), function_(kernel.function), width_(width), pool_(pool) {
+    for (const Term& term : kernel.terms)
+      for (std::size_t plane = 0; plane < planes.size(); ++plane)
+        if (planes[plane][0].kernel.base == term.kernel.base) plane_of_.push_back(plane);
+  }
+
+  void look(Block& shared, std::size_t row, Block& own) const override {
+    own.shared = &shared;
+    own.shared_row = row;
+    fill(shared, row, function_ ? row_at(shared, row) : nullptr, own);
+  }
+
+  void tile(const Rows&, std::size_t, std::size_t, Block&, Team&) const override {
+    throw std::logic_error("a view looks at the rows of its pool");
+  }
+
+  void tile_point(std::size_t slot, Block& block) const override {
+    if (!function_) pool_.points().tile_point(place(slot), raw_);
+    fill(raw_, 0, function_ ? point(slot) : nullptr, block);
+  }
+
+  double self_kernel(Block& block, std::size_t, std::size_t) const override {
+    if (function_) return self_function(row_at(*block.shared, block.shared_row));
+    return self_sum(
+        [&](std::size_t plane) { return pool_.points().self_kernel(*block.shared, block.shared_row, plane); });
+  }
+  double self_kernel(std::size_t slot, std::size_t) const override {
+    if (function_) return self_function(point(slot));
+    return self_sum([&](std::size_t plane) { return pool_.points().self_kernel(place(slot), plane); });
+  }
+
+  void scatter(const std::vector<double>& own, std::vector<double>& pooled) const override {
+    for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+      if (born(slot) >= 0) pooled[place(slot) - pool_.points().first_slot()] = own[slot - first_slot()];
+  }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    std::vector<std::int64_t> places(places_.begin(), places_.begin() + static_cast<std::ptrdiff_t>(slots_now()));
+    archive.array("places", places);
+    if (function_) archive.matrix("points", points_, width_);
+    if (!archive.loading()) return;
+    archive.require(places.size() == slots() && (!function_ || points_.size() == slots() * width_), "places",
+                    "must hold one place for each birth");
+    places_.assign(rounded(slots()), 0);
+    const Basis& pooled = pool_.points();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::int64_t birth = born(first_slot() + i);
+      const auto slot = static_cast<std::size_t>(places[i]) + pooled.first_slot();
+      archive.require(
+          birth < 0 ? places[i] == 0 : places[i] >= 0 && slot < pooled.end_slot() && pooled.born(slot) == birth,
+          "places", "must hold the places of the kernel's points among all points");
+      places_[i] = static_cast<std::int32_t>(places[i]);
+      if (birth >= 0) pool_.hold(slot);
+    }
+    restore_diagonal();
+  }
+
+ private:
+  std::size_t slots_now() const { return std::min(slots(), places_.size()); }
+  // The pool's slot of one of the view's own.
+  std::size_t place(std::size_t slot) const {
+    return pool_.points().first_slot() + static_cast<std::size_t>(places_[slot - first_slot()]);
+  }
+  void set_place(std::size_t slot, std::size_t pooled) {
+    places_[slot - first_slot()] = static_cast<std::int32_t>(pooled - pool_.points().first_slot());
+  }
+  const T* row_at(const Block& block, std::size_t row) const {
+    return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
+  }
+  const T* point(std::size_t slot) const { return points_.data() + (slot - first_slot()) * width_; }
+  T* point(std::size_t slot) { return points_.data() + (slot - first_slot()) * width_; }
+
+  // The table of one row: row `at` of the pool's block, which a function of the caller's takes as it is.
+  void fill(const Block& raw, std::size_t at, const T* row, Block& own) const {
+    own.planes = 1;
+    own.count = 1;
+    own.stride = columns();
+    if (own.table.size() < columns() * sizeof(T)) own.table.resize(columns() * sizeof(T));
+    write_constant(table_row<T>(own, 0));
+    T* out = table_row<T>(own, 0) + first_slot();
+    const std::size_t n = rounded(slots());
+    if (function_) {
+      call(row, out, own.column);
+    } else if (const Terms& terms = planes()[0]; terms.size() == 1 && terms[0].weight == 1.0) {
+      pick(raw, at, 0, out, n);
+    } else {
+      std::fill_n(out, n, T{0});
+      own.column.resize(n * sizeof(T));
+      T* values = reinterpret_cast<T*>(own.column.data());
+      for (std::size_t i = 0; i < terms.size(); ++i) {
+        pick(raw, at, i, values, n);
+        for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(terms[i].weight) * values[j];
+      }
+    }
+    // Where there is no point some other's value was picked, which may even be infinite.
+    for (std::size_t j = slots(); j < n; ++j) out[j] = T{0};
+    for (std::size_t j = 0; j < slots() && size_with_ghosts() < slots(); ++j)
+      if (born(first_slot() + j) < 0) out[j] = T{0};
+  }
+
+  // One term's values at the view's own points.
+  void pick(const Block& raw, std::size_t at, std::size_t term, T* out, std::size_t n) const {
+    const T* quantities = table_row<T>(raw, at, plane_of_[term]) + pool_.points().first_slot();
+    isa::routines<T>().pick(quantities, places_.data(), out, n);
+    isa::routines<T>().shape(planes()[0][term].kernel, out, n);
+  }
+
+  void call(const T* row, T* out, Buffer<std::byte>& scratch) const {
+    scratch.resize(slots() * sizeof(double));
+    double* values = reinterpret_cast<double*>(scratch.data());
+    if (slots() > 0) function_(row, points_.data(), slots(), values);
+    std::copy_n(values, slots(), out);
+  }
+
+  double self_function(const T* row) const {
+    double value = 0.0;
+    function_(row, row, 1, &value);
+    return value;
+  }
+  template <class Quantity>
+  double self_sum(const Quantity& quantity) const {
+    double value = 0.0;
+    T shaped[isa::lanes<T>] = {};
+    for (std::size_t i = 0; i < planes()[0].size(); ++i) {
+      const Term& term = planes()[0][i];
+      shaped[0] = static_cast<T>(quantity(plane_of_[i]));
+      isa::routines<T>().shape(term.kernel, shaped, isa::lanes<T>);
+      value += static_cast<double>(static_cast<T>(term.weight) * shaped[0]);
+    }
+    return value;
+  }
+
+  void grow() override { places_.resize(places_.size() + isa::score_lanes, 0); }
+
+  void store(std::size_t slot, const Block& block, std::size_t) override {
+    set_place(slot, pool_.hold(*block.shared, block.shared_row, born(slot)));
+    if (!function_) return;
+    points_.resize(slots() * width_);
+    std::copy_n(row_at(*block.shared, block.shared_row), width_, point(slot));
+  }
+
+  void clear(std::size_t slot) override {
+    pool_.release(place(slot));
+    places_[slot - first_slot()] = 0;
+    if (function_) std::fill_n(point(slot), width_, T{0});
+  }
+
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t) override {
+    Block none;
+    const bool at_row = block.shared != nullptr;
+    const std::size_t made =
+        pool_.hold_blend(place(a), place(b), h, at_row ? *block.shared : none, at_row ? block.shared_row : 0);
+    if (into == a) pool_.release(place(a));
+    set_place(into, made);
+  }
+
+  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+
+  KernelFunction function_;
+  std::size_t width_;
+  Pool& pool_;
+  std::vector<std::size_t> plane_of_;  // one a term
+  std::vector<std::int32_t> places_;   // one a slot, in the pool
+  std::vector<T> points_;              // for a function of the caller's
+  mutable Block raw_;                  // scratch of the learning thread
+};
+
+}  // namespace
+
+std::vector<Terms> shared_planes(const std::vector<KernelChoice>& kernels) {
+  std::vector<Terms> planes;
+  for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
+    bool used = false;
+    for (const KernelChoice& kernel : kernels)
+      for (const Term& term : kernel.terms) used = used || term.kernel.base == base;
+    if (used) planes.push_back({Term{1.0, Kernel{base, Shape::identity, 1.0, 0.0, 1}}});
+  }
+  return planes;
+}
+
+template <class T>
+std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant,
+                                std::size_t width, Pool& pool) {
+  return std::make_unique<PlainView<T>>(kernel, planes, constant, width, pool);
+}
+template std::unique_ptr<View> make_view<float>(const KernelChoice&, const std::vector<Terms>&, bool, std::size_t,
+                                                Pool&);
+template std::unique_ptr<View> make_view<double>(const KernelChoice&, const std::vector<Terms>&, bool, std::size_t,
+                                                 Pool&);
+
+}  // namespace onkel

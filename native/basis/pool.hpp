@@ -1,0 +1,63 @@
+// Pool: the points of several kernels, each held once; and a View for each kernel, its Basis over the pool.
+//
+// The pool's own basis has one plane a base quantity (squared distances, dot products), computed once a block for all
+// kernels. A view has slots of its own, each naming a point of the pool: a row's kernel values are picked from a plane
+// and shaped (exp, powers) for the view's own points alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "basis/basis.hpp"
+
+namespace onkel {
+
+// A kernel of a learner: a sum of terms, or a function of the caller's own.
+struct KernelChoice {
+  Terms terms;
+  KernelFunction function;   // in place of `terms`, where it is set
+  std::uint32_t stream = 0;  // its number among several: of its draws, and in its names
+};
+
+class Pool {
+ public:
+  explicit Pool(Basis& points) : points_(points) {}
+
+  const Basis& points() const { return points_; }
+  // The row becomes a point; if another kernel has just made it one, that one is held once more.
+  std::size_t hold(Block& block, std::size_t row, std::int64_t position);
+  // A new point between two.
+  std::size_t hold_blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row);
+  void hold(std::size_t slot);
+  // The point leaves with its last holder.
+  void release(std::size_t slot);
+  // After loading: throws where a point is nobody's.
+  void check_holders() const;
+
+ private:
+  Basis& points_;
+  std::vector<std::int64_t> holders_;  // one a slot
+  std::int64_t newest_ = -1;           // the row that became a point last, and its slot
+  std::size_t newest_slot_ = 0;
+};
+
+class View : public Basis {
+ public:
+  using Basis::Basis;
+  std::size_t most_rows() const override { return 1; }
+  // Makes `own` the table of one row, which is a row of the pool's block `shared`.
+  virtual void look(Block& shared, std::size_t row, Block& own) const = 0;
+  // One coefficient a slot of the pool, from one a slot of the view.
+  virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
+};
+
+// The planes that these kernels share, one a base quantity.
+std::vector<Terms> shared_planes(const std::vector<KernelChoice>& kernels);
+
+template <class T>
+std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant,
+                                std::size_t width, Pool& pool);
+
+}  // namespace onkel

@@ -1,0 +1,360 @@
+// Sparse points behind an inverted index: a row costs the postings of its own features, not points times features.
+//
+// A feature is a list of postings (point, value), or a dense column where more than an eighth of the points have it.
+// Either way a pair's sum runs over ascending features, one product and one addition each, and a missing value adds
+// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "basis/basis.hpp"
+
+namespace onkel {
+namespace {
+
+// A row or a point: its features, ascending, and their values.
+template <class T>
+struct Sparse {
+  std::span<const std::int32_t> features;
+  std::span<const T> values;
+};
+
+// One feature's values over the points: postings in any order, or one value a point where `dense` is not empty.
+template <class T>
+struct Feature {
+  std::vector<std::uint32_t> points;
+  std::vector<T> values;
+  Buffer<T> dense;
+
+  void add(std::uint32_t point, T value) {
+    points.push_back(point);
+    values.push_back(value);
+  }
+  void remove(std::uint32_t point) {
+    if (!dense.empty()) {
+      dense[point] = T{0};
+      return;
+    }
+    const auto at = static_cast<std::size_t>(std::find(points.begin(), points.end(), point) - points.begin());
+    points[at] = points.back();
+    values[at] = values.back();
+    points.pop_back();
+    values.pop_back();
+  }
+  void become_dense(std::size_t room) {
+    dense.assign(room, T{0});
+    for (std::size_t i = 0; i < points.size(); ++i) dense[points[i]] = values[i];
+    points = {};
+    values = {};
+  }
+};
+
+// Features by their number, which may go up to 2^31: pages, and tables of pages, come into being where points have
+// features.
+template <class T>
+class FeatureTable {
+ public:
+  const Feature<T>* find(std::int32_t feature) const {
+    const auto [chapter, page, line] = place(feature);
+    if (chapter >= chapters_.size() || !chapters_[chapter]) return nullptr;
+    const auto& found = (*chapters_[chapter])[page];
+    return found ? &(*found)[line] : nullptr;
+  }
+  Feature<T>& at(std::int32_t feature) {
+    const auto [chapter, page, line] = place(feature);
+    if (chapter >= chapters_.size()) chapters_.resize(chapter + 1);
+    if (!chapters_[chapter]) chapters_[chapter] = std::make_unique<Chapter>();
+    auto& found = (*chapters_[chapter])[page];
+    if (!found) found = std::make_unique<Page>();
+    return (*found)[line];
+  }
+  void clear() { chapters_.clear(); }
+
+ private:
+  static constexpr std::size_t page_size = 64, chapter_size = 4096;
+  using Page = std::array<Feature<T>, page_size>;
+  using Chapter = std::array<std::unique_ptr<Page>, chapter_size>;
+  struct Place {
+    std::size_t chapter, page, line;
+  };
+  static Place place(std::int32_t feature) {
+    const auto f = static_cast<std::size_t>(feature);
+    return {f / page_size / chapter_size, f / page_size % chapter_size, f % page_size};
+  }
+  std::vector<std::unique_ptr<Chapter>> chapters_;
+};
+
+template <class T>
+class SparseBasis final : public Basis {
+ public:
+  SparseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
+    for (std::size_t f = 0; f < width; ++f)
+      for (std::size_t i = 0; i < fourier.count(); ++i)
+        waves_[f * rounded(fourier.count()) + i] = static_cast<T>(fourier.frequency(i, f));
+  }
+
+  std::size_t most_rows() const override { return 1; }
+
+  void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
+    block.rows = rows;
+    block.begin = begin;
+    block.count = count;
+    fill(row_at(block), block);
+  }
+
+  double self_kernel(Block& block, std::size_t, std::size_t plane) const override {
+    T square = 0;
+    for (const T x : row_at(block).values) square += x * x;
+    return self_kernel(square, planes()[plane]);
+  }
+  double self_kernel(std::size_t slot, std::size_t plane) const override {
+    return self_kernel(squares_[slot - first_slot()], planes()[plane]);
+  }
+
+  void tile_point(std::size_t slot, Block& block) const override { fill(points_[slot - first_slot()].view(), block); }
+
+  void visit(Archive& archive) override {
+    Basis::visit(archive);
+    std::vector<std::int64_t> offsets{0}, features;
+    std::vector<T> values;
+    for (const Point& point : points_) {
+      features.insert(features.end(), point.features.begin(), point.features.end());
+      values.insert(values.end(), point.values.begin(), point.values.end());
+      offsets.push_back(static_cast<std::int64_t>(values.size()));
+    }
+    archive.array("offsets", offsets);
+    archive.array("features", features);
+    archive.array("values", values);
+    if (!archive.loading()) return;
+    const auto n = static_cast<std::int64_t>(values.size());
+    archive.require(features.size() == values.size(), "features", "must hold one feature for each value");
+    archive.require(offsets.size() == slots() + 1 && offsets.front() == 0 && offsets.back() == n &&
+                        std::is_sorted(offsets.begin(), offsets.end()),
+                    "offsets", "must divide the values among the points");
+    for (std::size_t i = 0; i < slots(); ++i)
+      archive.require(born(first_slot() + i) >= 0 || offsets[i] == offsets[i + 1], "offsets",
+                      "must give no values to where there is no point");
+    for (std::size_t i = 0; i < slots(); ++i)
+      for (std::int64_t last = -1, j = offsets[i]; j < offsets[i + 1]; ++j) {
+        const std::int64_t feature = features[static_cast<std::size_t>(j)];
+        archive.require(feature > last && feature < static_cast<std::int64_t>(width_), "features",
+                        "must be ascending in a point, and less than the number of features");
+        last = feature;
+      }
+    rebuild(offsets, features, values);
+    restore_diagonal();
+  }
+
+ private:
+  struct Point {
+    std::vector<std::int32_t> features;
+    std::vector<T> values;
+    Sparse<T> view() const { return {features, values}; }
+  };
+
+  static Sparse<T> row_at(const Block& block) {
+    const std::int64_t first = block.rows.offsets[block.begin];
+    const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + 1] - first);
+    return {{block.rows.indices + first, n}, {static_cast<const T*>(block.rows.values) + first, n}};
+  }
+
+  // kernel(x, x) of a row with |x|^2 = square.
+  static double self_kernel(T square, const Terms& terms) {
+    double value = 0.0;
+    T values[isa::lanes<T>] = {};
+    for (const Term& term : terms) {
+      values[0] = term.kernel.base == Base::dot ? square : T{0};
+      isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
+      value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
+    }
+    return value;
+  }
+
+  // The table of one row.
+  void fill(const Sparse<T>& row, Block& block) const {
+    block.planes = planes().size();
+    block.stride = columns();
+    const std::size_t bytes = block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    write_fixed(row, table_row<T>(block, 0));
+    for (std::size_t plane = 0; plane < block.planes; ++plane)
+      evaluate(planes()[plane], row, table_row<T>(block, 0, plane) + first_slot(), block.column);
+  }
+
+  // The constant and the random features at one row.
+  void write_fixed(const Sparse<T>& row, T* out) const {
+    write_constant(out);
+    if (n_features() == 0) return;
+    const std::size_t n = rounded(n_features());
+    out += first_feature();
+    std::fill_n(out, n, T{0});
+    for (std::size_t i = 0; i < row.values.size(); ++i)
+      isa::routines<T>().axpy(row.values[i], waves_.data() + static_cast<std::size_t>(row.features[i]) * n, out, n);
+    fourier().finish(out, n);
+  }
+
+  // Kernel values of one row against every slot.
+  void evaluate(const Terms& terms, const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
+    const std::size_t n = rounded(slots());
+    if (terms.size() == 1 && terms[0].weight == 1.0) {
+      gather(terms[0].kernel.base, row, out, n);
+      isa::routines<T>().shape(terms[0].kernel, out, n);
+      return;
+    }
+    scratch.resize(2 * n * sizeof(T));
+    T* quantities = reinterpret_cast<T*>(scratch.data());
+    T* values = quantities + n;
+    std::fill_n(out, n, T{0});
+    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
+      bool computed = false;
+      for (const Term& term : terms) {
+        if (term.kernel.base != base) continue;
+        if (!computed) gather(base, row, quantities, n);
+        computed = true;
+        std::copy_n(quantities, n, values);
+        isa::routines<T>().shape(term.kernel, values, n);
+        for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * values[j];
+      }
+    }
+  }
+
+  // |x - s|^2 = |x|^2 + |s|^2 - 2 x.s, and |x - s|_1 = |x|_1 + |s|_1 - sum over shared features of
+  // (|x_f| + |s_f| - |x_f - s_f|): every base quantity is a sum over shared features.
+  void gather(Base base, const Sparse<T>& row, T* quantities, std::size_t n) const {
+    std::fill_n(quantities, n, T{0});
+    T norm = 0;
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const T x = row.values[i];
+      norm += base == Base::manhattan ? std::abs(x) : x * x;
+      const Feature<T>* feature = features_.find(row.features[i]);
+      if (feature == nullptr) continue;
+      if (base == Base::manhattan)
+        gather_overlap(x, *feature, quantities);
+      else
+        gather_products(x, *feature, quantities);
+    }
+    if (base == Base::dot) return;
+    const std::vector<T>& norms = base == Base::manhattan ? lengths_ : squares_;
+    const T share = base == Base::manhattan ? T{1} : T{2};
+    for (std::size_t j = 0; j < slots(); ++j) quantities[j] = std::max(T{0}, (norm + norms[j]) - share * quantities[j]);
+  }
+
+  static void gather_products(T x, const Feature<T>& feature, T* sums) {
+    if (!feature.dense.empty()) {
+      isa::routines<T>().axpy(x, feature.dense.data(), sums, feature.dense.size());
+      return;
+    }
+    for (std::size_t i = 0; i < feature.points.size(); ++i) sums[feature.points[i]] += x * feature.values[i];
+  }
+  static T overlap(T x, T s) { return (std::abs(x) + std::abs(s)) - std::abs(x - s); }
+  static void gather_overlap(T x, const Feature<T>& feature, T* sums) {
+    for (std::size_t j = 0; j < feature.dense.size(); ++j) sums[j] += overlap(x, feature.dense[j]);
+    if (!feature.dense.empty()) return;
+    for (std::size_t i = 0; i < feature.points.size(); ++i) sums[feature.points[i]] += overlap(x, feature.values[i]);
+  }
+
+  void grow() override {}  // every list grows with its points
+
+  void store(std::size_t slot, const Block& block, std::size_t) override {
+    const std::size_t index = slot - first_slot();
+    make_room();
+    const Sparse<T> row = row_at(block);
+    points_[index].features.assign(row.features.begin(), row.features.end());
+    points_[index].values.assign(row.values.begin(), row.values.end());
+    enter(index);
+  }
+
+  void clear(std::size_t slot) override {
+    const std::size_t index = slot - first_slot();
+    for (const std::int32_t number : points_[index].features)
+      features_.at(number).remove(static_cast<std::uint32_t>(index));
+    points_[index].features.clear();
+    points_[index].values.clear();
+    squares_[index] = lengths_[index] = T{0};
+  }
+
+  void mix(std::size_t into, std::size_t first, std::size_t second, double h, Block&, std::size_t) override {
+    make_room();
+    const Point &a = points_[first - first_slot()], &b = points_[second - first_slot()];
+    Point sum;
+    for (std::size_t i = 0, j = 0; i < a.features.size() || j < b.features.size();) {
+      const bool take_a = j == b.features.size() || (i < a.features.size() && a.features[i] <= b.features[j]);
+      const bool take_b = i == a.features.size() || (j < b.features.size() && b.features[j] <= a.features[i]);
+      sum.features.push_back(take_a ? a.features[i] : b.features[j]);
+      const double x = take_a ? static_cast<double>(a.values[i++]) : 0.0;
+      const double y = take_b ? static_cast<double>(b.values[j++]) : 0.0;
+      sum.values.push_back(static_cast<T>(h * x + (1 - h) * y));
+    }
+    clear(into);
+    points_[into - first_slot()] = std::move(sum);
+    enter(into - first_slot());
+  }
+
+  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+
+  void make_room() {
+    points_.resize(slots());
+    squares_.resize(slots());
+    lengths_.resize(slots());
+  }
+
+  void enter(std::size_t index) {
+    T square = 0, length = 0;
+    const Point& point = points_[index];
+    for (std::size_t i = 0; i < point.values.size(); ++i) {
+      const T x = point.values[i];
+      square += x * x;
+      length += std::abs(x);
+      enter(features_.at(point.features[i]), static_cast<std::uint32_t>(index), x);
+    }
+    squares_[index] = square;
+    lengths_[index] = length;
+  }
+
+  // Chooses how the feature is held.
+  void enter(Feature<T>& feature, std::uint32_t index, T value) {
+    const std::size_t room = rounded(points_.size());
+    if (feature.dense.empty()) {
+      feature.add(index, value);
+      if (feature.points.size() * 8 > points_.size()) feature.become_dense(room);
+      return;
+    }
+    if (feature.dense.size() < room) feature.dense.resize(room, T{0});
+    feature.dense[index] = value;
+  }
+
+  void rebuild(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& features,
+               const std::vector<T>& values) {
+    points_.assign(slots(), {});
+    squares_.assign(slots(), T{0});
+    lengths_.assign(slots(), T{0});
+    features_.clear();
+    for (std::size_t index = 0; index < slots(); ++index) {
+      for (std::int64_t i = offsets[index]; i < offsets[index + 1]; ++i) {
+        points_[index].features.push_back(static_cast<std::int32_t>(features[static_cast<std::size_t>(i)]));
+        points_[index].values.push_back(values[static_cast<std::size_t>(i)]);
+      }
+      enter(index);
+    }
+  }
+
+  std::size_t width_;
+  std::vector<Point> points_;
+  std::vector<T> squares_, lengths_;  // |s|^2 and |s|_1
+  FeatureTable<T> features_;
+  Buffer<T> waves_;  // the random features' frequencies, [feature][wave]
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+                                         std::size_t width) {
+  return std::make_unique<SparseBasis<T>>(planes, constant, fourier, width);
+}
+template std::unique_ptr<Basis> make_sparse_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+
+}  // namespace onkel

@@ -1,0 +1,589 @@
+// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "learn/eviction/forget.hpp"
+#include "learn/eviction/merge.hpp"
+#include "learn/eviction/resample.hpp"
+#include "learn/learner.hpp"
+#include "io/libsvm.hpp"
+#include "learn/names.hpp"
+#include "io/scaler.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace onkel {
+namespace {
+
+using WeightedPart = std::pair<double, nb::tuple>;
+using KernelIn = std::variant<std::vector<WeightedPart>, nb::callable>;
+template <class T>
+using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using RowIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// values, indices, offsets
+template <class T>
+using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<nb::numpy, double>;
+
+// (name, numbers, parts), as Part.spec of onkel.parts makes it.
+Spec spec(const nb::tuple& part) {
+  Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
+  for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
+    made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  return made;
+}
+
+template <class T>
+auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+// Rows of a sparse matrix, once its arrays were found to make sense.
+template <class T>
+Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
+  const auto& [values, indices, offsets] = x;
+  const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
+  if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
+      offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
+    throw nb::value_error("the arrays of a sparse matrix do not fit together");
+  for (std::size_t row = 0; row < count; ++row) {
+    if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
+    std::int64_t last = -1;
+    for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
+      if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(width))
+        throw nb::value_error("sparse rows must have ascending features within the width");
+      last = indices.data()[i];
+    }
+  }
+  return {values.data(), count, width, offsets.data(), indices.data()};
+}
+
+// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
+template <class Work>
+auto unlocked(const Work& work) {
+  const nb::gil_scoped_release release;
+  return work();
+}
+
+// Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
+class Patience {
+ public:
+  bool operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_ < std::chrono::milliseconds(20)) return true;
+    last_ = now;
+    const nb::gil_scoped_acquire lock;
+    interrupted_ = PyErr_CheckSignals() != 0;
+    return !interrupted_;
+  }
+  void raise_if_interrupted() const {
+    if (interrupted_) throw nb::python_error();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  bool interrupted_ = false;
+};
+
+// A learner with what the binding must know to check its arguments.
+class PyLearner {
+ public:
+  explicit PyLearner(const Config& config) : config_(config), core_(config) {}
+
+  std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+                              std::size_t threads, std::size_t block_rows) {
+    if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
+      throw nb::value_error("X, y and the weights must have the same number of rows");
+    check_labels(y.data(), y.shape(0));
+    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
+    Learner::Scores made;
+    Patience patience;
+    {
+      const nb::gil_scoped_release unlocked;
+      core_.learn(batch, scores ? &made : nullptr, {threads, block_rows}, std::ref(patience));
+    }
+    patience.raise_if_interrupted();
+    if (!scores) return std::nullopt;
+    return array(std::move(made.values), {rows.count, made.outputs});
+  }
+
+  void learn_one(const Rows& row, double y) {
+    check_labels(&y, 1);
+    const nb::gil_scoped_release unlocked;
+    core_.learn({row, &y}, nullptr, {}, [] { return true; });
+  }
+
+  Floats score(const Rows& rows, bool each, std::size_t threads, std::size_t block_rows) const {
+    Learner::Scores scores;
+    Patience patience;
+    {
+      const nb::gil_scoped_release unlocked;
+      scores = core_.score(rows, each, {threads, block_rows}, std::ref(patience));
+    }
+    patience.raise_if_interrupted();
+    return array(std::move(scores.values), {rows.count, scores.outputs});
+  }
+
+  Floats variance(const Rows& rows) const {
+    auto values = unlocked([&] { return core_.variance(rows); });
+    return array(std::move(values), {rows.count});
+  }
+
+  template <class T>
+  Rows dense(const RowsIn<T>& x) const {
+    check<T>(x.shape(1), false);
+    return {x.data(), x.shape(0), x.shape(1)};
+  }
+  template <class T>
+  Rows dense_one(const RowIn<T>& x) const {
+    check<T>(x.shape(0), false);
+    return {x.data(), 1, x.shape(0)};
+  }
+  template <class T>
+  Rows sparse(const CsrIn<T>& x) const {
+    check<T>(config_.width, true);
+    return csr_rows<T>(x, config_.width);
+  }
+
+  void set(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
+           const Numbers& constants, std::int64_t t) {
+    const std::size_t outputs = coefficients.shape(0);
+    if (births.shape(0) != points.count || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+        outputs == 0 || t < 0)
+      throw nb::value_error("points, births, coefficients and constants do not fit together");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
+    unlocked([&] { core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t}); });
+  }
+
+  nb::dict save() const {
+    nb::dict arrays;
+    for (const auto& [name, saved] : unlocked([&] { return core_.save(); })) {
+      const auto as = [&]<class T>(T) {
+        std::vector<T> values(saved.rows * saved.columns);
+        if (!values.empty()) std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
+        if (saved.columns == 1) return nb::cast(array(std::move(values), {saved.rows}));
+        return nb::cast(array(std::move(values), {saved.rows, saved.columns}));
+      };
+      const char* key = name.c_str();
+      if (saved.type == Type::f32) arrays[key] = as(float{});
+      if (saved.type == Type::f64) arrays[key] = as(double{});
+      if (saved.type == Type::i64) arrays[key] = as(std::int64_t{});
+    }
+    return arrays;
+  }
+
+  void load(const std::map<std::string, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>& arrays) {
+    State state;
+    for (const auto& [name, given] : arrays) {
+      Array array;
+      if (given.dtype() == nb::dtype<float>())
+        array.type = Type::f32;
+      else if (given.dtype() == nb::dtype<double>())
+        array.type = Type::f64;
+      else if (given.dtype() == nb::dtype<std::int64_t>())
+        array.type = Type::i64;
+      else
+        throw nb::value_error(("state '" + name + "' has a type that no learner saves").c_str());
+      if (given.ndim() < 1 || given.ndim() > 2)
+        throw nb::value_error(("state '" + name + "' must have one or two dimensions").c_str());
+      array.rows = given.shape(0);
+      array.columns = given.ndim() == 2 ? given.shape(1) : 1;
+      const auto* bytes = static_cast<const std::byte*>(given.data());
+      array.bytes.assign(bytes, bytes + given.nbytes());
+      state.emplace(name, std::move(array));
+    }
+    unlocked([&] { core_.load(state); });
+  }
+
+  Floats coefficients() const {
+    const auto [values, outputs] = unlocked([&] { return core_.coefficients(); });
+    const std::size_t points = values.size() / outputs;
+    return array(std::vector<double>(values), {outputs, points});
+  }
+  Floats constants() const {
+    auto values = unlocked([&] { return core_.constants(); });
+    const std::size_t n = values.size();
+    return array(std::move(values), {n});
+  }
+
+  nb::tuple random_features() const {
+    auto made = unlocked([&] { return core_.random_features(); });
+    const std::size_t n = made.phases.size(), outputs = n == 0 ? 0 : made.coefficients.size() / n;
+    return nb::make_tuple(array(std::move(made.frequencies), {n, config_.width}), array(std::move(made.phases), {n}),
+                          array(std::move(made.coefficients), {outputs, n}));
+  }
+
+  Floats weights() const {
+    auto values = unlocked([&] { return core_.weights(); });
+    const std::size_t n = values.size();
+    return array(std::move(values), {n});
+  }
+  nb::tuple weight_history() const {
+    auto [rows, weights] = unlocked([&] { return core_.weight_history(); });
+    const std::size_t n = rows.size(), m = n == 0 ? 0 : weights.size() / n;
+    return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
+  }
+
+  Learner& core() { return core_; }
+  const Learner& core() const { return core_; }
+
+ private:
+  template <class T>
+  void check(std::size_t width, bool sparse) const {
+    if (config_.type != type_of<T>()) throw nb::type_error("rows of another dtype than the learner's");
+    if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
+    if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
+  }
+  void check_labels(const double* y, std::size_t n) const {
+    for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
+      if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
+        throw nb::value_error("labels must be class indices");
+  }
+  Config config_;
+  Learner core_;
+};
+
+Terms terms_named(const std::vector<WeightedPart>& parts) {
+  Terms terms;
+  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(spec(part))});
+  if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
+  return terms;
+}
+
+// A Python kernel, called as kernel(x[None], S) with read-only arrays.
+template <class T>
+KernelFunction call_kernel(nb::callable function, std::size_t width) {
+  // The learner may be dropped by a thread without the interpreter's lock.
+  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
+    const nb::gil_scoped_acquire lock;
+    delete f;
+  });
+  return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
+    const nb::gil_scoped_acquire lock;
+    using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
+    const auto view = [&](const void* data, std::size_t count) {
+      return nb::cast(View(data, {count, width}, nb::handle()), nb::rv_policy::copy);
+    };
+    const nb::object numpy = nb::module_::import_("numpy");
+    const nb::object values = numpy.attr("asarray")((*kept)(view(row, 1), view(points, n)), "dtype"_a = "float64");
+    const auto flat = nb::cast<nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(
+        numpy.attr("ascontiguousarray")(values.attr("ravel")()));
+    if (flat.shape(0) != n)
+      throw nb::value_error(
+          "a callable kernel must return one value for each support vector, an array of shape (1, n)");
+    std::copy_n(flat.data(), n, out);
+  };
+}
+
+// One loss at one row, for the tests of its derivatives.
+struct LoneRow {
+  LoneRow(const nb::tuple& loss, const std::string& task, std::vector<double> scores, double y)
+      : f(std::move(scores)),
+        direction(f.size()),
+        g(f.size()),
+        row{.basis = nullptr,
+            .block = nullptr,
+            .row = 0,
+            .t = 1,
+            .step = 1,
+            .y = y,
+            .weight = 1,
+            .f = f,
+            .direction = direction,
+            .g = g,
+            .coefficient = {}} {
+    Loss(spec(loss), task_named(task)).evaluate(row);
+  }
+  std::vector<double> f, direction, g;
+  Scored row;
+};
+nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vector<double> f, double y) {
+  const LoneRow lone(loss, task, std::move(f), y);
+  return nb::make_tuple(lone.row.loss, lone.g, lone.row.curvature, lone.row.mistake);
+}
+// A row's probability to join, and the gradient that its step would follow.
+nb::tuple evaluate_admission(const nb::tuple& admission, const nb::tuple& loss, const std::string& task,
+                             std::vector<double> f, double y) {
+  LoneRow lone(loss, task, std::move(f), y);
+  const double p = make_admission(spec(admission))->probability(lone.row);
+  return nb::make_tuple(p, lone.g);
+}
+
+// Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
+template <class T>
+nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules) {
+  LibsvmRows<T> rows = unlocked([&] { return read_libsvm<T>(text, last, most, rules); });
+  const std::size_t count = rows.labels.size(), stored = rows.values.size();
+  nb::object complaint = nb::none();
+  if (const auto& c = rows.complaint)
+    complaint = nb::make_tuple(c->line, c->column, c->expected, nb::bytes(c->found.data(), c->found.size()));
+  return nb::make_tuple(array(std::move(rows.labels), {count}), array(std::move(rows.values), {stored}),
+                        array(std::move(rows.features), {stored}), array(std::move(rows.offsets), {count + 1}),
+                        rows.bytes, rows.lines, rows.skipped, complaint);
+}
+
+// Scaling: the statistics are NumPy arrays, changed in place; what is returned are the scaled values, as the rows lie.
+template <class T>
+using State1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Counts = std::optional<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+
+template <class T, class Scaling>
+nb::ndarray<nb::numpy> scaled(Scaling scaling, const Rows& rows, std::size_t stored, bool learn, const Counts& counts) {
+  if (counts && counts->shape(0) != rows.count) throw nb::value_error("one count for each row");
+  std::vector<T> out(stored);
+  unlocked([&] { scale_rows<Scaling, T>(scaling, rows, learn, counts ? counts->data() : nullptr, out.data()); });
+  return nb::ndarray<nb::numpy>(array(std::move(out), {stored}));
+}
+
+StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+                         const State1<double>& squares, bool centre, bool scale, std::size_t width) {
+  if (n.shape(0) != 1 || seen.shape(0) != width || mean.shape(0) != width || squares.shape(0) != width)
+    throw nb::value_error("the statistics are of another width than the rows");
+  return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale};
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
+  nb::set_leak_warnings(false);
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Diverged& error) {
+      PyErr_SetString(PyExc_FloatingPointError, error.what());
+    }
+  });
+  m.attr("isa") = isa::level().name;
+  m.def(
+      "uniform",
+      [](std::uint64_t seed, std::uint32_t stream, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
+        return Draws{seed, stream}.uniform(step, Purpose{purpose}, index);
+      },
+      "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
+  m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
+        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: list[float], y: float) -> "
+                "tuple[float, list[float], float, bool]"));
+  // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
+  m.def(
+      "fma_peak",
+      [](std::size_t n, const std::string& dtype) {
+        return dtype == "float32" ? isa::routines<float>().fma_peak(n) : isa::routines<double>().fma_peak(n);
+      },
+      "n"_a, "dtype"_a);
+  // What the budget rules compute inside, for their tests.
+  m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
+  m.def("water_level", [](const std::vector<double>& weights) { return water_level(weights); }, "weights"_a);
+  m.def(
+      "best_merge",
+      [](double L, double A, double B, double C) {
+        const Merged merged = best_merge(L, A, B, C);
+        return std::pair(merged.h, merged.loss);
+      },
+      "L"_a, "A"_a, "B"_a, "C"_a);
+  m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
+        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: tuple[str, dict[str, float], dict[str, typing.Any]], "
+                "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
+
+  m.def(
+      "read_libsvm",
+      [](const nb::bytes& text, std::size_t begin, bool last, std::size_t most, bool labelled, bool zero_based,
+         std::int64_t width, bool skip, bool single) {
+        const std::string_view rest(text.c_str() + std::min(begin, text.size()),
+                                    text.size() - std::min(begin, text.size()));
+        const LibsvmRules rules{labelled, zero_based, width, skip};
+        return single ? rows_of_libsvm<float>(rest, last, most, rules)
+                      : rows_of_libsvm<double>(rest, last, most, rules);
+      },
+      "text"_a, nb::kw_only(), "begin"_a, "last"_a, "most"_a, "labelled"_a, "zero_based"_a, "width"_a, "skip"_a,
+      "single"_a,
+      nb::sig("def read_libsvm(text: bytes, *, begin: int, last: bool, most: int, labelled: bool, zero_based: bool, "
+              "width: int, skip: bool, single: bool) -> tuple[numpy.typing.NDArray[numpy.float64], "
+              "numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64], "
+              "int, int, int, tuple[int, int, str, bytes] | None]"));
+
+  const auto scale = [&]<class T>(T) {
+    m.def(
+        "scale_standard",
+        [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+           const State1<double>& squares, bool centre, bool scale, const RowsIn<T>& x, bool learn,
+           const Counts& counts) {
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, x.shape(1)),
+                           {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
+        },
+        "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
+        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+    m.def(
+        "scale_standard",
+        [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
+           const State1<double>& squares, bool centre, bool scale, const CsrIn<T>& x, bool learn,
+           const Counts& counts) {
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, mean.shape(0)),
+                           csr_rows<T>(x, mean.shape(0)), std::get<0>(x).shape(0), learn, counts);
+        },
+        "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
+        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+    m.def(
+        "scale_range",
+        [](const State1<std::int64_t>& n, const State1<double>& least, const State1<double>& greatest, double from,
+           double to, const RowsIn<T>& x, bool learn, const Counts& counts) {
+          if (n.shape(0) != 1 || least.shape(0) != x.shape(1) || greatest.shape(0) != x.shape(1))
+            throw nb::value_error("the statistics are of another width than the rows");
+          return scaled<T>(RangeScaling{n.data()[0], least.data(), greatest.data(), from, to},
+                           {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
+        },
+        "n"_a.noconvert(), "least"_a.noconvert(), "greatest"_a.noconvert(), "start"_a, "end"_a, "x"_a.noconvert(),
+        "learn"_a, "counts"_a.none());
+  };
+  scale(double{});
+  scale(float{});
+
+  auto learner = nb::class_<PyLearner>(m, "Learner");
+  const auto take_rows = [&]<class T>(T) {
+    learner
+        .def(
+            "learn",
+            [](PyLearner& self, const RowsIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+               std::size_t n_jobs,
+               std::size_t block_rows) { return self.learn(self.dense<T>(x), y, weight, scores, n_jobs, block_rows); },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "learn",
+            [](PyLearner& self, const CsrIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
+               std::size_t n_jobs,
+               std::size_t block_rows) { return self.learn(self.sparse<T>(x), y, weight, scores, n_jobs, block_rows); },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "score",
+            [](const PyLearner& self, const RowsIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.dense<T>(x), each, n_jobs, block_rows);
+            },
+            "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "score",
+            [](const PyLearner& self, const CsrIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
+              return self.score(self.sparse<T>(x), each, n_jobs, block_rows);
+            },
+            "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
+        .def(
+            "variance", [](const PyLearner& self, const RowsIn<T>& x) { return self.variance(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "variance", [](const PyLearner& self, const CsrIn<T>& x) { return self.variance(self.sparse<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "set_expansion",
+            [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants,
+               std::int64_t t) { self.set(self.dense<T>(points), births, coefficients, constants, t); },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+        .def(
+            "set_expansion",
+            [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants,
+               std::int64_t t) { self.set(self.sparse<T>(points), births, coefficients, constants, t); },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+        .def(
+            "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
+            "x"_a.noconvert(), "y"_a);
+  };
+  take_rows(double{});
+  take_rows(float{});
+  learner
+      .def(
+          "__init__",
+          [](PyLearner* self, const nb::tuple& recipe, const std::vector<std::pair<std::uint32_t, KernelIn>>& kernels,
+             const std::optional<nb::tuple>& hedge, const std::string& task, const std::string& dtype, bool sparse,
+             std::size_t n_features, std::size_t n_outputs, std::size_t budget, bool average, bool constant,
+             std::uint64_t seed) {
+            if (n_features == 0 || n_outputs == 0) throw nb::value_error("n_features and n_outputs must be positive");
+            if (n_features >= std::size_t{1} << 31 || n_outputs > std::size_t{1} << 20)
+              throw nb::value_error("n_features must be less than 2^31 and n_outputs at most 2^20");
+            Config config{.recipe = spec(recipe),
+                          .kernels = {},
+                          .hedge = {},
+                          .task = task_named(task),
+                          .type = dtype == "float32" ? Type::f32 : Type::f64,
+                          .sparse = sparse,
+                          .width = n_features,
+                          .outputs = n_outputs,
+                          .budget = budget,
+                          .average = average,
+                          .constant = constant,
+                          .seed = seed};
+            for (const auto& [stream, kernel] : kernels) {
+              config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
+              if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
+                config.kernels.back().terms = terms_named(*parts);
+              } else {
+                const auto& function = std::get<nb::callable>(kernel);
+                config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
+                                                                          : call_kernel<double>(function, n_features);
+              }
+            }
+            if (hedge)
+              config.hedge = {combination_named(spec(*hedge).name), spec(*hedge).at("discount"),
+                              spec(*hedge).at("smoothing")};
+            if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
+            new (self) PyLearner(config);
+          },
+          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget"_a,
+          "average"_a, "constant"_a, "seed"_a)
+      .def(
+          "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
+          "n_outputs"_a)
+      .def(
+          "compress",
+          [](PyLearner& self, double eps, std::size_t n) {
+            return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
+      .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
+      .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
+      .def("load", &PyLearner::load, "state"_a)
+      .def_prop_ro("t", [](const PyLearner& self) { return unlocked([&] { return self.core().t(); }); })
+      .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
+      .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
+      .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
+      .def_prop_ro("noise_variance",
+                   [](const PyLearner& self) { return unlocked([&] { return self.core().noise_variance(); }); })
+      .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
+      .def(
+          "keep",
+          [](PyLearner& self, const std::vector<std::size_t>& functions) {
+            unlocked([&] { self.core().keep(functions); });
+          },
+          "functions"_a)
+      .def_prop_ro("random_features", &PyLearner::random_features, nb::rv_policy::automatic,
+                   nb::sig("def random_features(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                           "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
+      .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
+      .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
+                   nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                           "numpy.typing.NDArray[numpy.float64]]"))
+      .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.core().sizes(); }); })
+      .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
+      .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
+}
+
+}  // namespace onkel

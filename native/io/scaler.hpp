@@ -1,0 +1,43 @@
+// Scaling of features in one pass: the statistics grow row by row, in one order of operations, so that how rows are cut
+// into calls changes nothing. The statistics lie in the caller's arrays.
+#pragma once
+
+#include <cstdint>
+
+#include "basis/basis.hpp"
+
+namespace onkel {
+
+// Mean and variance by Welford's recurrence (1962). Zeros wait: those since a feature's last other value are taken in
+// together with the next one, so that a sparse row costs its own features only, and dense rows give the same bits.
+struct StandardScaling {
+  std::int64_t& rows;
+  std::int64_t* seen;  // rows that a feature's numbers stand for
+  double* mean;
+  double* squares;  // sum of squared deviations
+  bool centre, scale;
+  double share = rows > 0 ? 1.0 / static_cast<double>(rows) : 0.0;  // of one row
+
+  void count() { share = 1.0 / static_cast<double>(++rows); }
+  void learn(std::size_t feature, double x);
+  double scaled(std::size_t feature, double x) const;
+};
+
+// Least and greatest value, mapped to `from` and `to`.
+struct RangeScaling {
+  std::int64_t& rows;
+  double* least;
+  double* greatest;
+  double from, to;
+
+  void count() { ++rows; }
+  void learn(std::size_t feature, double x);
+  double scaled(std::size_t feature, double x) const;
+};
+
+// For each row in turn: learn from it, if `learn` and where it counts (`counts` null: all do), then scale it into
+// `out`, if that is not null. A row is thus scaled by the rows up to itself.
+template <class Scaling, class T>
+void scale_rows(Scaling& scaling, const Rows& rows, bool learn, const bool* counts, T* out);
+
+}  // namespace onkel

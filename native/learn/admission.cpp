@@ -1,0 +1,111 @@
+#include "learn/admission.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "learn/logistic.hpp"
+
+namespace onkel {
+namespace {
+
+double largest(std::span<const double> values) {
+  double most = 0.0;
+  for (const double v : values) most = std::max(most, std::abs(v));
+  return most;
+}
+
+struct OnMistake final : Admission {
+  double probability(Scored& row) const override { return row.mistake ? 1.0 : 0.0; }
+};
+
+struct OnGradient final : Admission {
+  double probability(Scored& row) const override { return largest(row.g) > 0 ? 1.0 : 0.0; }
+};
+
+// KLR, Algorithm 1 (NC): every row.
+struct Always final : Admission {
+  double probability(Scored&) const override { return 1.0; }
+};
+
+// KLR, Equation (5): p_t = (2 - eta) / (2 - eta + eta P(y | x)).
+struct MarginSampling final : Admission {
+  explicit MarginSampling(const Spec& spec) : eta(spec.at("eta")) {}
+  double probability(Scored& row) const override { return (2 - eta) / (2 - eta + eta * logistic(row.z)); }
+  double eta;
+};
+
+// KLR, Algorithm 3: learns along an auxiliary curve h >= l, with p_t = l(z) / h(z) (Equation (6)).
+struct AuxiliarySampling : Admission {
+  double probability(Scored& row) const final {
+    if (row.loss > 0) row.set_slope(slope(row.z));
+    return ratio(row.z);
+  }
+  virtual double slope(double z) const = 0;  // h'(z)
+  virtual double ratio(double z) const = 0;  // l(z) / h(z)
+};
+
+// h = ln(gamma + e^-z) = ln gamma + softplus(-z - ln gamma)
+struct AuxiliaryShift final : AuxiliarySampling {
+  explicit AuxiliaryShift(const Spec& spec) : log_shape(std::log(spec.at("shape"))) {}
+  double slope(double z) const override { return -logistic(-z - log_shape); }
+  double ratio(double z) const override {
+    return log_shape == 0 ? 1.0 : softplus(-z) / (log_shape + softplus(-z - log_shape));
+  }
+  double log_shape;
+};
+
+// h = ln(1 + gamma e^-z) = softplus(-z + ln gamma); far out both curves are their exponentials and the ratio 1 / gamma
+struct AuxiliaryScale final : AuxiliarySampling {
+  explicit AuxiliaryScale(const Spec& spec) : shape(spec.at("shape")), log_shape(std::log(shape)) {}
+  double slope(double z) const override { return -logistic(-z + log_shape); }
+  double ratio(double z) const override {
+    const double h = softplus(-z + log_shape);
+    return h < 1e-300 ? 1 / shape : softplus(-z) / h;
+  }
+  double shape, log_shape;
+};
+
+// h = max(l(z), l(delta)): no slope beyond delta
+struct AuxiliaryCutoff final : AuxiliarySampling {
+  explicit AuxiliaryCutoff(const Spec& spec) : cutoff(spec.at("cutoff")) {}
+  double slope(double z) const override { return z <= cutoff ? -logistic(-z) : 0.0; }
+  double ratio(double z) const override {
+    if (z <= cutoff) return 1.0;
+    const double h = softplus(-cutoff);
+    return h < 1e-300 ? std::exp(cutoff - z) : softplus(-z) / h;
+  }
+  double cutoff;
+};
+
+// OSKL, Algorithm 1: Pr(Z_t = 1) = |l'| / G; the largest entry of g with several classes.
+struct GradientSampling final : Admission {
+  explicit GradientSampling(const Spec& spec) : bound(spec.at("G")) {}
+  double probability(Scored& row) const override { return std::min(1.0, row.weight * largest(row.g) / bound); }
+  double bound;
+};
+
+// SPA, Algorithm 1: rho_t = min(alpha, l_t) / beta, at most 1.
+struct LossSampling final : Admission {
+  explicit LossSampling(const Spec& spec) : alpha(spec.at("alpha")), beta(spec.at("beta")) {}
+  double probability(Scored& row) const override {
+    return std::min(1.0, std::min(alpha, row.weight * row.loss) / beta);
+  }
+  double alpha, beta;
+};
+
+}  // namespace
+
+std::unique_ptr<Admission> make_admission(const Spec& spec) {
+  if (spec.name == "OnMistake") return std::make_unique<OnMistake>();
+  if (spec.name == "OnGradient") return std::make_unique<OnGradient>();
+  if (spec.name == "Always") return std::make_unique<Always>();
+  if (spec.name == "MarginSampling") return std::make_unique<MarginSampling>(spec);
+  if (spec.name == "AuxiliaryShift") return std::make_unique<AuxiliaryShift>(spec);
+  if (spec.name == "AuxiliaryScale") return std::make_unique<AuxiliaryScale>(spec);
+  if (spec.name == "AuxiliaryCutoff") return std::make_unique<AuxiliaryCutoff>(spec);
+  if (spec.name == "GradientSampling") return std::make_unique<GradientSampling>(spec);
+  if (spec.name == "LossSampling") return std::make_unique<LossSampling>(spec);
+  unknown_part("admission", spec);
+}
+
+}  // namespace onkel

@@ -1,0 +1,21 @@
+// Admission: with what probability p_t does a row become a support vector? (Z_t ~ Bernoulli(p_t); a rule without chance
+// answers 0 or 1.)
+#pragma once
+
+#include <memory>
+
+#include "learn/scored.hpp"
+#include "learn/spec.hpp"
+
+namespace onkel {
+
+class Admission {
+ public:
+  virtual ~Admission() = default;
+  // p_t. A rule that learns along another curve than the loss puts that curve's slope into row.g.
+  virtual double probability(Scored& row) const = 0;
+};
+
+std::unique_ptr<Admission> make_admission(const Spec& spec);
+
+}  // namespace onkel

@@ -1,0 +1,113 @@
+#include "learn/eviction/eviction.hpp"
+
+#include <algorithm>
+
+#include "learn/eviction/rules.hpp"
+
+namespace onkel {
+
+std::vector<double> Eviction::coefficients(std::size_t slot) const {
+  std::vector<double> coefficients(context_.function.outputs());
+  for (std::size_t o = 0; o < coefficients.size(); ++o) coefficients[o] = context_.function.last_coefficient(slot, o);
+  return coefficients;
+}
+
+const std::vector<double>& Eviction::score(std::size_t slot) {
+  scores_.resize(context_.function.outputs());
+  context_.basis.tile_point(slot, block_);
+  context_.function.score(context_.basis, block_, 0, scores_, {});
+  return scores_;
+}
+
+std::size_t Eviction::old_point(std::size_t rank, std::size_t newest) const {
+  const Basis& basis = context_.basis;
+  std::size_t slot = basis.first_slot();
+  if (basis.size() == basis.end_slot() - slot) return slot + rank + (slot + rank >= newest ? 1 : 0);
+  for (;; ++slot)
+    if (slot != newest && basis.alive(slot) && rank-- == 0) return slot;
+}
+
+void Eviction::squares(std::vector<double>& squares) const {
+  squares.resize(context_.basis.end_slot() - context_.basis.first_slot());
+  context_.function.squares(context_.basis.first_slot(), squares);
+}
+
+void Eviction::exclude(std::span<double> costs, std::size_t except) const {
+  const std::size_t first = context_.basis.first_slot();
+  if (context_.basis.size() < costs.size())  // holes or ghosts among them
+    for (std::size_t j = 0; j < costs.size(); ++j)
+      if (!context_.basis.alive(first + j)) costs[j] = infinite;
+  if (except != nobody) costs[except - first] = infinite;
+}
+
+std::size_t Eviction::cheapest(std::span<double> costs, std::size_t except) const {
+  exclude(costs, except);
+  const double least = isa::routines<double>().least(costs.data(), costs.size());
+  const auto found = std::find(costs.begin(), costs.end(), least);
+  if (found == costs.end() || *found == infinite) return old_point(0, except);
+  return context_.basis.first_slot() + static_cast<std::size_t>(found - costs.begin());
+}
+
+std::size_t Eviction::smallest(std::size_t except) {
+  constexpr double equal = 1 + 1e-9;
+  const std::size_t first = context_.basis.first_slot();
+  squares(norms_);
+  const auto diagonal = context_.basis.diagonal();
+  for (std::size_t j = 0; j < norms_.size(); ++j) norms_[j] *= diagonal[j];
+  std::size_t found = cheapest(norms_, except);
+  const double most = equal * norms_[found - first];
+  for (std::size_t j = 0; j < norms_.size(); ++j)
+    if (norms_[j] <= most && context_.basis.born(first + j) < context_.basis.born(found)) found = first + j;
+  return found;
+}
+
+void Eviction::evict(std::size_t slot) {
+  if (context_.norm_squared != nullptr) {
+    // |f - a k(s, .)|^2 = |f|^2 - 2 a . f(s) + |a|^2 k(s, s)
+    const auto& f = score(slot);
+    for (std::size_t o = 0; o < f.size(); ++o) {
+      const double a = context_.function.last_coefficient(slot, o);
+      *context_.norm_squared += a * (a * context_.basis.diagonal(slot) - 2 * f[o]);
+    }
+  }
+  context_.function.drop(slot);
+  context_.basis.erase(slot, !context_.function.silent(slot));
+}
+
+void Eviction::scale(double factor) {
+  context_.function.scale(factor);
+  if (context_.norm_squared != nullptr) *context_.norm_squared *= factor * factor;
+}
+
+std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext& context) {
+  if (spec.name == "Stop") return make_stop(spec, context);
+  if (spec.name == "RemoveRandom") return make_remove_random(spec, context);
+  if (spec.name == "RemoveOldest") return make_remove_oldest(spec, context);
+  if (spec.name == "RemoveSmallest") return make_remove_smallest(spec, context);
+  if (spec.name == "Forget") return make_forget(spec, context);
+  if (spec.name == "ProjectOnNewcomer") return make_project_on_newcomer(spec, context);
+  if (spec.name == "ProjectOnNeighbour") return make_project_on_neighbour(spec, context);
+  if (spec.name == "ResampleUniformly") return make_resample(spec, context, false);
+  if (spec.name == "ResampleByWeight") return make_resample(spec, context, true);
+  if (spec.name == "Merge") return make_merge(spec, context);
+  if (spec.name == "ProjectOnNearest") return make_project_on_nearest(spec, context);
+  if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, context);
+  if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, context);
+  if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, context);
+  if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, context);
+  if (spec.name == "AggressiveProjection2008") return make_aggressive_projection(spec, context);
+  if (spec.name == "ProjectCheapest") return make_project_cheapest(spec, context);
+  if (spec.name == "ProjectSmallest") return make_project_smallest(spec, context);
+  if (spec.name == "KOMP") return make_komp(spec, context);
+  if (spec.name == "RandomPruning") return make_random_pruning(spec, context);
+  unknown_part("eviction", spec);
+}
+
+std::size_t features_asked(const Spec& spec) {
+  if (spec.name == "MoveIntoFeatures") return static_cast<std::size_t>(spec.at("n_components"));
+  std::size_t asked = 0;
+  for (const auto& [key, part] : spec.parts) asked = std::max(asked, features_asked(part));
+  return asked;
+}
+
+}  // namespace onkel

@@ -1,0 +1,122 @@
+// ProjectOnNeighbour: BPA-NN (Wang and Vucetic 2010). As ProjectOnNewcomer, but the old point r is projected on the
+// newcomer t and on r's nearest old neighbour n: the 2 x 2 system (k_tt k_tn; k_tn k_nn) (c_t, c_n) = (k_rt, k_rn),
+// cost |a_r|^2 (k_rr - c_t k_rt - c_n k_rn). "Nearest" is the distance in the kernel's space.
+#include "learn/eviction/rules.hpp"
+
+namespace onkel {
+namespace {
+
+class ProjectOnNeighbour final : public Eviction {
+ public:
+  explicit ProjectOnNeighbour(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+
+  Newcomer absorb(Scored& row) override {
+    if (context_.basis.size() >= context_.budget) {
+      newcomer_.resize(context_.basis.columns());
+      context_.basis.values(*row.block, row.row, newcomer_);
+    }
+    return Newcomer::inserted;
+  }
+
+  void settle(const Scored&, std::size_t newest) override {
+    if (!too_many()) return;
+    know_neighbours(newest);
+    squares(costs_);
+    for (std::size_t j = 0; j < costs_.size(); ++j)
+      if (const std::size_t r = context_.basis.first_slot() + j; r != newest && context_.basis.alive(r))
+        costs_[j] *= project(r, newest).distance_squared;
+    const std::size_t leaves = cheapest(costs_, newest);
+    const Projection onto = project(leaves, newest);
+    const std::size_t neighbour = nearest_[leaves].slot;
+    for (std::size_t o = 0; o < context_.function.outputs(); ++o) {
+      const double a = context_.function.last_coefficient(leaves, o);
+      context_.function.add(newest, o, a * onto.newcomer);
+      if (neighbour != nobody) context_.function.add(neighbour, o, a * onto.neighbour);
+    }
+    evict(leaves);
+    forget(leaves);
+    welcome(newest);
+  }
+
+  // Neighbours are a function of the set: they are found again, not saved.
+  void visit(Archive& archive) override {
+    if (archive.loading()) nearest_.clear();
+  }
+
+ private:
+  struct Projection {
+    double newcomer, neighbour, distance_squared;
+  };
+  struct Neighbour {
+    std::size_t slot = nobody;
+    double value = 0.0;     // kernel with it
+    double distance = 0.0;  // squared, less k_rr
+    bool after(double d, std::size_t s) const { return slot == nobody || d < distance || (d == distance && s < slot); }
+  };
+
+  Projection project(std::size_t r, std::size_t newest) const {
+    const double tt = context_.basis.diagonal(newest), rt = newcomer_[r], rr = context_.basis.diagonal(r);
+    const Neighbour& near = nearest_[r];
+    if (near.slot != nobody) {
+      const double nn = context_.basis.diagonal(near.slot), tn = newcomer_[near.slot], rn = near.value;
+      const double determinant = tt * nn - tn * tn;
+      if (determinant > 1e-10 * tt * nn && std::min(tt, nn) > no_length) {
+        const double t = (rt * nn - rn * tn) / determinant, n = (rn * tt - rt * tn) / determinant;
+        return {t, n, rr - t * rt - n * rn};
+      }
+    }
+    // No neighbour, or one that the newcomer all but repeats.
+    const double t = tt > no_length ? rt / tt : 0.0;
+    return {t, 0.0, rr - t * rt};
+  }
+
+  // All neighbours among the old points, where they are not known: at first, and after loading.
+  void know_neighbours(std::size_t newest) {
+    const bool known = !nearest_.empty();
+    nearest_.resize(context_.basis.end_slot());
+    if (known) return;
+    for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot)
+      if (slot != newest && context_.basis.alive(slot)) search(slot, newest);
+  }
+
+  void search(std::size_t slot, std::size_t except) {
+    values_.resize(context_.basis.columns());
+    context_.basis.row_of(slot, scratch_, values_);
+    nearest_[slot] = {};
+    for (std::size_t other = context_.basis.first_slot(); other < context_.basis.end_slot(); ++other)
+      if (other != slot && other != except && context_.basis.alive(other)) consider(slot, other, values_[other]);
+  }
+
+  void consider(std::size_t slot, std::size_t other, double value) {
+    const double distance = context_.basis.diagonal(other) - 2 * value;
+    if (nearest_[slot].after(distance, other)) nearest_[slot] = {other, value, distance};
+  }
+
+  // Those whose neighbour has left look for another: about one a step.
+  void forget(std::size_t left) {
+    for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot)
+      if (nearest_[slot].slot == left && context_.basis.alive(slot)) search(slot, nobody);
+  }
+
+  void welcome(std::size_t newest) {
+    nearest_[newest] = {};
+    for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot) {
+      if (slot == newest || !context_.basis.alive(slot)) continue;
+      consider(slot, newest, newcomer_[slot]);
+      consider(newest, slot, newcomer_[slot]);
+    }
+  }
+
+  std::vector<Neighbour> nearest_;  // of each slot
+  std::vector<double> newcomer_;    // the newcomer's kernel row
+  std::vector<double> costs_, values_;
+  Block scratch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Eviction> make_project_on_neighbour(const Spec&, const EvictionContext& context) {
+  return std::make_unique<ProjectOnNeighbour>(context);
+}
+
+}  // namespace onkel

@@ -1,0 +1,53 @@
+// POLK, Remark 6: points leave uniformly at random, and the others stay as they are, until the next would take the
+// function further than eps from what its step made of it.
+#include "learn/eviction/rules.hpp"
+
+namespace onkel {
+namespace {
+
+struct RandomPruning final : Eviction {
+  RandomPruning(const Spec& spec, const EvictionContext& context) : Eviction(context), most_moved(spec.at("eps") * spec.at("eps")) {}
+  void settle(const Scored& row, std::size_t) override { prune(row.t); }
+  void idle(const Scored& row) override { prune(row.t); }
+
+  void prune(std::int64_t t) {
+    std::vector<std::size_t> stay = context_.basis.alive_slots(), leave;
+    double moved = 0.0;
+    for (std::uint32_t draw = 0; !stay.empty(); ++draw) {
+      const double u = context_.draws.uniform(t, Purpose::eviction, draw);
+      const auto drawn = stay.begin() + static_cast<std::ptrdiff_t>(u * static_cast<double>(stay.size()));
+      const double further = moved_by(*drawn, leave);
+      if (moved + further > most_moved && stay.size() <= context_.budget) break;
+      moved += further;
+      leave.push_back(*drawn);
+      stay.erase(drawn);
+    }
+    for (const std::size_t slot : leave) evict(slot);
+  }
+
+  // What one more adds to |sum of the leaving a_j k(s_j, .)|^2.
+  double moved_by(std::size_t slot, const std::vector<std::size_t>& leave) {
+    values.resize(context_.basis.columns());
+    context_.basis.row_of(slot, scratch, values);
+    double further = 0.0;
+    for (std::size_t o = 0; o < context_.function.outputs(); ++o) {
+      const double a = context_.function.last_coefficient(slot, o);
+      double along = 0.0;
+      for (const std::size_t other : leave) along += context_.function.last_coefficient(other, o) * values[other];
+      further += a * (2 * along + a * values[slot]);
+    }
+    return further;
+  }
+
+  double most_moved;
+  Block scratch;
+  std::vector<double> values;
+};
+
+}  // namespace
+
+std::unique_ptr<Eviction> make_random_pruning(const Spec& spec, const EvictionContext& context) {
+  return std::make_unique<RandomPruning>(spec, context);
+}
+
+}  // namespace onkel

@@ -1,0 +1,131 @@
+// ResampleUniformly, ResampleByWeight: BOGD and BOGD++ (Zhao, Wang, Wu, Jin and Hoi 2012, Algorithm 1). An old point is
+// drawn and leaves; the others grow by 1 / (1 - p_j), so that f is the same in the mean, and no weight exceeds the cap
+// (the paper's gamma eta), Equation (10). The factor 1 - lambda eta of that equation is the step's shrink.
+#include "learn/eviction/resample.hpp"
+
+#include <algorithm>
+
+#include "learn/eviction/rules.hpp"
+
+namespace onkel {
+namespace {
+
+struct Below {
+  double count = 0.0, sum = 0.0;
+};
+Below below(double limit, std::span<const double> weights) {
+  Below found;
+  isa::routines<double>().below(limit, weights.data(), weights.size(), &found.count, &found.sum);
+  return found;
+}
+
+}  // namespace
+
+double water_level(std::span<const double> weights) {
+  double level = std::numeric_limits<double>::infinity();
+  Below now = below(level, weights);
+  for (double free = now.count + 1; now.count < free && now.count > 1;) {
+    free = now.count;
+    level = now.sum / (free - 1);
+    now = below(level, weights);
+  }
+  return level;
+}
+
+namespace {
+
+class Resample final : public Eviction {
+ public:
+  Resample(const Spec& spec, const EvictionContext& context, bool by_weight)
+      : Eviction(context), cap_(spec.at("cap")), by_weight_(by_weight) {
+    context_.basis.keep_diagonal();
+  }
+
+  void settle(const Scored& row, std::size_t newest) override {
+    for (std::uint32_t draw = 0; too_many(); ++draw) {
+      const double u = context_.draws.uniform(row.t, Purpose::eviction, draw);
+      evict(by_weight_ ? resample_by_weight(u, newest) : resample_uniformly(u, newest));
+    }
+  }
+
+ private:
+  // p = 1 / (number of old points)
+  std::size_t resample_uniformly(double u, std::size_t newest) {
+    const auto old = static_cast<double>(context_.basis.size() - 1);
+    const std::size_t leaves = old_point(static_cast<std::size_t>(u * old), newest);
+    const double factor = old > 1 ? old / (old - 1) : 1.0;
+    repair(newest, [=](std::size_t, double length) { return factor * length; });
+    return leaves;
+  }
+
+  // With w = |a| sqrt(k(s, s)) and p = max(0, 1 - w / level), w / (1 - p) is the level for all that lie below it.
+  std::size_t resample_by_weight(double u, std::size_t newest) {
+    const auto lengths = context_.basis.lengths();
+    weights_.resize(lengths.size());
+    context_.function.lengths(context_.basis.first_slot(), weights_);
+    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] *= lengths[j];
+    exclude(weights_, newest);
+    const double level = water_level(weights_);
+    const std::size_t leaves = pick(u, level);
+    // Whoever has no weight has none afterwards: stretch leaves zeros alone.
+    repair(newest, [=, shorter = context_.basis.inverse_lengths().data()](std::size_t j, double length) {
+      return std::max(length, level * shorter[j]);
+    });
+    return leaves;
+  }
+
+  // The shares level - w of those below the level add up to the level. Where it is 0 those without weight are drawn.
+  std::size_t pick(double u, double level) const {
+    const std::size_t first = context_.basis.first_slot(), n = weights_.size();
+    if (level == 0) {
+      const auto zeros = static_cast<double>(std::count(weights_.begin(), weights_.end(), 0.0));
+      auto rank = static_cast<std::size_t>(u * zeros);
+      std::size_t j = 0;
+      while (weights_[j] != 0 || rank-- > 0) ++j;
+      return first + j;
+    }
+    // Passes over whole groups as long as what is drawn lies beyond them.
+    constexpr std::size_t group = 32;
+    double left = u * level;
+    std::size_t begin = 0;
+    for (; begin + group < n; begin += group) {
+      const Below now = below(level, std::span(weights_).subspan(begin, group));
+      const double share = now.count * level - now.sum;
+      if (!(left >= share)) break;
+      left -= share;
+    }
+    for (std::size_t j = begin; j < n; ++j)
+      if (weights_[j] < level && (left -= level - weights_[j]) < 0) return first + j;
+    // Rounding, or a single old point, whose level is infinite.
+    std::size_t last = n - 1;
+    while (!(weights_[last] < level)) --last;
+    return first + last;
+  }
+
+  // Every weight but the newest's becomes what `wanted` says, and none exceeds the cap.
+  template <class Wanted>
+  void repair(std::size_t newest, const Wanted& wanted) {
+    const std::size_t first = context_.basis.first_slot(), at = newest - first, end = context_.basis.end_slot() - first;
+    const auto stretch = [&](std::size_t from, std::size_t to, const auto& length) {
+      // Values, not references: the loop inside must see that nobody else changes them.
+      context_.function.stretch(first + from, to - from, [=, cap = cap_](std::size_t j, double now) {
+        return std::min(length(from + j, now), cap);
+      });
+    };
+    stretch(0, at, wanted);
+    stretch(at, at + 1, [](std::size_t, double now) { return now; });
+    stretch(at + 1, end, wanted);
+  }
+
+  double cap_;
+  bool by_weight_;
+  std::vector<double> weights_;  // scratch: of every slot, infinite for those who cannot leave
+};
+
+}  // namespace
+
+std::unique_ptr<Eviction> make_resample(const Spec& spec, const EvictionContext& context, bool by_weight) {
+  return std::make_unique<Resample>(spec, context, by_weight);
+}
+
+}  // namespace onkel

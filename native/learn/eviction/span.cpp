@@ -1,0 +1,118 @@
+#include "learn/eviction/span.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace onkel {
+
+void Span::look(const Scored& row) {
+  if (size() < basis_.size()) enrol();  // after the expansion was set from outside
+  values_.resize(basis_.columns());
+  basis_.values(*row.block, row.row, values_);
+  members_.resize(size());
+  for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[slot(i)];
+  const double constant = basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0;
+  gram_.look(members_, row.self() - constant);
+}
+
+void Span::add_projection(std::span<const double> c) {
+  const auto shadow = gram_.shadow();
+  for (std::size_t i = 0; i < shadow.size(); ++i)
+    for (std::size_t o = 0; o < c.size(); ++o)
+      if (c[o] != 0) function_.add(slot(i), o, c[o] * shadow[i]);
+}
+
+double Span::enrol() {
+  std::vector<std::size_t> strangers, inside;
+  std::vector<bool> known(basis_.end_slot());
+  for (std::size_t i = 0; i < size(); ++i) known[slot(i)] = true;
+  for (const std::size_t slot : basis_.alive_slots())
+    if (!known[slot]) strangers.push_back(slot);
+  std::stable_sort(strangers.begin(), strangers.end(),
+                   [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
+  for (const std::size_t slot : strangers) {
+    look_at_point(slot);
+    if (independent())
+      gram_.append(slot);
+    else
+      inside.push_back(slot);
+  }
+  return replace(inside);
+}
+
+void Span::look_at_point(std::size_t slot) {
+  values_.resize(basis_.columns());
+  basis_.row_of(slot, scratch_, values_);
+  members_.resize(size());
+  for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[this->slot(i)];
+  gram_.look(members_, values_[slot]);
+}
+
+// What the points leave outside of the span is orthogonal to it, but not to each other: the inner product of two such
+// rests is k(x, x') - k . d', with k the kernel row of the one and d' the projection of the other.
+double Span::replace(const std::vector<std::size_t>& inside) {
+  double moved = 0.0;
+  std::vector<std::vector<double>> rows;
+  std::vector<double> c(function_.outputs());
+  for (const std::size_t slot : inside) {
+    look_at_point(slot);
+    for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
+    moved += squared_length(slot) * outside();
+    for (std::size_t e = 0; e < rows.size(); ++e) {
+      double along = 0.0, inner = values_[inside[e]];
+      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(inside[e], o);
+      for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.shadow()[i];
+      moved += 2 * along * inner;
+    }
+    rows.push_back(members_);
+    add_projection(c);
+  }
+  for (const std::size_t slot : inside) erase(slot);
+  return std::max(0.0, moved);
+}
+
+double Span::squared_length(std::size_t slot) const {
+  double square = 0.0;
+  for (std::size_t o = 0; o < function_.outputs(); ++o) {
+    const double a = function_.last_coefficient(slot, o);
+    square += a * a;
+  }
+  return square;
+}
+
+double Span::cost(std::size_t position) const { return squared_length(slot(position)) / gram_.diagonal(position); }
+
+// The projection of the leaving member r has the coefficients -P_ir / P_rr.
+double Span::project_out(std::size_t position) {
+  const double moved = cost(position);
+  const std::size_t leaving = slot(position);
+  members_.resize(size());
+  gram_.column(position, members_);
+  for (std::size_t o = 0; o < function_.outputs(); ++o) {
+    const double share = function_.last_coefficient(leaving, o) / members_[position];
+    for (std::size_t i = 0; i < size() && share != 0; ++i)
+      if (i != position) function_.add(slot(i), o, -share * members_[i]);
+  }
+  erase(leaving);
+  if (gram_.remove(position)) return moved;
+  gram_.clear();
+  return moved + enrol();
+}
+
+void Span::erase(std::size_t slot) {
+  function_.drop(slot);
+  basis_.erase(slot, !function_.silent(slot));
+}
+
+void Span::visit(Archive& archive) {
+  gram_.visit(archive);
+  std::vector<bool> seen(basis_.end_slot());
+  for (std::size_t i = 0; i < size() && archive.loading(); ++i) {
+    if (slot(i) < basis_.first_slot() || slot(i) >= basis_.end_slot() || !basis_.alive(slot(i)))
+      throw std::invalid_argument("state has an inverse Gram matrix of points that are not there");
+    if (seen[slot(i)]) throw std::invalid_argument("state has an inverse Gram matrix with a point twice");
+    seen[slot(i)] = true;
+  }
+}
+
+}  // namespace onkel

@@ -1,0 +1,59 @@
+// Span: the points of a function as the subspace they span, for the rules that project. Needs the inverse of their
+// kernel matrix; fixed columns (the constant) are orthogonal to all points and no part of it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "basis/basis.hpp"
+#include "learn/function.hpp"
+#include "linalg/gram.hpp"
+#include "learn/scored.hpp"
+
+namespace onkel {
+
+class Span {
+ public:
+  Span(Basis& basis, Function& function) : basis_(basis), function_(function) {}
+
+  // Looks at a row from the points: its projection on them, and how far outside of them it lies.
+  void look(const Scored& row);
+  double outside() const { return gram_.outside(); }  // squared
+  bool independent() const { return gram_.independent(); }
+  // f += c * (the projection of the row looked at)
+  void add_projection(std::span<const double> c);
+  // The row looked at now is the point in this slot.
+  void append(std::size_t slot) { gram_.append(slot); }
+
+  // Every point that is no member yet becomes one, in stream order; those that lie too close to the span are then
+  // replaced by their projections on it. Returns the squared distance that this moves f.
+  double enrol();
+
+  std::size_t size() const { return gram_.size(); }
+  std::size_t slot(std::size_t position) const { return gram_.slot(position); }
+  // |a|^2 k(s, s)
+  double weight(std::size_t position) const { return squared_length(slot(position)) * gram_.kappa(position); }
+  // What it costs, as a squared distance, to project the member on all the others: |a|^2 / P_ii.
+  double cost(std::size_t position) const;
+  // Does it. Returns the squared distance that this moves f.
+  double project_out(std::size_t position);
+  // No changes to come for now.
+  void settle() { gram_.settle(); }
+
+  void visit(Archive& archive);
+
+ private:
+  void look_at_point(std::size_t slot);
+  double replace(const std::vector<std::size_t>& inside);
+  double squared_length(std::size_t slot) const;
+  void erase(std::size_t slot);
+
+  Basis& basis_;
+  Function& function_;
+  Gram gram_;
+  Block scratch_;
+  std::vector<double> values_, members_;  // scratch
+};
+
+}  // namespace onkel

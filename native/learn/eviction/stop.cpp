@@ -1,0 +1,17 @@
+// Stop: the null rule. Nobody leaves; a full set admits nobody.
+#include "learn/eviction/rules.hpp"
+
+namespace onkel {
+namespace {
+
+struct Stop final : Eviction {
+  using Eviction::Eviction;
+  bool evicts() const override { return false; }
+  Newcomer absorb(Scored&) override { return context_.basis.size() < context_.budget ? Newcomer::inserted : Newcomer::refused; }
+};
+
+}  // namespace
+
+std::unique_ptr<Eviction> make_stop(const Spec&, const EvictionContext& context) { return std::make_unique<Stop>(context); }
+
+}  // namespace onkel

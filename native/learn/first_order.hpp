@@ -1,0 +1,81 @@
+// FirstOrder: the papers' learners, a row at a time: loss, admission, step with its shrink, eviction, ball.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "learn/admission.hpp"
+#include "learn/draws.hpp"
+#include "learn/eviction/eviction.hpp"
+#include "learn/function.hpp"
+#include "learn/loss.hpp"
+#include "learn/step.hpp"
+#include "learn/update.hpp"
+
+namespace onkel {
+
+class FirstOrder final : public Update {
+ public:
+  FirstOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
+             Basis& basis);
+
+  std::size_t outputs() const override { return function_.outputs(); }
+  void widen(std::size_t outputs) override;
+  void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
+  void learn(const Example& example, std::span<double> predicted) override;
+  // Learning in two halves: what may fail, and changes nothing; and the change.
+  struct Judged {
+    Scored row;
+    bool admitted;
+  };
+  Judged judge(const Example& example, std::span<double> predicted);
+  void act(Judged& judged);
+  void flush(std::int64_t t) override;
+  std::vector<double> coefficients(std::size_t, std::size_t output) const override {
+    return function_.coefficients(basis_, output);
+  }
+  double fixed(std::size_t, std::size_t column, std::size_t output) const override {
+    return function_.coefficient(column, output);
+  }
+  double norm_squared() const override { return function_.norm_squared(basis_); }
+  void begin_at(std::int64_t t) override { function_.begin_at(t); }
+  void set(std::size_t column, std::size_t output, double coefficient) override;
+  void end_set() override;
+  double compress(double most_moved, std::size_t most_points) override;
+  void visit(Archive& archive) override;
+  void check_rows(std::int64_t t) const override;
+  // The budget, which a rule may raise and a hedge moves about.
+  std::size_t& budget() { return budget_; }
+
+ private:
+  bool join(Scored& row);
+  void commit(const Scored& row);
+  void shrink(double factor);
+  void track_norm(const Scored& row);
+  void project_on_ball();
+  void add(std::size_t slot, std::span<const double> coefficient);
+  void add_constant(std::span<const double> coefficient);
+
+  Basis& basis_;
+  Function function_;
+  Draws draws_;
+  Loss loss_;
+  std::unique_ptr<Admission> admission_;
+  std::unique_ptr<Step> step_;
+  std::size_t budget_;
+  double radius_;
+  double norm_squared_ = 0.0;  // of f, tracked step by step where there is a ball
+  double shrunk_ = 1.0;        // this step's shrink
+  std::int64_t period_;
+  std::unique_ptr<Eviction> eviction_;
+  std::int64_t committed_ = 0;  // rows whose mini-batches have ended
+  // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
+  std::vector<std::int64_t> pending_slots_;
+  std::vector<double> pending_;                          // [row][output]
+  std::vector<double> f_, direction_, g_, coefficient_;  // scratch
+};
+
+}  // namespace onkel

@@ -1,0 +1,95 @@
+// Function: f = scale * sum_j b_j column_j for each output, and the running average of all the f so far.
+//
+// The average costs one more number a column (SEMANTICS of the average: after t rows the mean of f_1 = 0 .. f_{t+1}).
+// With S the sum of the scale over the ticks, a change of b_j adds (change * S) to c_j; the sum of all iterates is then
+// sum_j (b_j S - c_j) column_j, whatever was added, shrunk or reset in between.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "basis/basis.hpp"
+
+namespace onkel {
+
+class Function {
+ public:
+  Function(std::size_t outputs, bool averaged) : averaged_(averaged) { widen(outputs); }
+
+  std::size_t outputs() const { return b_.size(); }
+  void widen(std::size_t outputs);  // more outputs, zero so far
+  void reach(std::size_t columns);  // more columns, zero so far
+
+  void add(std::size_t column, std::size_t output, double change);
+  void drop(std::size_t column);  // to exactly 0 in f; the average keeps what it had
+  // The coefficients a of the n columns from `first` on keep their direction and get the length wanted(j, |a|), j
+  // counted from `first`; zeros stay.
+  template <class Wanted>
+  void stretch(std::size_t first, std::size_t n, Wanted wanted);
+  void scale(double factor);  // f <- factor f; exactly 0 resets it
+  // For a fresh function: `ticks` rows are over and every f so far was what is set from now on.
+  void begin_at(std::int64_t ticks) { ticks_ = ticks; }
+  void set(std::size_t column, std::size_t output, double coefficient);
+  void tick();  // a row is over: the average takes in f
+
+  // Of the last f; of what predicts, which is the average or the last f.
+  double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
+  double coefficient(std::size_t column, std::size_t output) const;
+  std::vector<double> coefficients(const Basis& basis, std::size_t output) const;  // the latter, one a slot
+  // |a|^2 and |a| over the outputs, of the coefficients a of the last f at column first + j.
+  void squares(std::size_t first, std::span<double> squares) const;
+  void lengths(std::size_t first, std::span<double> lengths) const;
+  bool silent(std::size_t column) const;  // 0 in the last f and in the average, to the bit
+  bool averaged() const { return averaged_; }
+  // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
+  void score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
+             std::span<double> predicted) const;
+  // ||f||^2 of the last f, summed over the outputs.
+  double norm_squared(const Basis& basis) const;
+
+  std::int64_t ticks() const { return ticks_; }
+
+  // `basis`: the columns, visited before.
+  void visit(Archive& archive, const Basis& basis);
+
+ private:
+  static constexpr double smallest_scale = 0x1p-10, largest_scale = 0x1p10;
+
+  void fold();
+  void replace(std::size_t column, std::size_t output, double b);
+  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights, const Basis& basis);
+
+  bool averaged_;
+  double scale_ = 1.0;      // sigma
+  double scale_sum_ = 0.0;  // S, since the last fold
+  std::int64_t ticks_ = 0;
+  std::size_t columns_ = 0;
+  std::vector<std::vector<double>> b_, c_;  // [output][column]
+};
+
+template <class Wanted>
+void Function::stretch(std::size_t first, std::size_t n, Wanted wanted) {
+  if (outputs() == 1 && !averaged_) {
+    double* b = b_[0].data() + first;
+    const double scale = scale_, unit = 1 / scale_;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double stretched = std::copysign(wanted(j, scale * std::abs(b[j])) * unit, b[j]);
+      b[j] = b[j] == 0 ? 0.0 : stretched;
+    }
+    return;
+  }
+  std::vector<double> lengths(n);
+  this->lengths(first, lengths);
+  for (std::size_t j = 0; j < n; ++j) {
+    if (lengths[j] == 0) continue;
+    const double length = wanted(j, lengths[j]);
+    // The direction first: the quotient of two lengths may overflow.
+    for (std::size_t o = 0; o < outputs(); ++o) replace(first + j, o, b_[o][first + j] / lengths[j] * length);
+  }
+}
+
+}  // namespace onkel

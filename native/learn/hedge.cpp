@@ -1,0 +1,286 @@
+#include "learn/hedge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace onkel {
+namespace {
+
+constexpr std::size_t most_remembered = 256;
+
+}  // namespace
+
+Hedge::Hedge(const HedgeChoice& choice, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+             std::size_t budget, const Draws& draws)
+    : choice_(choice),
+      task_(task),
+      pool_(std::move(pool)),
+      members_(std::move(members)),
+      budget_(budget),
+      draws_(draws),
+      log_discount_(std::log(choice.discount)),
+      logs_(members_.size()),
+      faults_(members_.size()) {
+  scores_.resize(members_.size() * outputs());
+  weigh();
+}
+
+void Hedge::widen(std::size_t outputs) {
+  for (Member& member : members_) member.learner->widen(outputs);
+  scores_.resize(members_.size() * outputs);
+}
+
+void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) const {
+  std::vector<double> scores(members_.size() * outputs());
+  predict_each(block, row, scores);
+  vote(scores, predicted);
+}
+
+void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
+  block.views.resize(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].view->look(block, row, block.views[i]);
+    members_[i].learner->predict(block.views[i], 0, scores.subspan(i * outputs(), outputs()));
+  }
+}
+
+// Two classes: sum of theta_i sign f_i. Several: each for its strongest class, nobody's where all scores are 0.
+// Regression: the weighted mean.
+void Hedge::vote(std::span<const double> scores, std::span<double> predicted) const {
+  const std::size_t outputs = predicted.size();
+  std::fill(predicted.begin(), predicted.end(), 0.0);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto own = scores.subspan(i * outputs, outputs);
+    if (task_ == Task::regression) {
+      predicted[0] += weights_[i] * own[0];
+    } else if (task_ == Task::binary) {
+      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 ? -weights_[i] : 0.0;
+    } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
+      predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += weights_[i];
+    }
+  }
+}
+
+// p_i = (1 - delta) theta_i / max theta + delta
+double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * relative_[i] + choice_.smoothing; }
+
+bool Hedge::visits(std::size_t i, std::int64_t t) const {
+  return choice_.combination != Combination::stochastic ||
+         Draws{draws_.seed, members_[i].stream}.uniform(t, Purpose::visit) < chance(i);
+}
+
+// How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
+// proof of its Theorem 5.3 holds, only where a score of 0 is a mistake: else a kernel too narrow to say anything keeps
+// the most weight.
+double Hedge::fault(const Scored& row, double range) const {
+  const auto f = row.f;
+  const double y = row.y;
+  if (task_ == Task::binary) return y * f[0] <= 0 ? 1.0 : 0.0;
+  if (task_ == Task::multiclass) {
+    const auto label = static_cast<std::size_t>(y);
+    for (std::size_t o = 0; o < f.size(); ++o)
+      if (o != label && f[label] <= f[o]) return 1.0;
+    return 0.0;
+  }
+  return range > 0 ? std::min(1.0, (f[0] - y) / range * ((f[0] - y) / range)) : 0.0;
+}
+
+void Hedge::learn(const Example& example, std::span<double> predicted) {
+  const std::size_t m = members_.size();
+  example.block.views.resize(m);
+  judged_.clear();
+  visited_.clear();
+  // Of the targets so far, this one included.
+  const double lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
+  const double highest = example.t == 1 ? example.y : std::max(highest_, example.y);
+  for (std::size_t i = 0; i < m; ++i) {
+    const bool visited = visits(i, example.t);
+    if (!visited && predicted.empty()) continue;
+    Block& own = example.block.views[i];
+    members_[i].view->look(example.block, example.row, own);
+    const auto scores = predicted.empty() ? predicted : std::span(scores_).subspan(i * outputs(), outputs());
+    if (!visited) {
+      members_[i].learner->predict(own, 0, scores);
+      continue;
+    }
+    visited_.push_back(i);
+    judged_.push_back(members_[i].learner->judge({.block = own,
+                                                  .row = 0,
+                                                  .position = example.position,
+                                                  .t = members_[i].seen + 1,
+                                                  .y = example.y,
+                                                  .weight = example.weight,
+                                                  .gate = choice_.combination == Combination::spa ? chance(i) : 1.0},
+                                                 scores));
+    faults_[i] = fault(judged_.back().row, highest - lowest);
+  }
+  if (!predicted.empty()) vote(scores_, predicted);
+  // From here on nothing fails.
+  for (std::size_t j = 0; j < visited_.size(); ++j) {
+    Member& member = members_[visited_[j]];
+    ++member.seen;
+    with_budget(member, [&] {
+      // The budget is all the others': there is nothing of its own to give up for the row.
+      if (member.learner->budget() == 0) judged_[j].admitted = false;
+      member.learner->act(judged_[j]);
+    });
+  }
+  lowest_ = lowest;
+  highest_ = highest;
+  if (choice_.combination != Combination::uniform) {
+    for (const std::size_t i : visited_) logs_[i] += example.weight * faults_[i] * log_discount_;
+    weigh();
+  }
+  remember(example.t);
+}
+
+// A budget for all: the member may have what the others leave. Where its rule raises the budget, it is raised for all.
+template <class Work>
+void Hedge::with_budget(Member& member, const Work& work) {
+  if (choice_.combination == Combination::uniform || choice_.combination == Combination::deterministic) {
+    work();
+    return;
+  }
+  const std::size_t others = total_ - member.view->size();
+  const std::size_t room = budget_ > others ? budget_ - others : 0;
+  std::size_t& budget = member.learner->budget();
+  budget = room;
+  work();
+  budget_ += budget - room;
+  budget = budget_;
+  total_ = others + member.view->size();
+}
+
+void Hedge::count() {
+  total_ = 0;
+  for (const Member& member : members_) total_ += member.view->size();
+}
+
+void Hedge::weigh() {
+  const double most = *std::max_element(logs_.begin(), logs_.end());
+  double sum = 0.0;
+  relative_.resize(logs_.size());
+  weights_.resize(logs_.size());
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    logs_[i] -= most;
+    relative_[i] = std::exp(logs_[i]);
+    sum += relative_[i];
+  }
+  for (std::size_t i = 0; i < logs_.size(); ++i) weights_[i] = relative_[i] / sum;
+}
+
+void Hedge::remember(std::int64_t t) {
+  if (t % stride_ != 0) return;
+  history_.insert(history_.end(), weights_.begin(), weights_.end());
+  const std::size_t m = members_.size();
+  if (history_.size() < most_remembered * m) return;
+  for (std::size_t k = 1; k < most_remembered; k += 2)
+    std::copy_n(history_.data() + k * m, m, history_.data() + k / 2 * m);
+  history_.resize(most_remembered / 2 * m);
+  stride_ *= 2;
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Hedge::weight_history() const {
+  std::vector<std::int64_t> rows(history_.size() / members_.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int64_t>(k + 1) * stride_;
+  return {rows, history_};
+}
+
+void Hedge::flush(std::int64_t) {
+  for (Member& member : members_) with_budget(member, [&] { member.learner->flush(member.seen); });
+}
+
+std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output) const {
+  const Basis& points = pool_->points();
+  std::vector<double> pooled(points.end_slot() - points.first_slot());
+  members_[function].view->scatter(members_[function].learner->coefficients(0, output), pooled);
+  return pooled;
+}
+
+double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output) const {
+  return members_[function].learner->fixed(0, column, output);
+}
+
+// Of sum_i theta_i f_i in the direct sum of the kernels' spaces.
+double Hedge::norm_squared() const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    sum += weights_[i] * weights_[i] * members_[i].learner->norm_squared();
+  return sum;
+}
+
+std::vector<std::int64_t> Hedge::sizes() const {
+  std::vector<std::int64_t> sizes;
+  for (const Member& member : members_) sizes.push_back(static_cast<std::int64_t>(member.view->size_with_ghosts()));
+  return sizes;
+}
+
+void Hedge::keep(const std::vector<std::size_t>& functions) {
+  std::vector<Member> kept;
+  std::vector<double> logs, history;
+  for (std::size_t row = 0; row < history_.size(); row += members_.size())
+    for (const std::size_t i : functions) history.push_back(history_[row + i]);
+  for (const std::size_t i : functions) {
+    kept.push_back(std::move(members_[i]));
+    logs.push_back(logs_[i]);
+  }
+  for (Member& member : members_)
+    for (std::size_t slot = 0; member.view && slot < member.view->end_slot(); ++slot)
+      if (slot >= member.view->first_slot() && member.view->born(slot) >= 0) member.view->erase(slot, false);
+  members_ = std::move(kept);
+  logs_ = std::move(logs);
+  history_ = std::move(history);
+  faults_.resize(members_.size());
+  scores_.resize(members_.size() * outputs());
+  count();
+  weigh();
+}
+
+void Hedge::Member::visit(Archive& archive) {
+  archive.scalar("seen", seen);
+  archive.part("basis", *view);
+  archive.part("learner", *learner);
+}
+
+void Hedge::visit(Archive& archive) {
+  archive.array("log_weights", logs_);
+  archive.require(logs_.size() == members_.size(), "log_weights", "must hold one weight a kernel");
+  archive.require(std::all_of(logs_.begin(), logs_.end(), [](double log) { return log <= 0; }), "log_weights",
+                  "must not be positive");
+  auto budget = static_cast<std::int64_t>(budget_);
+  archive.scalar("budget", budget);
+  archive.require(budget >= 1, "budget", "must be positive");
+  budget_ = static_cast<std::size_t>(budget);
+  if (task_ == Task::regression) {
+    archive.scalar("lowest", lowest_);
+    archive.scalar("highest", highest_);
+  }
+  archive.scalar("stride", stride_);
+  archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
+  archive.matrix("history", history_, members_.size());
+  archive.require(history_.size() < most_remembered * members_.size(), "history", "must hold fewer than 256 rows");
+  for (Member& member : members_) archive.part("kernel" + std::to_string(member.stream), member);
+  if (!archive.loading()) return;
+  pool_->check_holders();
+  const std::size_t width = outputs();
+  for (const Member& member : members_)
+    archive.require(member.learner->outputs() == width, "kernels", "must have the same number of outputs");
+  scores_.resize(members_.size() * width);
+  count();
+  weigh();
+}
+
+void Hedge::check_rows(std::int64_t t) const {
+  for (const Member& member : members_) {
+    if (member.seen < 0 || member.seen > t || (member.seen != t && choice_.combination != Combination::stochastic))
+      throw std::invalid_argument("state 'update.seen' must be the number of rows that a kernel's learner saw");
+    member.learner->check_rows(member.seen);
+    member.view->check_births(t);
+  }
+  if (static_cast<std::int64_t>(history_.size() / members_.size()) != t / stride_)
+    throw std::invalid_argument("state 'update.history' must hold one row of weights for each stride of the stream");
+}
+
+}  // namespace onkel

@@ -1,0 +1,98 @@
+// Hedge: several kernels at once, a learner each, weighted by what they got right (OMKC; SPA paper, sections 4
+// and 6.2).
+//
+// The prediction is the weighted vote of the learners (regression: the weighted mean), the weights theta start equal
+// and fall by a factor `discount` with every mistake. Who learns from a row is the combination's choice:
+//   uniform        everybody; the weights stay equal (U)
+//   deterministic  everybody (DD, Algorithm 3)
+//   stochastic     learner i is visited with p_i = (1 - smoothing) theta_i / max theta + smoothing; its weight and its
+//                  function change only then, the rows it saw are all the stream there is for it (SD, Algorithm 4)
+//   spa            everybody sees every row, but admits with p_i times its own probability; the step uses the latter
+//                  alone (BOMKC, Algorithm 2)
+// A budget is divided among the learners of the first two, and one for all of the others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "basis/pool.hpp"
+#include "learn/first_order.hpp"
+
+namespace onkel {
+
+enum class Combination { uniform, deterministic, stochastic, spa };
+
+struct HedgeChoice {
+  Combination combination = Combination::deterministic;
+  double discount = 0.99;    // gamma in the paper
+  double smoothing = 0.001;  // delta in the paper
+};
+
+class Hedge final : public Update {
+ public:
+  struct Member {
+    std::unique_ptr<View> view;
+    std::unique_ptr<FirstOrder> learner;
+    std::uint32_t stream;   // the kernel's number
+    std::int64_t seen = 0;  // rows that the learner saw
+
+    void visit(Archive& archive);
+  };
+
+  // `budget`: of each member, or of all together.
+  Hedge(const HedgeChoice& choice, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+        std::size_t budget, const Draws& draws);
+
+  std::size_t outputs() const override { return members_[0].learner->outputs(); }
+  void widen(std::size_t outputs) override;
+  void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
+  // The scores of each member, [member][output].
+  void predict_each(Block& block, std::size_t row, std::span<double> scores) const override;
+  void learn(const Example& example, std::span<double> predicted) override;
+  void flush(std::int64_t t) override;
+  std::size_t functions() const override { return members_.size(); }
+  std::vector<double> coefficients(std::size_t function, std::size_t output) const override;
+  double fixed(std::size_t function, std::size_t column, std::size_t output) const override;
+  double norm_squared() const override;
+  std::vector<double> weights() const override { return weights_; }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
+  std::vector<std::int64_t> sizes() const override;
+  void keep(const std::vector<std::size_t>& functions) override;
+  void visit(Archive& archive) override;
+  void check_rows(std::int64_t t) const override;
+
+ private:
+  double chance(std::size_t i) const;
+  bool visits(std::size_t i, std::int64_t t) const;
+  double fault(const Scored& row, double range) const;
+  void vote(std::span<const double> scores, std::span<double> predicted) const;
+  template <class Work>
+  void with_budget(Member& member, const Work& work);
+  void count();
+  void weigh();
+  void remember(std::int64_t t);
+
+  HedgeChoice choice_;
+  Task task_;
+  std::unique_ptr<Pool> pool_;
+  std::vector<Member> members_;
+  std::size_t budget_;
+  std::size_t total_ = 0;  // points of all members, where the budget is for all
+  Draws draws_;
+  double log_discount_;
+  std::vector<double> logs_;                // of the weights, the largest 0
+  std::vector<double> relative_, weights_;  // theta / max theta; theta, whose sum is 1
+  double lowest_ = 0.0, highest_ = 0.0;     // of y so far
+  // The weights after some rows: those of multiples of a stride that doubles when there are too many.
+  std::int64_t stride_ = 1;
+  std::vector<double> history_;             // [row][member]
+  std::vector<FirstOrder::Judged> judged_;  // scratch
+  std::vector<std::size_t> visited_;        // scratch
+  std::vector<double> scores_, faults_;     // scratch
+};
+
+}  // namespace onkel

@@ -1,0 +1,340 @@
+#include "learn/learner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "learn/second_order.hpp"
+
+namespace onkel {
+namespace {
+
+constexpr std::size_t most_frequencies = std::size_t{1} << 28;
+constexpr std::int64_t most_rows = std::int64_t{1} << 62;
+
+// The random features that the budget rule asks for.
+Fourier fourier_of(const Config& config) {
+  const std::size_t count = features_asked(config.recipe);
+  return count == 0 ? Fourier() : Fourier(count, config.kernels.at(0).terms.at(0).kernel.gamma, Draws{config.seed});
+}
+
+template <class T>
+std::unique_ptr<Basis> make_basis(const Config& config) {
+  std::vector<Terms> planes;
+  bool constant = config.constant;
+  Fourier fourier;
+  if (config.hedge) {
+    planes = shared_planes(config.kernels);
+    constant = false;  // each kernel has its own
+  } else {
+    const KernelChoice& kernel = config.kernels.at(0);
+    if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
+    planes = {kernel.terms};
+    // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
+    if (features_asked(config.recipe) > most_frequencies / config.width)
+      throw std::invalid_argument("random features times features must be at most 2^28");
+    fourier = fourier_of(config);
+  }
+  return config.sparse ? make_sparse_basis<T>(planes, constant, fourier, config.width)
+                       : make_dense_basis<T>(planes, constant, fourier, config.width);
+}
+
+std::unique_ptr<FirstOrder> make_first_order(const Config& config, std::uint32_t stream, Basis& basis) {
+  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                      Draws{config.seed, stream}, basis);
+}
+
+template <class T>
+std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
+  if (features_asked(config.recipe) > 0)
+    throw std::invalid_argument("random features belong to one kernel: several cannot share a learner with them");
+  auto pool = std::make_unique<Pool>(basis);
+  const std::vector<Terms> planes = shared_planes(config.kernels);
+  std::vector<Hedge::Member> members;
+  for (const KernelChoice& kernel : config.kernels) {
+    auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
+    auto learner = make_first_order(config, kernel.stream, *view);
+    members.push_back({std::move(view), std::move(learner), kernel.stream});
+  }
+  return std::make_unique<Hedge>(*config.hedge, config.task, std::move(pool), std::move(members), config.budget,
+                                 Draws{config.seed});
+}
+
+std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
+  if (config.hedge)
+    return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
+  if (config.recipe.name == "FirstOrder") return make_first_order(config, 0, basis);
+  if (config.recipe.name == "SecondOrder")
+    return std::make_unique<SecondOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                         Draws{config.seed}, basis);
+  unknown_part("recipe", config.recipe);
+}
+
+}  // namespace
+
+Learner::Learner(const Config& config)
+    : config_(config),
+      basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
+      update_(make_update(config, *basis_)) {}
+
+std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& effort,
+                           const std::function<bool()>& go_on) {
+  const std::lock_guard lock(mutex_);
+  if (scores != nullptr) {
+    scores->outputs = outputs_after(batch);
+    scores->values.assign(batch.rows.count * scores->outputs, 0.0);
+  }
+  Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
+  const std::size_t step = std::min(effort.block_rows, basis_->most_rows());
+  for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
+    if (begin > 0 && !go_on()) return begin;
+    basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
+    ++block_.number;
+    block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
+    if (config_.task == Task::binary)
+      for (double& y : block_y_) y = 2 * y - 1;
+    const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + begin;
+    for (std::size_t row = 0; row < block_.count; ++row) {
+      const std::size_t i = begin + row;
+      const double weight = batch.weight == nullptr ? 1.0 : batch.weight[i];
+      const double y = block_y_[row];
+      if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
+        update_->widen(static_cast<std::size_t>(y) + 1);
+      std::span<double> predicted;
+      if (scores != nullptr) predicted = {scores->values.data() + i * scores->outputs, update_->outputs()};
+      if (weight == 0) {
+        if (!predicted.empty()) update_->predict(block_, row, predicted);
+        continue;
+      }
+      update_->learn({.block = block_,
+                      .row = row,
+                      .position = t_,
+                      .t = t_ + 1,
+                      .y = y,
+                      .weight = weight,
+                      .block_y = block_y_.data(),
+                      .block_weight = block_weight},
+                     predicted);
+      ++t_;
+    }
+  }
+  return batch.rows.count;
+}
+
+// The number of outputs once these rows are learned from.
+std::size_t Learner::outputs_after(const Batch& batch) const {
+  std::size_t outputs = update_->outputs();
+  for (std::size_t i = 0; i < batch.rows.count && config_.task == Task::multiclass; ++i)
+    if (batch.weight == nullptr || batch.weight[i] != 0)
+      outputs = std::max(outputs, static_cast<std::size_t>(batch.y[i]) + 1);
+  return outputs;
+}
+
+Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort,
+                               const std::function<bool()>& go_on) const {
+  const std::lock_guard lock(mutex_);
+  const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
+                    step = std::min(effort.block_rows, basis_->most_rows());
+  Scores scores{std::vector<double>(rows.count * outputs), outputs};
+  Team team(rows.count < effort.block_rows ? 1 : effort.threads);
+  std::vector<Block> blocks(team.members());
+  const std::size_t turn = effort.block_rows * team.members();
+  for (std::size_t begin = 0; begin < rows.count && (begin == 0 || go_on()); begin += turn) {
+    team.run([&](std::size_t member) {
+      Team alone(1);
+      Block& block = blocks[member];
+      const std::size_t end = std::min(rows.count, begin + (member + 1) * effort.block_rows);
+      for (std::size_t first = begin + member * effort.block_rows; first < end; first += step) {
+        basis_->tile(rows, first, std::min(step, end - first), block, alone);
+        for (std::size_t row = 0; row < block.count; ++row) {
+          const std::span<double> out{scores.values.data() + (first + row) * outputs, outputs};
+          each ? update_->predict_each(block, row, out) : update_->predict(block, row, out);
+        }
+      }
+    });
+  }
+  return scores;
+}
+
+std::vector<double> Learner::variance(const Rows& rows) const {
+  const std::lock_guard lock(mutex_);
+  if (!update_->has_variance()) throw std::invalid_argument("this learner has no variance");
+  const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> variance(rows.count);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < rows.count; begin += step) {
+    basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update_->variance(block, row);
+  }
+  return variance;
+}
+
+double Learner::noise_variance() const {
+  const std::lock_guard lock(mutex_);
+  return update_->noise_variance();
+}
+
+void Learner::widen(std::size_t outputs) {
+  const std::lock_guard lock(mutex_);
+  if (outputs > update_->outputs()) update_->widen(outputs);
+}
+
+void Learner::flush() {
+  const std::lock_guard lock(mutex_);
+  update_->flush(t_);
+}
+
+void Learner::set(const Expansion& expansion) {
+  Learner fresh(config_);
+  fresh.t_ = expansion.t;
+  if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
+  fresh.update_->begin_at(expansion.t);
+  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, basis_->most_rows());
+  Team alone(1);
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
+    for (std::size_t row = 0; row < fresh.block_.count; ++row) {
+      const std::size_t slot = fresh.basis_->insert(fresh.block_, row, expansion.births[begin + row]);
+      for (std::size_t o = 0; o < expansion.outputs; ++o)
+        fresh.update_->set(slot, o, expansion.coefficients[o * n + begin + row]);
+    }
+  }
+  for (std::size_t o = 0; o < expansion.outputs && basis_->has_constant(); ++o)
+    fresh.update_->set(0, o, expansion.constants[o] / Basis::constant_value);
+  fresh.update_->end_set();
+  adopt(std::move(fresh));
+}
+
+double Learner::compress(double most_moved, std::size_t most_points) {
+  const std::lock_guard lock(mutex_);
+  return update_->compress(most_moved, most_points);
+}
+
+std::int64_t Learner::t() const {
+  const std::lock_guard lock(mutex_);
+  return t_;
+}
+
+std::size_t Learner::outputs() const {
+  const std::lock_guard lock(mutex_);
+  return update_->outputs();
+}
+
+std::size_t Learner::size() const {
+  const std::lock_guard lock(mutex_);
+  return basis_->size_with_ghosts();
+}
+
+std::size_t Learner::bytes() const {
+  const std::lock_guard lock(mutex_);
+  ByteCounter counter;
+  const_cast<Learner*>(this)->visit(counter);
+  return counter.bytes;
+}
+
+double Learner::norm() const {
+  const std::lock_guard lock(mutex_);
+  return std::sqrt(std::max(0.0, update_->norm_squared()));
+}
+
+std::pair<std::vector<double>, std::size_t> Learner::coefficients() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<double> coefficients;
+  for (std::size_t function = 0; function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output) {
+      const std::vector<double> by_slot = update_->coefficients(function, output);
+      for (std::size_t i = 0; i < by_slot.size(); ++i)
+        if (basis_->born(basis_->first_slot() + i) >= 0) coefficients.push_back(by_slot[i]);
+    }
+  return {std::move(coefficients), update_->functions() * update_->outputs()};
+}
+
+std::vector<double> Learner::constants() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<double> constants;
+  for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output)
+      constants.push_back(update_->fixed(function, 0, output) * Basis::constant_value);
+  return constants;
+}
+
+Learner::RandomFeatures Learner::random_features() const {
+  const std::lock_guard lock(mutex_);
+  const Fourier fourier = fourier_of(config_);
+  RandomFeatures made;
+  for (std::size_t i = 0; i < fourier.count(); ++i) {
+    made.phases.push_back(fourier.phase(i));
+    for (std::size_t feature = 0; feature < config_.width; ++feature)
+      made.frequencies.push_back(fourier.frequency(i, feature));
+  }
+  for (std::size_t output = 0; output < update_->outputs(); ++output)
+    for (std::size_t i = 0; i < fourier.count(); ++i)
+      made.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output));
+  return made;
+}
+
+std::vector<double> Learner::weights() const {
+  const std::lock_guard lock(mutex_);
+  return update_->weights();
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
+  const std::lock_guard lock(mutex_);
+  return update_->weight_history();
+}
+
+std::vector<std::int64_t> Learner::sizes() const {
+  const std::lock_guard lock(mutex_);
+  return update_->sizes();
+}
+
+void Learner::keep(const std::vector<std::size_t>& functions) {
+  const std::lock_guard lock(mutex_);
+  update_->keep(functions);
+  std::vector<KernelChoice> kernels;
+  for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
+  config_.kernels = std::move(kernels);
+}
+
+State Learner::save() const {
+  const std::lock_guard lock(mutex_);
+  Saver saver;
+  const_cast<Learner*>(this)->visit(saver);
+  return std::move(saver.state);
+}
+
+void Learner::load(const State& state) {
+  Learner fresh(config_);
+  Loader loader(state);
+  fresh.visit(loader);
+  loader.finish();
+  fresh.check_rows();
+  adopt(std::move(fresh));
+}
+
+void Learner::adopt(Learner&& fresh) {
+  const std::lock_guard lock(mutex_);
+  basis_ = std::move(fresh.basis_);
+  update_ = std::move(fresh.update_);
+  t_ = fresh.t_;
+}
+
+// What no part can see alone: that the counts of the parts agree.
+void Learner::check_rows() const {
+  if (t_ < 0 || t_ > most_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  basis_->check_births(t_, !config_.hedge);
+  update_->check_rows(t_);
+  const std::size_t outputs = update_->outputs();
+  if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)
+    throw std::invalid_argument("state has " + std::to_string(outputs) + " outputs, which this learner cannot have");
+}
+
+void Learner::visit(Archive& archive) {
+  archive.scalar("t", t_);
+  archive.part("basis", *basis_);
+  archive.part("update", *update_);
+}
+
+}  // namespace onkel

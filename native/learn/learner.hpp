@@ -1,0 +1,124 @@
+// Learner: the one loop. It walks over the rows block by block: kernel tile, score, update, tick of the average.
+//
+// Kernel values do not depend on the order of learning, so a whole block of them is computed at once; a row that
+// becomes a support vector writes its own column for the rows after it. Scores are those of one row at a time, to the
+// bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "basis/basis.hpp"
+#include "learn/hedge.hpp"
+#include "learn/update.hpp"
+
+namespace onkel {
+
+struct Config {
+  Spec recipe;
+  std::vector<KernelChoice> kernels;  // one; any number with a hedge over them
+  std::optional<HedgeChoice> hedge;
+  Task task = Task::binary;
+  Type type = Type::f64;    // of rows and kernel values
+  bool sparse = false;      // rows are CSR
+  std::size_t width = 0;    // features
+  std::size_t outputs = 1;  // 1, or the classes known so far
+  std::size_t budget = 0;
+  bool average = false;
+  bool constant = false;
+  std::uint64_t seed = 0;
+};
+
+class Learner {
+ public:
+  explicit Learner(const Config& config);
+
+  struct Batch {
+    Rows rows;
+    const double* y = nullptr;       // class indices or targets
+    const double* weight = nullptr;  // 1 where it is null
+  };
+  // [row][output]
+  struct Scores {
+    std::vector<double> values;
+    std::size_t outputs = 0;
+  };
+  struct Effort {
+    std::size_t threads = 1;
+    std::size_t block_rows = 48;
+  };
+
+  // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
+  // Throws Diverged at the row that would make the function infinite; everything before it is learned.
+  // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
+  std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
+  // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
+  Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
+  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  std::vector<double> variance(const Rows& rows) const;
+  double noise_variance() const;
+  void widen(std::size_t outputs);
+  void flush();
+
+  // An expansion from elsewhere.
+  struct Expansion {
+    Rows points;
+    const std::int64_t* births = nullptr;  // of the points, ascending or not
+    const double* coefficients = nullptr;  // [output][point]
+    const double* constants = nullptr;     // [output]
+    std::size_t outputs = 1;
+    std::int64_t t = 0;  // rows that led to it
+  };
+  // Forgets everything and goes on from the expansion as last function and as average.
+  void set(const Expansion& expansion);
+  // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
+  // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
+  double compress(double most_moved, std::size_t most_points);
+
+  std::int64_t t() const;
+  std::size_t outputs() const;
+  std::size_t size() const;
+  std::size_t bytes() const;
+  double norm() const;
+  // Of the predicting functions: [function][output][point], points in slot order, and the number of the former two.
+  std::pair<std::vector<double>, std::size_t> coefficients() const;
+  std::vector<double> constants() const;  // [function][output]; empty without a constant term
+  // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the budget rule keeps such features (see Fourier).
+  struct RandomFeatures {
+    std::vector<double> frequencies;   // w, [i][feature]
+    std::vector<double> phases;        // b, [i]
+    std::vector<double> coefficients;  // of the predicting function, [output][i]
+  };
+  RandomFeatures random_features() const;
+  // With a hedge (see Update).
+  std::vector<double> weights() const;
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
+  std::vector<std::int64_t> sizes() const;
+  void keep(const std::vector<std::size_t>& functions);
+
+  State save() const;
+  void load(const State& state);
+
+ private:
+  void adopt(Learner&& fresh);
+  std::size_t outputs_after(const Batch& batch) const;
+  void visit(Archive& archive);
+  void check_rows() const;
+
+  Config config_;
+  mutable std::mutex mutex_;  // one call at a time, whoever calls
+  std::unique_ptr<Basis> basis_;
+  std::unique_ptr<Update> update_;
+  std::int64_t t_ = 0;  // rows of non-zero weight so far
+  Block block_;         // scratch of learning
+  std::vector<double> block_y_;
+};
+
+}  // namespace onkel

@@ -1,0 +1,17 @@
+// The kinds of things that have a name outside of the core.
+#pragma once
+
+#include <string>
+
+#include "learn/hedge.hpp"
+#include "learn/loss.hpp"
+#include "learn/spec.hpp"
+
+namespace onkel {
+
+// Each throws std::invalid_argument for a name that it does not know.
+Task task_named(const std::string& name);
+Kernel kernel_named(const Spec& spec);
+Combination combination_named(const std::string& name);
+
+}  // namespace onkel

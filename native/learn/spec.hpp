@@ -1,0 +1,33 @@
+// Spec: a part as the outside names it: its name, its numbers, and the parts that it holds. A recipe is one too.
+#pragma once
+
+#include <any>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+namespace onkel {
+
+struct Spec {
+  std::string name;
+  std::map<std::string, double> values;
+  std::map<std::string, Spec> parts;
+  std::any maker;  // of a part that is written outside of the core: what makes it (see each kind's `make_...`)
+
+  double at(const std::string& key) const {
+    const auto found = values.find(key);
+    if (found == values.end()) throw std::invalid_argument("part '" + name + "' lacks '" + key + "'");
+    return found->second;
+  }
+  const Spec& part(const std::string& key) const {
+    const auto found = parts.find(key);
+    if (found == parts.end()) throw std::invalid_argument("part '" + name + "' lacks the part '" + key + "'");
+    return found->second;
+  }
+};
+
+[[noreturn]] inline void unknown_part(const char* kind, const Spec& spec) {
+  throw std::invalid_argument("there is no " + std::string(kind) + " called '" + spec.name + "'");
+}
+
+}  // namespace onkel

@@ -1,0 +1,84 @@
+// Update: what a recipe compiles to. It owns the function (or functions) and is shown the rows one after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "basis/basis.hpp"
+#include "linalg/archive.hpp"
+
+namespace onkel {
+
+// A score or a coefficient left the finite numbers; the row that did it has changed nothing.
+struct Diverged : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One row as the loop hands it over.
+struct Example {
+  Block& block;
+  std::size_t row;
+  std::int64_t position;  // in the stream, from 0
+  std::int64_t t;         // from 1
+  double y, weight;
+  double gate = 1.0;  // see Scored
+  // Of all rows of the block, for who looks ahead: y as above, and the weights (null: all 1).
+  const double* block_y = nullptr;
+  const double* block_weight = nullptr;
+};
+
+// Throws Diverged where a value is no number, or far out; `position` is the row's in the stream.
+void require_in_range(std::span<const double> values, const char* what, std::int64_t position);
+
+class Update {
+ public:
+  virtual ~Update() = default;
+  virtual std::size_t outputs() const = 0;
+  virtual void widen(std::size_t outputs) = 0;
+  // Scores of the function that predicts.
+  virtual void predict(Block& block, std::size_t row, std::span<double> predicted) const = 0;
+  // Predicts (where `predicted` is not empty), then learns.
+  virtual void learn(const Example& example, std::span<double> predicted) = 0;
+  // Ends a mini-batch under way.
+  virtual void flush(std::int64_t t) = 0;
+  // The functions that it is made of: one, or one a kernel. A coefficient of the one that predicts for each slot of the
+  // basis, and for a column before the slots.
+  virtual std::size_t functions() const { return 1; }
+  virtual std::vector<double> coefficients(std::size_t function, std::size_t output) const = 0;
+  virtual double fixed(std::size_t function, std::size_t column, std::size_t output) const = 0;
+  virtual double norm_squared() const = 0;
+  // Several functions: the scores of each, [function][output]; their weights, now and after some of the rows so far
+  // ([row][function]); their sizes; and how to go on with some of them only.
+  virtual void predict_each(Block& block, std::size_t row, std::span<double> scores) const {
+    predict(block, row, scores);
+  }
+  virtual std::vector<double> weights() const { return {1.0}; }
+  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const { return {}; }
+  virtual std::vector<std::int64_t> sizes() const { return {}; }
+  virtual void keep(const std::vector<std::size_t>& /*functions*/) {}
+  // How uncertain the last function is at a row, in units of the noise's variance; only where `has_variance`.
+  virtual bool has_variance() const { return false; }
+  virtual double variance(Block&, std::size_t) const { return 0.0; }
+  virtual double noise_variance() const { return 0.0; }
+  // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
+  // been the same.
+  virtual void begin_at(std::int64_t) { refuse_expansion(); }
+  virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*coefficient*/) { refuse_expansion(); }
+  virtual void end_set() {}  // all of it is set
+  // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
+  virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }
+  virtual void visit(Archive& archive) = 0;
+  // After loading: throws where the state is not that of a stream of t rows.
+  virtual void check_rows(std::int64_t t) const = 0;
+
+ private:
+  [[noreturn]] static void refuse_expansion() {
+    throw std::invalid_argument("this learner is not one expansion over support vectors");
+  }
+};
+
+}  // namespace onkel

@@ -1,0 +1,39 @@
+// Cholesky: the factor L of a kernel matrix K = L L' that grows by one point at a time.
+//
+// A newcomer with kernel row k has the coordinates l = L^-1 k in the orthonormal basis of the points' span, and what of
+// it lies outside has the squared length kappa - |l|^2 (the Schur complement). To append it is to write one more row.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "basis/basis.hpp"
+
+namespace onkel {
+
+class Cholesky {
+ public:
+  std::size_t size() const { return size_; }
+  // x <- L^-1 x, and x <- L^-T x (x has room for a multiple of 16 values, zeros beyond size()).
+  void solve(std::span<double> x) const;
+  void solve_transposed(std::span<double> x) const;
+  // One more row, (l, diagonal); l beyond size() is not looked at.
+  void append(std::span<const double> l, double diagonal);
+  double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
+  static std::size_t padded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
+
+  void visit(Archive& archive);
+
+ private:
+  // Row i has the i values before the diagonal and zeros up to a multiple of 16.
+  static std::size_t offset(std::size_t i);
+  const double* row(std::size_t i) const { return rows_.data() + offset(i); }
+
+  std::size_t size_ = 0;
+  Buffer<double> rows_;
+  std::vector<double> diagonal_;
+};
+
+}  // namespace onkel

@@ -1,0 +1,54 @@
+// Covariance: the symmetric matrix A that says how uncertain the coefficients of a function's columns are.
+//
+// Every change is of rank one, A -= sign c c'. Changes wait in an open block, and every 32nd is folded into the matrix
+// together with those before it: matrix-matrix work in place of one pass over memory for each. So
+//   A k = A_0 k - sum_j sign_j c_j (c_j . k),
+// where A_0 k may be computed for many k at once. Each entry of A_0 k is one chain of multiply-adds in ascending
+// columns, so its bits do not depend on how many are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "basis/basis.hpp"
+
+namespace onkel {
+
+class Covariance {
+ public:
+  static constexpr std::size_t most_open = 32;
+
+  std::size_t columns() const { return columns_; }
+  void reach(std::size_t columns);  // more columns, zeros; a multiple of 16
+  std::size_t open() const { return signs_.size(); }
+  std::int64_t folds() const { return folds_; }  // A_0 stays the same while this does
+
+  // A_0 k for n rows of columns() values; the results take as many.
+  void multiply(const double* k, std::size_t n, double* products) const;
+  // Makes A k of A_0 k.
+  void finish(const double* k, double* product) const;
+  // A -= sign c c'; folds first when 32 changes wait.
+  void change(std::span<const double> c, double sign);
+  void scale(double factor);  // A <- factor A, factor > 0
+
+  // Only the columns of `members` are not zero.
+  void visit(Archive& archive, std::span<const std::size_t> members);
+
+ private:
+  static constexpr std::size_t lanes = isa::lanes<double>;
+  double& at(std::size_t i, std::size_t j) { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
+  void fold();
+
+  std::size_t columns_ = 0;
+  Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
+  Buffer<double> open_;   // [change][column]
+  std::vector<double> signs_;
+  double scale_ = 1.0;  // of A_0 and of the open changes
+  std::int64_t folds_ = 0;
+  Buffer<double> packed_;  // scratch
+};
+
+}  // namespace onkel

@@ -1,0 +1,72 @@
+#include "linalg/team.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace onkel {
+
+Team::Team(std::size_t members) {
+  for (std::size_t m = 1; m < members; ++m) helpers_.emplace_back([this, m] { help(m); });
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  start_.notify_all();
+  for (auto& helper : helpers_) helper.join();
+}
+
+void Team::run(const std::function<void(std::size_t)>& work) {
+  if (!helpers_.empty()) {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    busy_ = helpers_.size();
+    ++round_;
+    start_.notify_all();
+  }
+  attempt(work, 0);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_ == 0; });
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Team::attempt(const std::function<void(std::size_t)>& work, std::size_t member) {
+  try {
+    work(member);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+}
+
+void Team::split(std::size_t n, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& work) {
+  if (helpers_.empty()) {
+    work(0, n);
+    return;
+  }
+  const std::size_t share = (n / members() + grain) / grain * grain;
+  run([&](std::size_t member) {
+    const std::size_t begin = std::min(n, member * share);
+    const std::size_t end = member + 1 == members() ? n : std::min(n, begin + share);
+    if (begin < end) work(begin, end);
+  });
+}
+
+void Team::help(std::size_t member) {
+  std::size_t seen = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    start_.wait(lock, [&] { return stop_ || round_ != seen; });
+    if (stop_) return;
+    seen = round_;
+    const auto* work = work_;
+    lock.unlock();
+    attempt(*work, member);
+    lock.lock();
+    if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace onkel

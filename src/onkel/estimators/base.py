@@ -1,0 +1,479 @@
+"""What all estimators share: scikit-learn's contract on top of the thin learner.
+
+An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields
+and its docstring (see :mod:`onkel.estimators.insert_only`). All checks come before any change: a refused call leaves the estimator
+as it was.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
+from onkel.utils.validation import (
+    check_choice,
+    check_finite,
+    check_flag,
+    check_number,
+    check_sparse_width,
+    check_weights,
+    unchanged_if_refused,
+)
+from onkel.learner import Learner
+from onkel.parts import Recipe
+
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+_KERNEL = """\
+kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable, default="rbf"
+        How alike two rows are. A Kernel is a part or a weighted sum of them (`onkel.parts`); a callable is called as
+        ``kernel(x[None], S)`` for each row with the support vectors S.
+    """
+
+_COMMON_PARAMETERS = """\
+gamma : {"scale", "auto", "stream"} or float, default=%(gamma)s
+        The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call. "stream"
+        chooses the width of kernel "rbf" on the first 4096 rows of the stream (:mod:`onkel.choice.first_rows`).
+    degree : int, default=3
+        Of kernel "poly".
+    coef0 : float, default=0.0
+        Of kernels "poly" and "sigmoid".
+    budget : int, default=%(budget)s
+        The most support vectors to keep (None: no bound).
+    average : bool, default=None
+        Predict with the average of all functions so far (True) or the last one (False); None is the learner's own
+        choice: %(output)s.
+    fit_intercept : bool, default=%(fit_intercept)s
+        Whether to learn a constant term: the kernel becomes k + (5/16)^2.
+    n_epochs : int, default=1
+        Passes over the rows in `fit`.
+    shuffle : bool, default=True
+        Whether `fit` takes the rows in a new random order in each epoch. `partial_fit` never shuffles.
+    random_state : int, RandomState or None, default=None
+        Seeds the shuffling and the learner's own draws.
+    n_jobs : int, default=None
+        Threads; results do not depend on it. None is 1, -1 all cores."""
+
+_CLASS_WEIGHT = """
+    class_weight : dict or "balanced", default=None
+        Multiplies the weights of a class's rows; "balanced" in `fit` only."""
+
+_FUNCTION_ATTRIBUTES = """\
+dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Coefficients of the predicting function.
+    intercept_ : ndarray of shape (1 or n_classes,)
+    n_support_ : int
+    norm_ : float
+        RKHS norm of the last function.
+    """
+
+_COMMON_ATTRIBUTES = """\
+support_vectors_ : ndarray of shape (n_support, n_features)
+    support_ : ndarray of shape (n_support,)
+        The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
+    t_ : int
+        Rows learned from.
+    sparsity_ : float
+        The share of rows that are no support vectors.
+    nbytes_ : int
+        Bytes of the model.
+    gamma_ : float
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where X has names"""
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[T]) -> type[T]:
+    """Make an estimator of a class of fields, and write the common parameters into its docstring."""
+    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    if made.__doc__ and "%(parameters)s" in made.__doc__:
+        facts = {
+            "budget": getattr(made, "budget", None),
+            "gamma": repr(getattr(made, "gamma", "scale")).replace("'", '"'),
+            "output": "the average" if getattr(made, "_averages", False) else "the last",
+            "fit_intercept": getattr(made, "fit_intercept", False),
+        }
+        made.__doc__ = made.__doc__ % {
+            "parameters": getattr(made, "_kernel_parameters", _KERNEL)
+            + _COMMON_PARAMETERS % facts
+            + (_CLASS_WEIGHT if hasattr(made, "class_weight") else ""),
+            "attributes": getattr(made, "_function_attributes", _FUNCTION_ATTRIBUTES) + _COMMON_ATTRIBUTES,
+        }
+    return made
+
+
+@estimator
+class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
+
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    budget: int | None = None
+    average: bool | None = None
+    fit_intercept: bool = False
+    n_epochs: int = 1
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    # -- what a learner's class says of itself
+    _make_recipe: ClassVar[Callable[..., Recipe]]  # its row in onkel.recipes
+    _averages: ClassVar[bool] = False  # its own output, for the docstring
+
+    # -- fitting ------------------------------------------------------------------------------------------------------
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn anew from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies a row's loss and gradient; rows of weight 0 are skipped.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        scored: list[tuple[Any, Floats]] | None = None,
+    ) -> Self:
+        """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
+        each made before learning from its row."""
+        with unchanged_if_refused(self):
+            self._forget()
+            rows, weight = self._checked_rows(X, sample_weight, reset=True)
+            if weight is not None and not weight.any():
+                raise ValueError("sample_weight is zero for every row: there is nothing to fit")
+            check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
+            check_flag("shuffle", self.shuffle)
+            targets, weight = self._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
+            n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
+            self._start(rows, horizon=n_rows * self.n_epochs)
+        try:
+            for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
+                picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
+                own = None if weight is None else weight[picked]
+                watched = scored is not None and epoch == 0
+                made = self._learner.learn_rows(rows[picked], targets[picked], own, scores=watched)
+                if scored is not None and made is not None:
+                    scored.append((np.arange(rows.shape[0])[picked], self._shaped(made)))
+            self._learner.flush()
+        finally:
+            self._learned()
+        return self
+
+    def _order(self, epoch: int, n_rows: int) -> NDArray[np.intp]:
+        """The epoch's order of rows, a function of the seed and the epoch alone."""
+        return np.random.Generator(np.random.Philox(key=[self._learner.seed, epoch])).permutation(n_rows)
+
+    def _fitted_attributes(self) -> dict[str, Any]:
+        """What a copy of this estimator needs to predict as if `fit` had stopped here."""
+        fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
+        return {**fitted, "_learner": copy.deepcopy(self._learner)}
+
+    def _go_on(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
+    ) -> Floats | None:
+        """Learn from more rows, in order; with ``scores`` return what was predicted before each."""
+        with unchanged_if_refused(self):
+            first = not hasattr(self, "_learner")
+            rows, weight = self._checked_rows(X, sample_weight, reset=first)
+            targets, weight = self._checked_targets(y, rows, weight, first=first, everything=False, classes=classes)
+            if first and (weight is None or weight.any()):
+                self._start(rows, horizon=getattr(self, "horizon", None))
+            if not first:
+                self._learner.n_jobs = self._threads()
+        if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
+            nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
+            self._forget()
+            return nothing
+        try:
+            made = self._learner.learn_rows(rows, targets, weight, scores=scores)
+            return None if made is None else self._shaped(made)
+        finally:
+            self._learned()
+
+    def _start(self, rows: NDArray[Any], horizon: int | None) -> None:
+        """Make the learner: parameters are checked here, as scikit-learn wants it."""
+        self.gamma_ = self._gamma_of(rows)
+        self._learner = Learner(
+            self._recipe(horizon),
+            task=self._task(),
+            kernel=self._chosen_kernel(),
+            gamma="stream" if isinstance(self.gamma, str) and self.gamma == "stream" else self.gamma_,
+            lam="stream" if self._chooses_lam else None,
+            degree=self.degree,
+            coef0=self.coef0,
+            budget=self.budget,
+            average=self.average,
+            fit_intercept=self.fit_intercept,
+            n_classes=self._n_classes_at_start(),
+            dtype=rows.dtype.name,
+            seed=self._seed(),
+            n_jobs=self._threads(),
+        )
+
+    def _chosen_kernel(self) -> Any:
+        """The kernel, or all of them."""
+        raise NotImplementedError
+
+    def _recipe(self, horizon: int | None) -> Recipe:
+        """The learner's row of the table, with this estimator's parameters."""
+        make = type(self)._make_recipe
+        given = {name: getattr(self, name, None) for name in inspect.signature(make).parameters}
+        if self._chooses_lam:
+            del given["lam"]
+        if "horizon" in given:
+            given["horizon"] = horizon
+        return make(**given)
+
+    @property
+    def _chooses_lam(self) -> bool:
+        lam = getattr(self, "lam", None)
+        return isinstance(lam, str) and lam == "stream"
+
+    def _gamma_of(self, rows: NDArray[Any]) -> float:
+        if isinstance(self.gamma, str):
+            check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
+            if self.gamma == "stream":
+                return 1.0  # until the learner has chosen
+            if self.gamma == "auto":
+                return 1.0 / int(rows.shape[1])
+            variance = _variance(rows)
+            return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
+        check_number("gamma", self.gamma, above=0)
+        return float(self.gamma)
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, int | np.integer):
+            check_number("random_state", self.random_state, at_least=0, at_most=2**64 - 1, integer=True)
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        check_number("n_jobs", self.n_jobs, integer=True)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _checked_rows(
+        self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> tuple[NDArray[Any], Floats | None]:
+        dtype = [np.float64, np.float32] if reset else self._learner.dtype
+        rows = self._validated(X, reset=reset, dtype=dtype)
+        return rows, check_weights(sample_weight, rows.shape[0])
+
+    def _validated(self, X: ArrayLike, *, reset: bool, dtype: Any) -> Any:
+        if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+            raise ValueError("Complex data not supported: X must be real numbers")
+        rows = validate_data(
+            self,
+            X,
+            reset=reset,
+            dtype=dtype,
+            order="C",
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            ensure_all_finite=False,
+        )
+        if not issparse(rows):
+            check_finite("X", rows, getattr(self, "feature_names_in_", None))
+            return rows
+        check_sparse_width(rows.shape[1])
+        if not rows.has_canonical_format:  # sort features and add duplicates up, not in the caller's matrix
+            rows = rows.copy()
+            rows.sum_duplicates()
+        if not np.isfinite(rows.data).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows.data))[0])
+            row = int(np.searchsorted(rows.indptr, bad, side="right")) - 1
+            what = "NaN" if np.isnan(rows.data[bad]) else "infinity"
+            raise ValueError(
+                f"Input X contains {what} at row {row}, column {rows.indices[bad]}; expected finite numbers"
+            )
+        return rows
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
+            delattr(self, name)
+
+    # -- differs between classes and targets
+    def _task(self) -> str:
+        raise NotImplementedError
+
+    def _n_classes_at_start(self) -> int:
+        return 1
+
+    def _shaped(self, scores: Floats) -> Floats:
+        """Scores as the caller sees them: a vector where there is one score a row."""
+        return scores[:, 0]
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        raise NotImplementedError
+
+    def _learned(self) -> None:
+        """After rows were learned from, all of them or up to an interruption."""
+        if isinstance(self.gamma, str) and self.gamma == "stream":
+            self.gamma_ = float(self._learner.kernel.gamma)  # type: ignore[attr-defined]
+
+    # -- scoring ------------------------------------------------------------------------------------------------------
+
+    def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False, dtype=self._learner.dtype)
+        self._learner.n_jobs = self._threads()
+        return self._learner.score_rows(rows, each=each)
+
+    # -- saving (see onkel.models.persistence) -------------------------------------------------------------------------------
+
+    def _saved_fields(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        if not isinstance(self.random_state, int | np.integer | None):
+            if not hasattr(self, "_learner"):
+                raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
+            parameters["random_state"] = self._learner.seed
+        fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
+        return {"parameters": parameters, "fitted": fitted}
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        parameters, fitted = fields.pop("parameters"), fields.pop("fitted")
+        if fields:
+            raise ValueError(f"{min(fields)!r} is nothing that an estimator has")
+        made = cls(**parameters)
+        if made.n_jobs is not None:
+            check_number("n_jobs", made.n_jobs, at_least=-4096, at_most=4096, integer=True)
+        for name in fitted:
+            if not _is_fitted_name(name) or hasattr(cls, name):
+                raise ValueError(f"{name!r} is nothing that is fitted")
+        made.__dict__.update(fitted)
+        if "_learner" in fitted:
+            made._check_loaded()
+        elif fitted:
+            raise ValueError(f"{min(fitted)!r} is fitted, and there is no learner")
+        return made
+
+    def _check_loaded(self) -> None:
+        """Refuse fitted attributes that contradict each other."""
+        if not isinstance(self._learner, Learner):
+            raise ValueError("_learner must be a Learner")
+        check_number("gamma_", self.gamma_, above=0)
+        check_number("n_features_in_", self.n_features_in_, at_least=1, below=2**31, integer=True)
+        if self._learner.n_features not in (None, self.n_features_in_):
+            raise ValueError(f"the learner has {self._learner.n_features} features, not {self.n_features_in_}")
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            known = isinstance(names, np.ndarray) and all(isinstance(name, str) for name in names.tolist())
+            if not known or len(names) != self.n_features_in_:
+                raise ValueError(f"feature_names_in_ must be {self.n_features_in_} strings")
+        if self._learner.task != self._task():
+            raise ValueError(f"the learner's task is {self._learner.task}, not {self._task()}")
+
+    # -- the model ----------------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    def _fitted(self) -> Learner:
+        check_is_fitted(self)
+        return self._learner
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, in slot order."""
+        return self._fitted().support()[0]
+
+    @property
+    def support_(self) -> NDArray[np.int64]:
+        """The support vectors' positions in the stream."""
+        return self._fitted().support()[1]
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of the predicting function."""
+        return self._fitted().coefficients
+
+    @property
+    def intercept_(self) -> Floats:
+        """Constant terms of the predicting function."""
+        return self._fitted().constants
+
+    @property
+    def n_support_(self) -> int:
+        """Number of support vectors."""
+        return self._fitted().n_support
+
+    @property
+    def t_(self) -> int:
+        """Rows learned from."""
+        return self._fitted().t
+
+    @property
+    def sparsity_(self) -> float:
+        """The share of rows that are no support vectors."""
+        learner = self._fitted()
+        return 1.0 - learner.n_support / learner.t
+
+    @property
+    def norm_(self) -> float:
+        """RKHS norm of the last function."""
+        return self._fitted().norm
+
+    @property
+    def nbytes_(self) -> int:
+        """Bytes of the model."""
+        return self._fitted().nbytes
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") or name in ("_learner", "_open")
+
+
+def _variance(rows: Any) -> float:
+    if not issparse(rows):
+        return float(rows.var(dtype=np.float64))
+    values = rows.data.astype(np.float64)
+    n = rows.shape[0] * rows.shape[1]
+    return float((values**2).sum() / n - (values.sum() / n) ** 2)
+
+
+@estimator
+class OneKernel(KernelEstimator):
+    """The kernel of an estimator with one."""
+
+    kernel: Any = "rbf"
+
+    def _chosen_kernel(self) -> Any:
+        return self.kernel

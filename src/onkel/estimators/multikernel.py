@@ -1,0 +1,247 @@
+"""Several kernels at once: a function each, weighted by what they got right (OMKC and bounded OMKC).
+
+J. Lu, D. Sahoo, P. Zhao and S. C. H. Hoi, "Sparse Passive-Aggressive Learning for Bounded Online Kernel Methods", ACM
+TIST 2018, sections 4 and 6.2. What happens to a row is written in the core (``native/hedge.hpp``); the kernels share
+their points, distances and dot products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel.utils.validation import check_number
+from onkel.estimators.base import Floats, KernelEstimator, estimator
+from onkel.estimators.targets import ClassifierBase, RegressorBase
+from onkel.parts import RBF, Hedge, Kernel, Polynomial, Recipe, kernel_named
+
+# The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.
+POOL: tuple[Kernel, ...] = (
+    *(Polynomial(degree=degree) for degree in (1, 2, 3)),
+    *(RBF(gamma=2.0 ** (-2 * power - 1)) for power in range(-6, 7)),
+)
+
+
+_PARAMETERS = """\
+recipe : Recipe
+        What each kernel learns with: a named one (`onkel.recipes`) or your own choice of `onkel.parts`.
+    kernels : sequence of str, Kernel or callable, default=None
+        The kernels. None is the papers' pool of 16: polynomials (x . x')^p, p = 1 .. 3, and gaussians of width
+        σ = 2^-6 .. 2^6. Kernels given by name take `gamma`, `degree` and `coef0`.
+    combination : {"spa", "uniform", "deterministic", "stochastic"}, default="spa"
+        "uniform" (U): equal weights. "deterministic" (DD): every kernel learns from every row. "stochastic" (SD):
+        kernel i is visited with probability p_i = (1 - δ) θ_i/max θ + δ, and its weight and its function change only
+        then. "spa" (BOMKC): weights change with every mistake, and kernel i admits a row with p_i times the
+        probability of the recipe.
+    discount : float, default=0.99 (of the regressor: 0.6)
+        γ: what a mistake multiplies a kernel's weight by.
+    smoothing : float, default=0.001
+        δ: the least p_i.
+    """
+
+_ATTRIBUTES = """\
+kernels_ : tuple of Kernel
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights θ of the kernels.
+    kernel_weights_history_ : tuple of ndarrays of shapes (n,) and (n, n_kernels)
+        Numbers of rows, evenly spaced and fewer than 256, and the weights after so many.
+    n_support_ : int
+        Number of different support vectors.
+    n_support_per_kernel_ : ndarray of shape (n_kernels,)
+    n_support_total_ : int
+        Summed over the kernels, as the papers count.
+    dual_coef_ : ndarray of shape (n_kernels, 1 or n_classes, n_support)
+    intercept_ : ndarray of shape (n_kernels, 1 or n_classes)
+    norm_ : float
+        Of the weighted sum of the functions, in the direct sum of the kernels' spaces.
+    """
+
+
+@estimator
+class SeveralKernels(KernelEstimator):
+    """The kernels, their weights and what each of them has learned."""
+
+    recipe: Recipe = field(kw_only=False)
+    kernels: Sequence[Any] | None = None
+    combination: str = "spa"
+    discount: float = 0.99
+    smoothing: float = 0.001
+
+    _kernel_parameters: ClassVar[str] = _PARAMETERS
+    _function_attributes: ClassVar[str] = _ATTRIBUTES
+
+    def _recipe(self, horizon: int | None) -> Recipe:
+        return self.recipe
+
+    def _chosen_kernel(self) -> Hedge:
+        made: tuple[Kernel, ...] = POOL
+        if self.kernels is not None:
+            if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence):
+                raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
+            numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+            made = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
+        return Hedge(made, self.combination, self.discount, self.smoothing)
+
+    @property
+    def kernels_(self) -> tuple[Kernel, ...]:
+        """The kernels."""
+        return self._fitted().kernels
+
+    @property
+    def kernel_weights_(self) -> Floats:
+        """Weights θ of the kernels' votes; their sum is 1."""
+        return self._fitted().kernel_weights
+
+    @property
+    def kernel_weights_history_(self) -> tuple[NDArray[np.int64], Floats]:
+        """Numbers of rows, evenly spaced and fewer than 256, and the weights after so many."""
+        return self._fitted().kernel_weights_history
+
+    @property
+    def n_support_per_kernel_(self) -> NDArray[np.int64]:
+        """Number of support vectors of each kernel."""
+        return self._fitted().n_support_per_kernel
+
+    @property
+    def n_support_total_(self) -> int:
+        """Number of support vectors summed over the kernels, as the papers count them."""
+        return int(self._fitted().n_support_per_kernel.sum())
+
+    @property
+    def dual_coef_(self) -> Floats:
+        """Coefficients of each kernel's function, 0 where a support vector is none of its own."""
+        learner = self._fitted()
+        return learner.coefficients.reshape(len(learner.kernels), -1, learner.n_support)
+
+    @property
+    def intercept_(self) -> Floats:
+        """Constant terms of each kernel's function."""
+        learner = self._fitted()
+        return np.broadcast_to(
+            learner.constants.reshape(len(learner.kernels) if self.fit_intercept else 1, -1),
+            (len(learner.kernels), learner.n_outputs),
+        )
+
+    def scores_per_kernel(self, X: ArrayLike) -> Floats:
+        """Return each kernel's own scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_kernels) or (n_samples, n_kernels, n_classes)
+        """
+        scores = self._scores(X, each=True)
+        shaped = scores.reshape(len(scores), len(self.kernels_), -1)
+        return np.stack([self._shaped(shaped[:, i]) for i in range(shaped.shape[1])], axis=1)
+
+    def weighted_score(self, X: ArrayLike) -> Floats:
+        """Return the weighted mean of the kernels' scores, where `decision_function` has the mean of their votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return np.asarray(np.tensordot(self.scores_per_kernel(X), self.kernel_weights_, axes=([1], [0])))
+
+    def drop_kernels(self, below: float = 1e-3) -> float:
+        """Drop the kernels whose weights have vanished, with the support vectors that only they hold.
+
+        The weights of the others are scaled to add up to 1 again. With w the weight that is dropped, each vote moves
+        by at most 2w/(1 - w), so that no label changes whose vote is farther than that from the next one's.
+
+        Parameters
+        ----------
+        below : float, default=1e-3
+            Drop kernels of less weight than this; the heaviest always stays.
+
+        Returns
+        -------
+        float
+            The most that a vote may have moved, 2w/(1 - w).
+        """
+        check_number("below", below, at_least=0, at_most=1)
+        weights = self.kernel_weights_
+        stays = (weights >= below) | (weights == weights.max())
+        if not stays.all():
+            self._fitted().keep_kernels(np.flatnonzero(stays).tolist())
+        dropped = float(weights[~stays].sum())
+        return 2 * dropped / (1 - dropped)
+
+
+@estimator
+class MultiKernelClassifier(ClassifierBase, SeveralKernels):
+    """Several kernels at once, a function each, that vote with weights: OMKC, and with a budget bounded OMKC.
+
+    `decision_function` is the weighted vote, ``sum_i θ_i sign f_i(x)`` (with several classes: the weight of the votes
+    for each), and so is `predict_then_learn`; `weighted_score` is ``sum_i θ_i f_i(x)``. The functions that vote are
+    the last ones, unless `average` asks for the averages. A `budget` is divided equally among the kernels with
+    combinations "uniform" and "deterministic", and shared by all with the others, where the kernel that has inserted
+    a point lets one of its own go.
+
+    Parameters
+    ----------
+    %(parameters)s
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    %(attributes)s
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> model = onkel.MultiKernelClassifier(onkel.recipes.SPA(eta=0.1, beta=3), random_state=0).fit(X, y)
+    >>> model.kernels_[model.kernel_weights_.argmax()]
+    RBF(gamma=8.0)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    _votes = True
+
+
+@estimator
+class MultiKernelRegressor(RegressorBase, SeveralKernels):
+    """Several kernels at once for regression: the weighted mean of their predictions.
+
+    A kernel's weight is multiplied by ``γ^l``, ``l`` its squared error over the squared range of the targets so far,
+    at most 1. Such losses are small, so that γ is not the classifiers' 0.99 but about e^-½, the least for which the
+    weighted mean of predictions within that range loses no more than a constant to the best kernel. One kernel that
+    diverges stops them all: gradient steps on polynomials of large numbers do, the steps of PA and SPA, which divide
+    by ``k(x, x)``, do not.
+
+    Parameters
+    ----------
+    %(parameters)s
+
+    Attributes
+    ----------
+    %(attributes)s
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> X = np.linspace(0, 6, 500)[:, None]
+    >>> recipe = onkel.recipes.OGD(eta=0.2, loss="squared_error")
+    >>> kernels = [onkel.parts.RBF(gamma) for gamma in (0.01, 1.0, 100.0)]
+    >>> model = onkel.MultiKernelRegressor(recipe, kernels=kernels, combination="deterministic", random_state=0)
+    >>> model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9
+    True
+    >>> model.kernel_weights_.argmax()
+    np.int64(1)
+    """
+
+    discount: float = 0.6

@@ -1,0 +1,260 @@
+"""Probabilities for learners whose loss has none: Platt's sigmoids, learned along with the estimator."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from onkel.utils.validation import check_number, check_weights
+from onkel.estimators.sigmoids import Sigmoids, margins
+from onkel.estimators.targets import ClassifierBase, checked_labels
+from onkel.streams.pipeline import StreamPipeline
+
+Floats = NDArray[np.float64]
+
+
+class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier with probabilities: an estimator, and a sigmoid of its scores for each class.
+
+    Both learn from the same stream. The sigmoids see each row's score made before the estimator learned from the row,
+    so no row is set aside for them, and cutting the stream into calls in another way changes no bit. `fit` shows them
+    the rows of its first epoch in the order of learning.
+
+    Platt (1999) with his regularised targets; each row is one second-order step on the two numbers of a sigmoid. With
+    several classes a class's sigmoid sees its score less the greatest other, and the probabilities are divided by their
+    sum.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A classifier of onkel's, or a `StreamPipeline` with one. One with the log loss has probabilities of its own.
+    forget : float, default=0.999
+        ρ: the weight of earlier rows falls by this factor with every row, since the scores of a learner drift as it
+        learns; that of the first rows falls faster.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator
+        Its own attributes (``n_support_``, ``t_`` and so on) are the classifier's, too.
+    classes_ : ndarray of shape (n_classes,)
+    sigmoids_ : ndarray of shape (1 or n_classes, 2)
+        Slopes a and offsets b: the probability of a class is ``1 / (1 + exp(-(a f + b)))`` before it is normalised; of
+        two classes the second one's.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 1))
+    >>> y = rng.random(5000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    >>> model = onkel.PlattClassifier(onkel.SPAClassifier(gamma=0.5, budget=50, random_state=0)).fit(X, y)
+    >>> model.predict_proba([[1.0]]).round(1)  # the truth is 0.05 and 0.95
+    array([[0.1, 0.9]])
+    """
+
+    def __init__(self, estimator: Any, *, forget: float = 0.999) -> None:
+        self.estimator = estimator
+        self.forget = forget
+
+    # -- fitting
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn anew from all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        estimator = self._clone()
+        scored: list[tuple[Any, Floats]] = []
+        estimator._fit(X, y, sample_weight, scored)
+        sigmoids = Sigmoids(self.forget, _is_binary(estimator))
+        labels, weight = checked_labels(y), check_weights(sample_weight, _num_samples(X))
+        for rows, scores in scored:
+            _learn(sigmoids, estimator, scores, labels[rows], None if weight is None else weight[rows], known=0)
+        self.estimator_, self._sigmoids = estimator, sigmoids
+        return self
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes there will be, needed in the first call only. Without it the set of labels is open.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self.predict_then_learn(X, y, classes, sample_weight)
+        return self
+
+    def predict_then_learn(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
+        """Return each row's log odds made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function`; 0 for a class that was not known yet.
+        """
+        first = not hasattr(self, "estimator_")
+        estimator = self._clone() if first else self.estimator_
+        if hasattr(self.estimator, "n_jobs"):
+            estimator.n_jobs = self.estimator.n_jobs
+        known = 0 if first else len(estimator.classes_)
+        options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
+        scores = estimator.predict_then_learn(X, y, **options)
+        weight = check_weights(sample_weight, _num_samples(X))
+        if not estimator.__sklearn_is_fitted__():  # no row counted: as if it had not been
+            return np.zeros_like(scores)
+        self.estimator_ = estimator
+        if first:
+            self._sigmoids = Sigmoids(self.forget, _is_binary(estimator))
+        return _learn(self._sigmoids, estimator, scores, checked_labels(y), weight, known)
+
+    def _clone(self) -> Any:
+        kernel_estimator = self.estimator.estimator if isinstance(self.estimator, StreamPipeline) else self.estimator
+        if not isinstance(kernel_estimator, ClassifierBase):
+            raise ValueError(f"estimator must be one of onkel's classifiers, got {self.estimator!r}")
+        check_number("forget", self.forget, above=0, at_most=1)
+        return clone(self.estimator)
+
+    # -- predicting
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the log odds of the second of two classes for each row; of more, the log probability of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        scores = np.asarray(self.estimator_.decision_function(X))
+        rows = (scores[:, None] if scores.ndim == 1 else scores).tolist()
+        return np.array([self._sigmoids.log_odds(margins(row)) for row in rows]).reshape(scores.shape)
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        odds = self.decision_function(X)
+        return np.column_stack([expit(-odds), expit(odds)]) if odds.ndim == 1 else np.exp(odds)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most probable class of each row."""
+        odds = self.decision_function(X)
+        index = (odds > 0).astype(np.intp) if odds.ndim == 1 else odds.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    # -- the fitted model
+
+    @property
+    def sigmoids_(self) -> Floats:
+        """Slopes and offsets of the sigmoids."""
+        check_is_fitted(self)
+        return self._sigmoids.array()[:, :2]
+
+    def __getattr__(self, name: str) -> Any:
+        """The estimator's fitted attributes."""
+        if name.endswith("_") and not name.startswith("_") and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "estimator_" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
+        return tags
+
+    # -- saving (see onkel.models.persistence)
+
+    def _saved_fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {"estimator": self.estimator, "forget": self.forget}
+        if not self.__sklearn_is_fitted__():
+            return {**fields, "estimator_": None, "sigmoids": None, "rows": None}
+        sigmoids = self._sigmoids
+        return {**fields, "estimator_": self.estimator_, "sigmoids": sigmoids.array(), "rows": sigmoids.rows}
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        made = cls(fields.pop("estimator"), forget=fields.pop("forget"))
+        made._clone()
+        fitted, table, rows = fields.pop("estimator_"), fields.pop("sigmoids"), fields.pop("rows")
+        if fields:
+            raise ValueError(f"{min(fields)!r} is nothing that a PlattClassifier has")
+        if fitted is None:
+            if table is not None or rows is not None:
+                raise ValueError("there are sigmoids, and no fitted estimator")
+            return made
+        if type(fitted) is not type(made.estimator) or not fitted.__sklearn_is_fitted__():
+            raise ValueError("estimator_ must be fitted, and of the kind of estimator")
+        made._sigmoids = Sigmoids.from_array(made.forget, _is_binary(fitted), table, rows, len(fitted.classes_))
+        made.estimator_ = fitted
+        return made
+
+
+def _is_binary(estimator: Any) -> bool:
+    inner = estimator.estimator_ if isinstance(estimator, StreamPipeline) else estimator
+    return bool(inner._is_binary())
+
+
+def _learn(
+    sigmoids: Sigmoids,
+    estimator: Any,
+    scores: Floats,
+    labels: NDArray[Any],
+    weight: Floats | None,
+    known: int,
+) -> Floats:
+    """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
+    inner = estimator.estimator_ if isinstance(estimator, StreamPipeline) else estimator
+    codes, recognised = inner._look_up(labels)
+    counts = recognised if weight is None else recognised & (weight != 0)
+    columns = scores[:, None] if scores.ndim == 1 else scores
+    widths = np.full(len(columns), columns.shape[1])
+    if inner._open:  # a class has a score from the row on that brought it
+        widths = np.maximum.accumulate(np.maximum(np.where(counts, codes + 1, 0), known)).astype(int)
+    made = np.zeros(columns.shape)
+    for width in np.unique(widths).tolist():
+        rows = np.flatnonzero(widths == width)
+        for i, row in zip(rows.tolist(), columns[rows, :width].tolist(), strict=True):
+            seen = margins(row)
+            before = sigmoids.log_odds(seen)
+            made[i, : len(before)] = before
+            if counts[i]:
+                sigmoids.learn(seen, int(codes[i]), 1.0 if weight is None else float(weight[i]))
+    return made.reshape(scores.shape)

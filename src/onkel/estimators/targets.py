@@ -1,0 +1,276 @@
+"""What a row's target is: a class among labels, or a number."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+
+from onkel.utils.validation import (
+    check_choice,
+    check_finite,
+    check_flag,
+    check_number,
+)
+from onkel.estimators.base import Floats, KernelEstimator, OneKernel, estimator
+
+
+def _vector(y: ArrayLike) -> NDArray[Any]:
+    if isinstance(y, np.ndarray) and y.ndim == 1:  # what column_or_1d would return, at a fraction of a row's time
+        return y
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def checked_labels(y: ArrayLike) -> NDArray[Any]:
+    """Labels as a vector; scikit-learn's own check, which is slow, only where it could refuse them."""
+    labels = _vector(y)
+    plain = labels.dtype.kind in "biuUS"
+    if not plain and labels.dtype.kind == "f":
+        check_finite("y", labels)
+        plain = bool((labels == np.floor(labels)).all())
+    if not plain:
+        check_classification_targets(labels)
+    return labels
+
+
+def _has_probabilities(classifier: Any) -> bool:
+    if classifier._votes:
+        return False
+    try:
+        return bool(classifier._recipe(horizon=None).loss.logistic)
+    except ValueError:  # refused parameters: `fit` will say so
+        return False
+
+
+@estimator
+class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+    """Labels and class scores."""
+
+    class_weight: dict[Any, float] | str | None = None
+
+    _votes: ClassVar[bool] = False  # scores are votes, which no loss makes probabilities of
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, default=None
+            All classes there will be, needed in the first call only. Without it the set of labels is open: classes
+            are added as they appear, and each has its own score even when there are two.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._go_on(X, y, sample_weight, scores=False, classes=classes)
+        return self
+
+    def predict_then_learn(
+        self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Floats:
+        """Return each row's decision value made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As `decision_function`; 0 for a class that was not known yet.
+        """
+        scores = self._go_on(X, y, sample_weight, scores=True, classes=classes)
+        assert scores is not None
+        return scores
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
+        return self._shaped(self._scores(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the most likely class of each row."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Return the probability of each class, for the log loss; other losses have none (calibrate them)."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.asarray(softmax(scores, axis=1))
+
+    def _is_binary(self) -> bool:
+        return not self._open and len(self.classes_) == 2
+
+    def _task(self) -> str:
+        return "binary" if self._is_binary() else "multiclass"
+
+    def _n_classes_at_start(self) -> int:
+        return 1 if self._open else len(self.classes_)
+
+    def _shaped(self, scores: Floats) -> Floats:
+        return scores[:, 0] if self._is_binary() else scores
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        labels = checked_labels(y)
+        if len(labels) != rows.shape[0]:
+            raise ValueError(f"y must have one label for each of the {rows.shape[0]} rows, got {len(labels)}")
+        if first:
+            self._open = classes is None and not everything
+            known = labels if everything and weight is None else labels[weight != 0] if everything else classes
+            self.classes_ = labels[:0] if self._open else np.unique(known)
+            if not self._open and len(self.classes_) < 2:
+                raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
+        elif classes is not None and not np.array_equal(np.unique(classes), np.sort(self.classes_)):
+            raise ValueError(
+                f"classes must be those of the first call, {self.classes_.tolist()!r}, "
+                f"got {np.unique(classes).tolist()!r}"
+            )
+        codes = self._encode(labels, weight)
+        return codes, self._with_class_weight(labels, weight, everything)
+
+    def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
+        """Multiply the rows' weights by their classes'."""
+        if self.class_weight is None:
+            return weight
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+            if not everything:
+                raise ValueError("class_weight='balanced' needs all rows at once: use fit, or give a dict of weights")
+            factor = compute_sample_weight("balanced", labels)
+        elif isinstance(self.class_weight, dict):
+            for label, value in self.class_weight.items():
+                check_number(f"class_weight of class {label!r}", value, at_least=0)
+            found, inverse = np.unique(labels, return_inverse=True)
+            factor = np.array([float(self.class_weight.get(label, 1.0)) for label in found.tolist()])[inverse]
+        else:
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}")
+        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
+
+    def _encode(self, labels: NDArray[Any], weight: Floats | None) -> Floats:
+        """Class indices; where the set of labels is open, new labels join in the order of their appearance."""
+        codes, known = self._look_up(labels)
+        if known.all():
+            return codes
+        counts = np.ones(len(labels), bool) if weight is None else weight != 0
+        strange = np.flatnonzero(~known & counts)
+        if len(strange) and not self._open:
+            raise ValueError(
+                f"y contains the label {labels[strange[0]].item()!r} at row {strange[0]}, "
+                f"which is none of the classes {self.classes_.tolist()!r}"
+            )
+        if len(strange):
+            new, first_seen = np.unique(labels[strange], return_index=True)
+            new = new[np.argsort(first_seen)]
+            self.classes_ = np.concatenate([self.classes_, new]) if len(self.classes_) else new
+            codes, known = self._look_up(labels)
+        return np.where(known, codes, 0.0)  # rows that do not count may have any label
+
+    def _look_up(self, labels: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Each label's place in the classes, and whether it has one."""
+        if len(self.classes_) == 0:
+            return np.zeros(len(labels)), np.zeros(len(labels), bool)
+        order = np.argsort(self.classes_) if self._open else np.arange(len(self.classes_))
+        place = np.searchsorted(self.classes_, labels, sorter=order)
+        index = order[np.minimum(place, len(order) - 1)]
+        return index.astype(np.float64), self.classes_[index] == labels
+
+    def _check_loaded(self) -> None:
+        check_flag("_open", self._open)
+        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:
+            raise ValueError("classes_ must be an array of labels")
+        if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
+            raise ValueError("classes_ must be different labels, and two of them or more")
+        super()._check_loaded()
+        expected = 1 if self._is_binary() else len(self.classes_)
+        if self._learner.t > 0 and self._learner.n_outputs != expected:
+            raise ValueError(f"the learner has {self._learner.n_outputs} outputs for {len(self.classes_)} classes")
+        if not self._open and not np.array_equal(self.classes_, np.unique(self.classes_)):
+            raise ValueError("classes_ must be in ascending order")
+
+    def _learned(self) -> None:
+        super()._learned()
+        # An interrupted call may have met fewer new classes than its rows hold.
+        if self._open:
+            self.classes_ = self.classes_[: self._learner.n_outputs]
+
+
+@estimator
+class KernelClassifierBase(ClassifierBase, OneKernel):
+    """A classifier with one kernel."""
+
+
+@estimator
+class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
+    """Targets and predictions."""
+
+    fit_intercept: bool = True
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        self._go_on(X, y, sample_weight, scores=False)
+        return self
+
+    def predict_then_learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
+        """Return each row's prediction made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+        """
+        scores = self._go_on(X, y, sample_weight, scores=True)
+        assert scores is not None
+        return scores
+
+    def predict(self, X: ArrayLike) -> Floats:
+        """Return the prediction for each row."""
+        return self._shaped(self._scores(X))
+
+    def _task(self) -> str:
+        return "regression"
+
+    def _checked_targets(
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+    ) -> tuple[Floats, Floats | None]:
+        targets = _vector(y)
+        if targets.dtype.kind in "OUS":
+            try:
+                targets = targets.astype(np.float64)
+            except ValueError as error:
+                raise ValueError(f"y must be numbers for a regression: {error}") from None
+        if targets.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be real numbers")
+        if len(targets) != rows.shape[0]:
+            raise ValueError(f"y must have one target for each of the {rows.shape[0]} rows, got {len(targets)}")
+        targets = np.ascontiguousarray(targets, dtype=np.float64)
+        check_finite("y", targets)
+        return targets, weight
+
+
+@estimator
+class KernelRegressorBase(RegressorBase, OneKernel):
+    """A regressor with one kernel."""

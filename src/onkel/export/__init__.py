@@ -1,8 +1,0 @@
-"""Fitted models for other programs: ONNX, LIBSVM, C and JSON (docs/deploy.md)."""
-
-from onkel.export.c import to_c
-from onkel.export.json import to_json
-from onkel.export.libsvm import to_libsvm
-from onkel.export.onnx import register_with_skl2onnx, to_onnx
-
-__all__ = ["register_with_skl2onnx", "to_c", "to_json", "to_libsvm", "to_onnx"]

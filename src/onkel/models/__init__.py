@@ -1,0 +1,1 @@
+"""Fitted functions as values: saved and loaded, compressed and merged, imported and exported."""

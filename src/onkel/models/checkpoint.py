@@ -1,0 +1,258 @@
+"""Learning from long streams through crashes: checkpoints of the model and of the place in the stream, in one file."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from onkel import _core
+from onkel.models import container, persistence
+from onkel.utils.validation import check_number
+from onkel.utils.files import UNFINISHED
+from onkel.models.tree import Writer
+from onkel.learner import Learner
+
+T = TypeVar("T")
+Chunk = tuple[Any, ...]
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A stream of chunks that can go on from a place instead of from its start."""
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+    def position(self) -> Any:
+        """Where the next chunk begins, as JSON."""
+
+    def seek(self, position: Any) -> None:
+        """Make the next chunk the one that begins there."""
+
+
+class Checkpointer:
+    """Crash-safe learning from a long stream.
+
+    The model and the place in the stream are saved together after every so many rows, in one file that is there whole
+    or not at all. After a crash the same program, started again, goes on from the newest checkpoint that is sound: the
+    final model is that of a run without a crash, to the last byte; no row is lost, none is learned from twice.
+
+    Parameters
+    ----------
+    directory : str or path
+        Where the checkpoints are, one directory a run; made if it is not there. Two processes must not share it.
+    every : int, default=100_000
+        Rows between two checkpoints.
+    keep : int, default=2
+        Checkpoints to keep, so that one that the disk has spoilt does not lose the run.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the stream that the model has been given.
+    notes : dict
+        Anything else to save with the model, as JSON: counts of your own, for example.
+
+    Examples
+    --------
+    The stream is an iterable of ``(X, y)`` chunks. The model is checkpointed when the next chunk is asked for, so a
+    loop of one's own needs no more than this:
+
+    >>> import numpy as np, onkel, tempfile
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> model = onkel.OGDClassifier(gamma=1.0, random_state=0)
+    >>> checkpointer = onkel.Checkpointer(tempfile.mkdtemp(), every=100)
+    >>> for X_chunk, y_chunk in checkpointer.run(model, zip(np.split(X, 6), np.split(y, 6))):
+    ...     model = model.partial_fit(X_chunk, y_chunk, classes=[False, True])
+    >>> [path.name for path in checkpointer.paths()]
+    ['rows-000000000200.onkel', 'rows-000000000300.onkel']
+
+    Started again, it finds all rows done:
+
+    >>> again = onkel.OGDClassifier(gamma=1.0, random_state=0)
+    >>> checkpointer.fit(again, zip(np.split(X, 6), np.split(y, 6))).t_
+    300
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], every: int = 100_000, *, keep: int = 2) -> None:
+        check_number("every", every, at_least=1, integer=True)
+        check_number("keep", keep, at_least=1, integer=True)
+        self.directory = Path(directory)
+        self.every = every
+        self.keep = keep
+        self.rows = 0
+        self.notes: dict[str, Any] = {}
+        self._sound: list[Path] = []  # checkpoints known to be good, oldest first
+
+    def fit(self, model: T, stream: Iterable[Chunk], **options: Any) -> T:
+        """Give a model every chunk of a stream by `partial_fit`, from where the newest checkpoint left off.
+
+        Parameters
+        ----------
+        model : estimator
+            Not fitted, with the parameters of the run.
+        stream : iterable of (X, y) or (X, y, sample_weight)
+            From its start; or an object with ``position()`` and ``seek(position)``, which then need not be read from
+            its start.
+        **options
+            For `partial_fit`, such as ``classes``.
+
+        Returns
+        -------
+        model
+        """
+        learner: Any = model
+        for X, y, *weight in self.run(model, stream):
+            learner.partial_fit(X, y, **options, **({"sample_weight": weight[0]} if weight else {}))
+        return model
+
+    def run(self, model: Any, stream: Iterable[Chunk]) -> Iterator[Chunk]:
+        """Yield what is left of a stream to learn from; checkpoint whenever the next chunk is asked for.
+
+        The model becomes, in place, that of the newest sound checkpoint. Chunks are cut where a checkpoint is due,
+        which changes no result. A loop that is left early keeps the checkpoints made so far.
+        """
+        place, skip = self.resume(model)
+        if place is not None:
+            if not isinstance(stream, Resumable):
+                raise ValueError("the checkpoint holds a stream's position, and this stream has no seek() to go there")
+            stream.seek(place)
+        elif isinstance(stream, Resumable):
+            place = stream.position()
+        due = self.rows + self.every
+        for chunk in stream:
+            n, begin = _n_rows(chunk), min(skip, _n_rows(chunk))
+            skip -= begin
+            while begin < n:
+                end = min(n, begin + due - self.rows)
+                yield chunk if end - begin == n else tuple(p if p is None else p[begin:end] for p in chunk)
+                self.rows += end - begin
+                begin = end
+                if self.rows == due:
+                    self.save(model, place, self.rows if place is None else end)
+                    due += self.every
+            if isinstance(stream, Resumable):
+                place = stream.position()
+        if skip:
+            raise ValueError(f"the stream ended {skip} rows before the checkpoint's place in it: it is another stream")
+        if self.rows:
+            self.save(model, place, self.rows if place is None else 0)
+
+    def resume(self, model: Any) -> tuple[Any, int]:
+        """Make the model that of the newest sound checkpoint; return a stream position and the rows to skip from it.
+
+        Without a checkpoint the model stays as it is, and the place is ``(None, 0)``, the start.
+        """
+        _parameters(model)  # what cannot be saved is refused now, not at the first checkpoint
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for litter in self.directory.glob(f".rows-*{UNFINISHED}"):  # of a crash while writing
+            litter.unlink(missing_ok=True)
+        self.rows, self._sound = 0, []
+        found = None
+        for path in reversed(self.paths()):
+            try:
+                if found is None:
+                    found = path, *_read(path)
+                else:
+                    container.verify(path)
+            except (ValueError, OSError) as error:
+                warnings.warn(f"a checkpoint is passed over: {error}", RuntimeWarning, stacklevel=3)
+                continue
+            self._sound.insert(0, path)
+        if found is None:
+            return None, 0
+        path, saved, header = found
+        _take_over(model, saved, path)
+        if header.get("isa") != _core.isa:
+            warnings.warn(
+                f"{path} was written at instruction set {header.get('isa')} and goes on at {_core.isa}: "
+                "the last bits may differ from those of one run",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        notes = header["notes"]
+        self.rows, self.notes = notes["rows"], notes["notes"]
+        return notes["position"], notes["skip"]
+
+    def save(self, model: Any, position: Any = None, skip: int = 0) -> Path:
+        """Write a checkpoint now, and remove the ones it makes superfluous.
+
+        Parameters
+        ----------
+        model : estimator
+        position : JSON, default=None
+            A position of the stream; None is its start.
+        skip : int, default=0
+            Rows after that position that the model has been given.
+        """
+        path = self.directory / f"rows-{self.rows:012d}.onkel"
+        notes = {"rows": self.rows, "position": position, "skip": skip, "notes": self.notes}
+        persistence.write(model, path, notes)
+        self._sound = [*(p for p in self._sound if p != path), path][-self.keep :]
+        for old in self.paths():
+            if old not in self._sound:
+                old.unlink(missing_ok=True)
+        return path
+
+    def paths(self) -> list[Path]:
+        """Return the checkpoints there are, oldest first, sound or not."""
+        return sorted(p for p in self.directory.glob("rows-*.onkel") if re.fullmatch(r"rows-[0-9]{12}", p.stem))
+
+
+def _read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """A checkpoint's model and header, or a refusal."""
+    model, header = persistence.read(path)
+    notes = header.get("notes")
+    if not isinstance(notes, dict) or notes.keys() != {"rows", "position", "skip", "notes"}:
+        raise ValueError(f"{path} holds a model without a place in a stream")
+    for name in ("rows", "skip"):
+        check_number(f"{name} of {path}", notes[name], at_least=0, integer=True)
+    return model, header
+
+
+def _n_rows(chunk: Chunk) -> int:
+    rows = chunk[0]
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
+
+
+def _take_over(model: Any, saved: Any, path: Path) -> None:
+    """Make the model the saved one, if it is of the same kind and parameters."""
+    if type(model) is not type(saved):
+        raise ValueError(f"{path} holds a {type(saved).__name__}, and the model is a {type(model).__name__}")
+    given, found = (_parameters(m) for m in (model, saved))
+    for name in given:
+        if given[name] != found.get(name, given[name]):
+            raise ValueError(
+                f"{path} was made with {name}={found[name]!r}, and the model has {name}={given[name]!r}: "
+                "another run needs another directory"
+            )
+    if hasattr(model, "n_jobs"):  # not part of what is learned
+        saved.n_jobs = model.n_jobs
+    if hasattr(model, "_forget"):
+        model._forget()
+    vars(model).update(vars(saved))
+
+
+def _parameters(model: Any) -> dict[str, Any]:
+    """The parameters that a run must share, in a form that can be compared."""
+    if isinstance(model, Learner):
+        learned = ("state", "n_features", "sparse")
+        return {name: _tree(value, name) for name, value in model._saved_fields().items() if name not in learned}
+    left_out = {"n_jobs"}
+    if not isinstance(getattr(model, "random_state", None), int | np.integer | None):
+        left_out.add("random_state")  # a generator: what was drawn from it is in the file
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
+    return {
+        name: {"is": type(value).__name__, **_parameters(value)} if hasattr(value, "get_params") else _tree(value, name)
+        for name, value in parameters.items()
+    }
+
+
+def _tree(value: Any, *place: str) -> Any:
+    return Writer(persistence.classes()).tree(value, *place)

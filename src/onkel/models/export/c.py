@@ -1,0 +1,241 @@
+"""Models as one C99 header: constants and a few functions, no allocation, nothing but <math.h>."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.utils.validation import check_choice
+from onkel.models.export._plain import Function, Plain, plain
+from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
+
+FLOAT_MAX = 3.4028234e38
+
+# What two rows are reduced to before a kernel's formula: its name and what a feature adds to it.
+_BASES = {
+    "square": "(z[j] - {p}_points[i][j]) * (z[j] - {p}_points[i][j])",
+    "manhattan": "fabs{s}(z[j] - {p}_points[i][j])",
+    "dot": "z[j] * {p}_points[i][j]",
+}
+
+
+def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
+    """Return a fitted model as a C99 header.
+
+    It defines ``<name>_scores(x, scores)`` and, for a classifier, ``<name>_predict(x)``, the index of the class, and
+    ``<name>_classes``; for a regression ``<name>_predict(x)`` is the prediction. Nothing is allocated: the stack holds
+    one scaled row and the scores.
+
+    Parameters
+    ----------
+    model : estimator, StreamPipeline or Learner
+        Fitted. A kernel that is a function of your own is refused.
+    name : str, default="model"
+        What the names in the header begin with.
+    dtype : {"float64", "float32"}, default=None
+        What to compute with, double or float. None is the type of the rows that the model learned from.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.SPAClassifier(gamma=1.0, shuffle=False).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> print(*(line for line in onkel.export.to_c(model).splitlines() if line.startswith("static inline")), sep="\\n")
+    static inline void model_scores(const double *x, double *scores) {
+    static inline int model_predict(const double *x) {
+    """
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise ValueError(f"name must be letters, digits and underscores, a letter first, got {name!r}")
+    made = plain(model)
+    dtype = made.dtype if dtype is None else dtype
+    check_choice("dtype", dtype, ("float64", "float32"))
+    return _Header(made, name, dtype).text()
+
+
+class _Header:
+    def __init__(self, made: Plain, prefix: str, dtype: str) -> None:
+        self.made, self.p = made, prefix
+        self.real, self.s = ("double", "") if dtype == "float64" else ("float", "f")
+        self.points = len(made.points)
+
+    def text(self) -> str:
+        made, p = self.made, self.p
+        guard = f"{p.upper()}_H"
+        lines = [
+            "/* A model of onkel: one header, C99, no allocation. */",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+            "#include <math.h>",
+            "",
+            f"#define {p.upper()}_N_FEATURES {made.n_features}",
+            f"#define {p.upper()}_N_SCORES {made.n_outputs}",
+            "",
+        ]
+        if made.classes is not None:
+            lines.append(self.classes(made.classes))
+        if made.is_scaled:
+            lines += [self.array("shift", made.shift), self.array("factor", made.factor)]
+        if self.points:
+            lines.append(self.array("points", made.points))
+            for k, function in enumerate(made.functions):
+                lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
+        if made.features is not None:
+            features = made.features
+            scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
+            named = {"frequencies": features.frequencies, "phases": features.phases, "feature_coefficients": scaled}
+            lines += [self.array(name, values) for name, values in named.items()]
+        lines += ["", *self.scores(), "", *self.predict(), "", "#endif", ""]
+        return "\n".join(lines)
+
+    # -- constants
+
+    def number(self, value: float) -> str:
+        rounded = float(value) if not self.s or abs(value) > FLOAT_MAX else float(np.float32(value))
+        if self.s and abs(rounded) > FLOAT_MAX:
+            raise ValueError(f"the model holds {value!r}, which does not fit float32: use dtype='float64'")
+        return repr(rounded) + self.s
+
+    def array(self, name: str, values: NDArray[np.float64]) -> str:
+        shape = "".join(f"[{n}]" for n in values.shape)
+        return f"static const {self.real} {self.p}_{name}{shape} = {self.braced(values)};"
+
+    def braced(self, values: NDArray[np.float64]) -> str:
+        if values.ndim == 1:
+            return "{" + ", ".join(self.number(value) for value in values) + "}"
+        return "{\n" + ",\n".join(f"  {self.braced(row)}" for row in values) + "}"
+
+    def classes(self, classes: NDArray[Any]) -> str:
+        if classes.dtype.kind in "biu":
+            kind, texts = "long", [str(int(label)) for label in classes]
+        elif classes.dtype.kind == "f":
+            kind, texts = "double", [repr(float(label)) for label in classes]
+        else:
+            kind, texts = "char *const", [_quoted(str(label)) for label in classes]
+        return f"static const {kind} {self.p}_classes[{len(texts)}] = {{{', '.join(texts)}}};"
+
+    # -- code
+
+    def scores(self) -> list[str]:
+        """The function that computes the scores."""
+        made, p, real = self.made, self.p, self.real
+        n, outputs = made.n_features, made.n_outputs
+        several = made.combination != "sum"
+        lines = ["/* Decision values of a row. */" if made.task != "regression" else "/* The prediction for a row. */"]
+        lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
+        scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if made.is_scaled else "x[j]"
+        lines.append(f"  {real} z[{n}];")
+        for k, function in enumerate(made.functions):
+            start = ", ".join(self.number(constant) for constant in function.constants)
+            lines.append(f"  {real} f{k}[{outputs}] = {{{start}}};")
+        lines.append("  int i, j, o;")
+        lines.append(f"  for (j = 0; j < {n}; ++j) z[j] = {scaled};")
+        if self.points:
+            lines += self.expansion()
+        if made.features is not None:
+            lines += self.random_features(len(made.features.phases))
+        if not several:
+            lines.append(f"  for (o = 0; o < {outputs}; ++o) scores[o] = f0[o];")
+        else:
+            lines.append(f"  for (o = 0; o < {outputs}; ++o) scores[o] = 0;")
+            for k, function in enumerate(made.functions):
+                lines += self.vote(k, function)
+        if not self.points and made.features is None:
+            lines.append("  (void)z;")
+            lines.append("  (void)i;")
+        return [*lines, "}"]
+
+    def expansion(self) -> list[str]:
+        made = self.made
+        used = {_base(kernel) for function in made.functions for _, kernel in function.terms}
+        bases = [base for base in _BASES if base in used]
+        lines = [f"  for (i = 0; i < {self.points}; ++i) {{"]
+        lines.append(f"    {self.real} {', '.join(f'{base} = 0' for base in bases)}, k;")
+        lines.append(f"    for (j = 0; j < {made.n_features}; ++j) {{")
+        lines += [f"      {base} += {_BASES[base].format(p=self.p, s=self.s)};" for base in bases]
+        lines.append("    }")
+        for k, function in enumerate(made.functions):
+            formula = " + ".join(f"{self.number(weight)} * {self.formula(kernel)}" for weight, kernel in function.terms)
+            lines.append(f"    k = {formula};")
+            lines.append(f"    for (o = 0; o < {made.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
+        return [*lines, "  }"]
+
+    def formula(self, kernel: Kernel) -> str:
+        base = _base(kernel)
+        if isinstance(kernel, RBF | Laplacian):
+            return f"exp{self.s}(-{self.number(kernel.gamma)} * {base})"
+        if isinstance(kernel, Linear):
+            return base
+        inner = f"{self.number(kernel.gamma)} * {base} + {self.number(kernel.coef0)}"  # type: ignore[attr-defined]
+        if isinstance(kernel, Polynomial):
+            return f"pow{self.s}({inner}, {self.number(kernel.degree)})"
+        return f"tanh{self.s}({inner})"
+
+    def random_features(self, count: int) -> list[str]:
+        p, n = self.p, self.made.n_features
+        return [
+            f"  for (i = 0; i < {count}; ++i) {{",
+            f"    {self.real} angle = {p}_phases[i];",
+            f"    for (j = 0; j < {n}; ++j) angle += {p}_frequencies[i][j] * z[j];",
+            f"    angle = cos{self.s}(angle);",
+            f"    for (o = 0; o < {self.made.n_outputs}; ++o) f0[o] += {p}_feature_coefficients[i][o] * angle;",
+            "  }",
+        ]
+
+    def vote(self, k: int, function: Function) -> list[str]:
+        """Add a kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
+        weight, outputs = self.number(function.weight), self.made.n_outputs
+        if self.made.combination == "mean":
+            return [f"  scores[0] += {weight} * f{k}[0];"]
+        if self.made.task == "binary":
+            return [f"  scores[0] += f{k}[0] > 0 ? {weight} : f{k}[0] < 0 ? -{weight} : 0;"]
+        return [
+            "  {",
+            "    int best = 0, speaks = 0;",
+            f"    for (o = 0; o < {outputs}; ++o) {{",
+            f"      if (f{k}[o] > f{k}[best]) best = o;",
+            f"      if (f{k}[o] != 0) speaks = 1;",
+            "    }",
+            f"    if (speaks) scores[best] += {weight};",
+            "  }",
+        ]
+
+    def predict(self) -> list[str]:
+        """The function that makes a prediction of the scores."""
+        p, real, outputs = self.p, self.real, self.made.n_outputs
+        open_ = [f"  {real} scores[{outputs}];", f"  {p}_scores(x, scores);"]
+        if self.made.task == "regression":
+            return [f"static inline {real} {p}_predict(const {real} *x) {{", *open_, "  return scores[0];", "}"]
+        head = [
+            f"/* The class of a row: its index in {p}_classes. */",
+            f"static inline int {p}_predict(const {real} *x) {{",
+        ]
+        if self.made.task == "binary":
+            return [*head, *open_, "  return scores[0] > 0;", "}"]
+        return [
+            *head,
+            "  int o, best = 0;",
+            *open_,
+            f"  for (o = 1; o < {outputs}; ++o)",
+            "    if (scores[o] > scores[best]) best = o;",
+            "  return best;",
+            "}",
+        ]
+
+
+def _base(kernel: Kernel) -> str:
+    return "square" if isinstance(kernel, RBF) else "manhattan" if isinstance(kernel, Laplacian) else "dot"
+
+
+def _quoted(text: str) -> str:
+    """A C string literal: octal escapes for all that is not plain, three digits so that none runs on."""
+    plain = (c if 32 <= ord(c) < 127 and c not in '"\\?' else None for c in text)
+    pieces = (c if c is not None else "".join(f"\\{b:03o}" for b in text[i].encode()) for i, c in enumerate(plain))
+    return f'"{"".join(pieces)}"'

@@ -1,0 +1,62 @@
+"""Models as JSON: every number that predictions are made of, for programs of any language (docs/deploy.md)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import Any
+
+from onkel.models.export._plain import Function, plain
+
+
+def to_json(model: Any) -> str:
+    """Return a fitted model as JSON; docs/deploy.md says what each field means and how a prediction is made of them.
+
+    Parameters
+    ----------
+    model : estimator, StreamPipeline or Learner
+        Fitted. A kernel that is a function of your own is refused.
+
+    Returns
+    -------
+    str
+        Numbers have the digits that it takes to read them back exactly.
+
+    Examples
+    --------
+    >>> import json, onkel
+    >>> model = onkel.SPAClassifier(gamma=1.0, shuffle=False).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> read = json.loads(onkel.export.to_json(model))
+    >>> read["classes"], read["points"], read["functions"][0]["kernel"]
+    (['no', 'yes'], [[0.0], [1.0]], [{'weight': 1.0, 'name': 'rbf', 'gamma': 1.0}])
+    """
+    made = plain(model)
+    features = made.features
+    tree = {
+        "format": "onkel",
+        "version": 1,
+        "task": made.task,
+        "classes": None if made.classes is None else made.classes.tolist(),
+        "shift": made.shift.tolist(),
+        "factor": made.factor.tolist(),
+        "points": made.points.tolist(),
+        "combination": made.combination,
+        "functions": [_function(function) for function in made.functions],
+        "random_features": None
+        if features is None
+        else {f.name: getattr(features, f.name).tolist() for f in fields(features)},
+        "logistic": made.logistic,
+    }
+    return json.dumps(tree, allow_nan=False)
+
+
+def _function(function: Function) -> dict[str, Any]:
+    return {
+        "kernel": [
+            {"weight": float(weight), "name": kernel.name, **{f.name: getattr(kernel, f.name) for f in fields(kernel)}}
+            for weight, kernel in function.terms
+        ],
+        "coefficients": function.coefficients.tolist(),
+        "constants": function.constants.tolist(),
+        "weight": function.weight,
+    }

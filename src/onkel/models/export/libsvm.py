@@ -1,0 +1,131 @@
+"""Models as LIBSVM text, which the official `svm-predict` loads.
+
+LIBSVM decides between each two classes i < j with a function of its own over the points filed under i and under j. Here
+that is f_i - f_j, over all points: each is filed under every class but the last, so that a model of C > 2 classes has
+C - 1 times as many points there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.models.export._plain import Plain, plain
+from onkel.parts import RBF, Kernel, Linear, Polynomial, Sigmoid
+
+KERNEL_NAMES: dict[type[Kernel], str] = {
+    Linear: "linear",
+    Polynomial: "polynomial",
+    RBF: "rbf",
+    Sigmoid: "sigmoid",
+}
+
+
+def to_libsvm(model: Any) -> str:
+    """Return a fitted model as LIBSVM text.
+
+    Its labels are those of the model, ties aside. With C > 2 classes it holds each point C - 1 times: LIBSVM knows
+    functions between two classes only.
+
+    Parameters
+    ----------
+    model : estimator or Learner
+        Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
+        sums of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.OGDClassifier(gamma=1.0, shuffle=False).fit([[0.0, 2.0], [1.0, 0.0]], [3, 7])
+    >>> print(onkel.export.to_libsvm(model), end="")
+    svm_type c_svc
+    kernel_type rbf
+    gamma 1
+    nr_class 2
+    total_sv 2
+    rho 0
+    label 7 3
+    nr_sv 2 0
+    SV
+    -0.5 2:2
+    0.5 1:1
+    """
+    made = plain(model)
+    weight, kernel = _kernel(made)
+    function = made.functions[0]
+    coefficients = weight * function.coefficients
+    lines = [f"svm_type {'epsilon_svr' if made.task == 'regression' else 'c_svc'}"]
+    lines += [f"kernel_type {KERNEL_NAMES[type(kernel)]}", *_numbers(kernel)]
+    n = len(made.points)
+    if made.task == "multiclass":
+        labels, copies = _labels(made), len(_labels(made)) - 1
+        rho = [function.constants[j] - function.constants[i] for i, j in _pairs(len(labels))]
+        sizes = [n] * copies + [0]
+        rows = [row for i in range(copies) for row in _block(coefficients, i)]
+    else:
+        labels = [] if made.task == "regression" else _labels(made)[::-1]  # a positive score speaks for the first
+        copies, rho, sizes = 1, [0.0 - function.constants[0]], [n, 0] if labels else []
+        rows = list(coefficients.T)
+    lines += [f"nr_class {max(2, len(labels))}", f"total_sv {n * copies}", f"rho {_joined(rho)}"]
+    if labels:
+        lines += [f"label {' '.join(map(str, labels))}", f"nr_sv {' '.join(map(str, sizes))}"]
+    lines.append("SV")
+    points = [_point(point) for point in made.points] * copies
+    lines += [" ".join([_joined(row), *point]) for row, point in zip(rows, points, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _kernel(made: Plain) -> tuple[float, Kernel]:
+    """The kernel and its weight, or a refusal of what LIBSVM cannot hold."""
+    if made.combination != "sum":
+        raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
+    if made.features is not None:
+        raise ValueError("LIBSVM knows no random features, and the model has some; export it as onnx, c or json")
+    if made.is_scaled:
+        raise ValueError("LIBSVM knows no scaler, and the model has one; export it as onnx, c or json")
+    terms = made.functions[0].terms
+    if len(terms) > 1:
+        raise ValueError("LIBSVM knows no sums of kernels, and the kernel is one; export it as onnx, c or json")
+    weight, kernel = terms[0]
+    if type(kernel) not in KERNEL_NAMES:
+        names = ", ".join(KERNEL_NAMES.values())
+        raise ValueError(f"LIBSVM knows the kernels {names}, and the kernel is {kernel.name}")
+    return weight, kernel
+
+
+def _numbers(kernel: Kernel) -> list[str]:
+    return [f"{name} {value:.17g}" for name, value in sorted(kernel.spec[1].items(), reverse=True)]
+
+
+def _labels(made: Plain) -> list[int]:
+    classes = np.asarray(made.classes)
+    if len(classes) < 2:
+        raise ValueError(f"LIBSVM needs two classes or more, and the model knows {len(classes)}")
+    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all() or (abs(classes) >= 2**31).any():
+        raise ValueError(f"LIBSVM's labels are whole numbers of 32 bits, and the classes are {classes.tolist()!r}")
+    return [int(label) for label in classes]
+
+
+def _pairs(n_classes: int) -> Iterator[tuple[int, int]]:
+    return ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
+
+
+def _block(coefficients: NDArray[np.float64], i: int) -> NDArray[np.float64]:
+    """Coefficients of the points filed under class i, one a decision with a class j: f_i - f_j for j > i, else 0."""
+    others = [j for j in range(len(coefficients)) if j != i]
+    return np.array([coefficients[i] - coefficients[j] if j > i else 0 * coefficients[i] for j in others]).T
+
+
+def _point(point: NDArray[np.float64]) -> list[str]:
+    return [f"{feature + 1}:{point[feature]:.17g}" for feature in np.flatnonzero(point)]
+
+
+def _joined(values: Any) -> str:
+    return " ".join(f"{value:.17g}" for value in values)

@@ -1,0 +1,385 @@
+"""Models as ONNX: a plain graph of standard operators, and a converter for skl2onnx.
+
+So that float32 holds up, rows are first moved by the mean of the stored points, rounded to a number that the type can
+hold; all that follows from it is computed in float64 and stored rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.utils.validation import check_choice
+from onkel.estimators.base import KernelEstimator
+from onkel.estimators.targets import ClassifierBase
+from onkel.models.export._plain import Function, Plain, plain
+from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
+from onkel.utils.extras import needed
+
+Floats = NDArray[np.float64]
+OPSET = 17  # the nodes used mean the same from 13 on
+_IR_VERSION = 8
+MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the 1e-5 that scores may be off by
+
+
+def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
+    """Return a fitted model as an ONNX model.
+
+    Its input is ``X``. A classifier has the outputs ``label``, ``scores`` (as `decision_function`) and, with the log
+    loss, ``probabilities``; a regression has ``prediction``.
+
+    Parameters
+    ----------
+    model : estimator, StreamPipeline or Learner
+        Fitted. A kernel that is a function of your own is refused.
+    dtype : {"float32", "float64"}, default="float32"
+        Of the rows and the results, and of what is computed in between; large coefficients that cancel out, as those
+        of second-order learners may be, are always computed with in float64.
+
+    Returns
+    -------
+    onnx.ModelProto
+        ``onnx.save`` writes it.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel, onnxruntime
+    >>> model = onkel.SPAClassifier(gamma=1.0, shuffle=False).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> made = onkel.export.to_onnx(model)
+    >>> session = onnxruntime.InferenceSession(made.SerializeToString())
+    >>> session.run(["label"], {"X": np.array([[0.9]], np.float32)})[0].tolist()
+    ['yes']
+    """
+    check_choice("dtype", dtype, ("float32", "float64"))
+    onnx = needed("onnx", "onnx", "to_onnx")
+    made = plain(model)
+    graph = _Graph(dtype, prefix="")
+    graph.build(made, "X")
+    real = _type_of(np.dtype(dtype))
+    outputs = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in graph.outputs]
+    body = onnx.helper.make_graph(
+        [
+            onnx.helper.make_node(op, inputs, [output], name=output, **attributes)
+            for op, inputs, output, attributes in graph.nodes
+        ],
+        "onkel",
+        [onnx.helper.make_tensor_value_info("X", real, [None, made.n_features])],
+        outputs,
+        [onnx.helper.make_tensor(name, *_content(values)) for name, values in graph.constants.items()],
+    )
+    proto = onnx.helper.make_model(
+        body, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=_IR_VERSION, producer_name="onkel"
+    )
+    onnx.checker.check_model(proto)
+    return proto
+
+
+class _Graph:
+    """Nodes and constants, before it is known who will hold them."""
+
+    def __init__(self, dtype: str, prefix: str) -> None:
+        self.dtype, self.prefix = np.dtype(dtype), prefix
+        self.single = dtype == "float32"  # of rows and results
+        self.nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
+        self.constants: dict[str, NDArray[Any]] = {}
+        self.outputs: list[tuple[str, int, list[Any]]] = []
+
+    # -- pieces
+
+    def constant(self, name: str, values: Any) -> str:
+        """Store numbers of the graph's type; integers and labels as they are."""
+        array = np.asarray(values)
+        if array.dtype.kind == "f":
+            if self.single and abs(array).max(initial=0) > np.finfo(np.float32).max:
+                raise ValueError(f"the model's {name} do not fit float32: use dtype='float64'")
+            array = array.astype(self.dtype)
+        full = f"{self.prefix}{name}"
+        assert full not in self.constants
+        self.constants[full] = array
+        return full
+
+    def node(self, op: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
+        """Add a node and return its output's name."""
+        made = f"{self.prefix}{op.lower()}_{len(self.nodes)}" if output is None else output
+        self.nodes.append((op, list(inputs), made, attributes))
+        return made
+
+    def shared(self, name: str, values: NDArray[Any]) -> str:
+        """Store what several nodes use, once."""
+        self.constants[f"{self.prefix}{name}"] = values
+        return f"{self.prefix}{name}"
+
+    def axis(self, axis: int) -> str:
+        """Return a constant that names an axis."""
+        return self.shared(f"axis_{axis}", np.array([axis], np.int64))
+
+    # -- the model
+
+    def build(self, made: Plain, rows: str) -> None:
+        """Add the whole model, with the outputs that `to_onnx` names."""
+        real = _type_of(self.dtype)
+        scores = self.scores(made, rows)
+        if made.task == "regression":
+            self.node("Squeeze", scores, self.axis(1), output="prediction")
+            self.outputs = [("prediction", real, [None])]
+            return
+        assert made.classes is not None
+        labels = _labels(made.classes)
+        self.labels(made, scores, "label")
+        shape = [None] if made.task == "binary" else [None, made.n_outputs]
+        self.outputs = [("label", _type_of(labels.dtype), [None]), ("scores", real, shape)]
+        if made.task == "binary":
+            self.node("Squeeze", scores, self.axis(1), output="scores")
+        else:
+            self.node("Identity", scores, output="scores")
+        if made.logistic:
+            self.probabilities(made, scores, "probabilities")
+            self.outputs.append(("probabilities", real, [None, len(labels)]))
+
+    def labels(self, made: Plain, scores: str, output: str) -> None:
+        """Add the classes of rows."""
+        assert made.classes is not None
+        classes = self.constant("classes", _labels(made.classes))
+        if made.task == "binary":
+            positive = self.node("Greater", scores, self.constant("zero", 0.0))
+            index = self.node("Squeeze", self.node("Cast", positive, to=_type_of(np.dtype(np.int64))), self.axis(1))
+        else:
+            index = self.node("ArgMax", scores, axis=1, keepdims=0)
+        self.node("Gather", classes, index, output=output)
+
+    def probabilities(self, made: Plain, scores: str, output: str) -> None:
+        """Add the classes' probabilities, for the log loss."""
+        if made.task == "binary":
+            self.node("Sigmoid", self.both_sides(scores), output=output)
+        else:
+            self.node("Softmax", scores, axis=1, output=output)
+
+    def both_sides(self, scores: str, output: str | None = None) -> str:
+        """Scores of two classes: -f and f."""
+        return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
+
+    def scores(self, made: Plain, rows: str) -> str:
+        """Add the scores, one column an output; large coefficients get float64, whatever the rows' type is."""
+        real = self.dtype
+        if real == np.float64 or _largest(made) <= MOST_FOR_FLOAT32:
+            return self.sums(made, rows)
+        self.dtype = np.dtype(np.float64)
+        scores = self.sums(made, self.node("Cast", rows, to=_type_of(self.dtype)))
+        self.dtype = real
+        return self.node("Cast", scores, to=_type_of(real))
+
+    def sums(self, made: Plain, rows: str) -> str:
+        """Add the scores in the graph's type."""
+        shift, factor, points = made.shift, made.factor, made.points
+        n_points = len(points)
+        if n_points == 0:  # an empty matrix is no constant: a point that counts for nothing
+            points = np.zeros((1, made.n_features))
+        centre = (shift + points.mean(axis=0) / factor).astype(self.dtype).astype(np.float64)
+        moved = (centre - shift) * factor  # where the centre lies once it is scaled
+        u = self.node("Sub", rows, self.constant("centre", centre))
+        if made.is_scaled:
+            u = self.node("Mul", u, self.constant("factor", factor))
+        bases = _Bases(self, u, points, moved)
+        each = [
+            self.function(bases, k, function, made.n_outputs, n_points) for k, function in enumerate(made.functions)
+        ]
+        if made.features is not None:
+            features = made.features
+            phases = np.mod(features.phases + features.frequencies @ moved, 2 * math.pi)
+            angles = self.node("MatMul", u, self.constant("frequencies", features.frequencies.T))
+            waves = self.node("Cos", self.node("Add", angles, self.constant("phases", phases)))
+            coefficients = features.coefficients.T * math.sqrt(2.0 / len(phases))
+            each[0] = self.node(
+                "Add", each[0], self.node("MatMul", waves, self.constant("feature_coefficients", coefficients))
+            )
+        if made.combination == "sum":
+            return each[0]
+        shares = [
+            self.share(made, f, self.constant(f"weight_{k}", made.functions[k].weight)) for k, f in enumerate(each)
+        ]
+        return self.node("Sum", *shares)
+
+    def function(self, bases: _Bases, k: int, function: Function, n_outputs: int, n_points: int) -> str:
+        """One kernel's scores."""
+        terms = []
+        for i, (weight, kernel) in enumerate(function.terms):
+            values = bases.kernel(kernel, f"kernel_{k}_{i}")
+            terms.append(
+                values if weight == 1 else self.node("Mul", values, self.constant(f"weight_{k}_{i}", float(weight)))
+            )
+        kernel_values = terms[0] if len(terms) == 1 else self.node("Sum", *terms)
+        coefficients = function.coefficients.T if n_points else np.zeros((1, n_outputs))
+        sums = self.node("MatMul", kernel_values, self.constant(f"coefficients_{k}", coefficients))
+        return self.node("Add", sums, self.constant(f"constants_{k}", function.constants))
+
+    def share(self, made: Plain, scores: str, weight: str) -> str:
+        """A kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
+        if made.combination == "mean":
+            return self.node("Mul", scores, weight)
+        if made.task == "binary":
+            return self.node("Mul", self.node("Sign", scores), weight)
+        real = _type_of(self.dtype)
+        best = self.node("ArgMax", scores, axis=1, keepdims=1)
+        vote = self.node("Equal", best, self.shared("outputs", np.arange(made.n_outputs)))
+        size = self.node("ReduceSum", self.node("Abs", scores), self.axis(1), keepdims=1)
+        speaks = self.node("Greater", size, self.shared("nothing", np.zeros((), self.dtype)))
+        return self.node("Mul", self.node("Cast", self.node("And", vote, speaks), to=real), weight)
+
+
+class _Bases:
+    """What rows and points are reduced to before a kernel's formula, each computed once."""
+
+    def __init__(self, graph: _Graph, u: str, points: Floats, moved: Floats) -> None:
+        self.graph, self.u, self.points, self.moved = graph, u, points, moved
+        self.made: dict[str, str] = {}
+
+    def kernel(self, kernel: Kernel, name: str) -> str:
+        """Add a kernel's values, one column a point."""
+        graph = self.graph
+        if isinstance(kernel, Linear):
+            return self.base("dot")
+        factor = graph.constant(f"{name}_gamma", -kernel.gamma if isinstance(kernel, RBF | Laplacian) else kernel.gamma)  # type: ignore[attr-defined]
+        if isinstance(kernel, RBF | Laplacian):
+            base = self.base("square" if isinstance(kernel, RBF) else "manhattan")
+            return graph.node("Exp", graph.node("Mul", base, factor))
+        inner = graph.node("Mul", self.base("dot"), factor)
+        inner = graph.node("Add", inner, graph.constant(f"{name}_coef0", float(kernel.coef0)))  # type: ignore[attr-defined]
+        if isinstance(kernel, Polynomial):
+            return graph.node("Pow", inner, graph.constant(f"{name}_degree", float(kernel.degree)))
+        return graph.node("Tanh", inner)
+
+    def base(self, name: str) -> str:
+        if name not in self.made:
+            self.made[name] = getattr(self, f"_{name}")()
+        return self.made[name]
+
+    def _square(self) -> str:
+        graph, near = self.graph, self.points - self.moved
+        squares = graph.constant("point_squares", (near**2).sum(axis=1))
+        crossed = graph.node("MatMul", self.u, graph.constant("points_twice", -2 * near.T))
+        own = graph.node("ReduceSum", graph.node("Mul", self.u, self.u), graph.axis(1), keepdims=1)
+        return graph.node("Relu", graph.node("Add", graph.node("Add", own, crossed), squares))
+
+    def _manhattan(self) -> str:
+        graph = self.graph
+        rows = graph.node("Unsqueeze", self.u, graph.axis(1))
+        apart = graph.node("Abs", graph.node("Sub", rows, graph.constant("points_near", self.points - self.moved)))
+        return graph.node("ReduceSum", apart, graph.axis(2), keepdims=0)
+
+    def _dot(self) -> str:
+        graph = self.graph
+        products = graph.node("MatMul", self.u, graph.constant("points", self.points.T))
+        return graph.node("Add", products, graph.constant("point_products", self.points @ self.moved))
+
+
+def _largest(made: Plain) -> float:
+    """The largest length of an output's coefficients, each times its point's kernel with itself.
+
+    What rounding adds to a score is about as many units of the last place.
+    """
+    squares = (made.points**2).sum(axis=1)
+    lengths = [0.0]
+    for function in made.functions:
+        own = sum(weight * abs(_own(kernel, squares)) for weight, kernel in function.terms)
+        lengths += np.sqrt(((function.coefficients * own) ** 2).sum(axis=1)).tolist()
+    return max(lengths)
+
+
+def _own(kernel: Kernel, squares: Floats) -> Any:
+    """k(s, s) of points with these squared lengths; of a sigmoid, at most."""
+    if isinstance(kernel, Linear):
+        return squares
+    if isinstance(kernel, Polynomial):
+        return (kernel.gamma * squares + kernel.coef0) ** kernel.degree
+    return np.ones_like(squares)
+
+
+def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Labels as ONNX has them: integers (a classifier's numbers are whole), else strings."""
+    if classes.dtype.kind in "biuf":
+        return classes.astype(np.int64)
+    return np.array([str(label) for label in classes], object)
+
+
+def _type_of(dtype: np.dtype[Any]) -> int:
+    """ONNX's number of a type (TensorProto.DataType)."""
+    return {"float32": 1, "int64": 7, "object": 8, "float64": 11}[dtype.name]
+
+
+def _content(values: NDArray[Any]) -> tuple[int, list[int], list[Any]]:
+    flat = [str(v).encode() for v in values.ravel()] if values.dtype == object else values.ravel().tolist()
+    return _type_of(values.dtype), list(values.shape), flat
+
+
+# -- skl2onnx ----------------------------------------------------------------------------------------------------------
+
+
+def register_with_skl2onnx() -> None:
+    """Teach skl2onnx to convert onkel's estimators, alone or at the end of a scikit-learn pipeline.
+
+    The second output of a classifier is its probabilities, where it has the log loss, else its scores: one column a
+    class, -f and f where there are two.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel, onnxruntime, skl2onnx
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = np.array([[0.0], [10.0], [20.0], [30.0]]), [0, 0, 1, 1]
+    >>> model = make_pipeline(StandardScaler(), onkel.OGDClassifier(gamma=1.0, random_state=0)).fit(X, y)
+    >>> onkel.export.register_with_skl2onnx()
+    >>> made = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False})
+    >>> session = onnxruntime.InferenceSession(made.SerializeToString())
+    >>> session.run(None, {"X": X.astype(np.float32)})[0].tolist()
+    [0, 0, 1, 1]
+    """
+    skl2onnx = needed("skl2onnx", "onnx", "register_with_skl2onnx")
+    shapes = needed("skl2onnx.common.shape_calculator", "onnx", "register_with_skl2onnx")
+    import onkel._public as public
+
+    for cls in vars(public).values():
+        if isinstance(cls, type) and issubclass(cls, KernelEstimator):
+            classifies = issubclass(cls, ClassifierBase)
+            skl2onnx.update_registered_converter(
+                cls,
+                f"Onkel{cls.__name__}",
+                shapes.calculate_linear_classifier_output_shapes
+                if classifies
+                else shapes.calculate_linear_regressor_output_shapes,
+                _convert,
+                options={
+                    "zipmap": [True, False, "columns"],
+                    "nocl": [True, False],
+                    "output_class_labels": [False, True],
+                }
+                if classifies
+                else None,
+            )
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """What skl2onnx calls: the graph into its container."""
+    proto = needed("skl2onnx.proto", "onnx", "conversion").onnx_proto
+    made = plain(operator.raw_operator)
+    doubles = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
+    graph = _Graph("float64" if doubles else "float32", prefix=f"{scope.get_unique_variable_name('onkel')}_")
+    rows = graph.node("Cast", operator.inputs[0].full_name, to=proto.TensorProto.DOUBLE if doubles else 1)
+    scores = graph.scores(made, rows)
+    outputs = [output.full_name for output in operator.outputs]
+    if made.task == "regression":
+        graph.node("Identity", scores, output=outputs[0])
+    else:
+        graph.labels(made, scores, outputs[0])
+        if made.logistic:
+            graph.probabilities(made, scores, outputs[1])
+        elif made.task == "binary":
+            graph.both_sides(scores, outputs[1])
+        else:
+            graph.node("Identity", scores, output=outputs[1])
+    for name, values in graph.constants.items():
+        container.add_initializer(name, *_content(values))
+    for op, inputs, output, attributes in graph.nodes:
+        container.add_node(op, inputs, [output], name=scope.get_unique_operator_name(op), **attributes)

@@ -1,0 +1,139 @@
+"""Save and load: one file, exact, checked to the last byte; loading runs no code (docs/persistence.md)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from onkel import _core
+from onkel.models import container
+from onkel.models.container import NotAModel
+from onkel.models.tree import Reader, Saved, Writer
+
+__all__ = ["NotAModel", "load", "read_header", "save"]
+
+Path = str | os.PathLike[str]
+
+
+def save(model: Any, path: Path) -> None:
+    """Save an estimator or a learner: one safetensors file that is there whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator or Learner
+        Fitted or not. A kernel that is a function cannot be saved: a file holds no code. A `random_state` that is a
+        generator is saved as the seed that was drawn from it.
+    path : str or path
+        Replaced at once where there is a file already; a failure leaves that file as it was.
+
+    See Also
+    --------
+    load : The way back.
+    Checkpointer : Save now and then while learning from a long stream.
+
+    Examples
+    --------
+    >>> import onkel, os, tempfile
+    >>> model = onkel.SPAClassifier(gamma=1.0, random_state=0).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.onkel")
+    >>> onkel.save(model, path)
+    >>> onkel.load(path).predict([[0.9]])
+    array(['yes'], dtype='<U3')
+    """
+    write(model, path)
+
+
+def load(path: Path) -> Any:
+    """Load what `save` wrote; it goes on as if it had never been away, to the bit.
+
+    No code of the file is run, and nothing that the file does not bear out is believed: a file that is torn, changed or
+    made up is refused with a ``ValueError`` that says in one sentence what is wrong.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    estimator or Learner
+
+    Examples
+    --------
+    >>> import onkel, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "learner.onkel")
+    >>> onkel.save(onkel.Learner(onkel.recipes.OGD(), seed=5), path)
+    >>> onkel.load(path).seed
+    5
+    """
+    return read(path)[0]
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return what a file says of itself, its arrays left out: who wrote it, the model's class, parameters, parts.
+
+    Examples
+    --------
+    >>> import onkel, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "learner.onkel")
+    >>> onkel.save(onkel.Learner(onkel.recipes.OGD()), path)
+    >>> read_header(path)["model"]["kernel"]
+    {'is': 'RBF', 'gamma': 1.0}
+    """
+    try:
+        return container.read(path)[0]
+    except NotAModel as error:
+        raise _refusal(path, error) from None
+
+
+def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
+    """Write a model with notes beside it (JSON): where in its stream it is."""
+    known = classes()
+    if known.get(type(model).__name__) is not type(model):
+        raise ValueError(f"expected an estimator of onkel or a Learner to save, got {type(model).__name__}")
+    writer = Writer(known)
+    header = {
+        "model": writer.tree(model),
+        "notes": notes,
+        "isa": _core.isa,
+        "written_by": _versions(),
+    }
+    container.write(path, header, writer.tensors)
+
+
+def read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Read a model and the rest of its header."""
+    known = classes()
+    try:
+        header, tensors = container.read(path)
+        reader = Reader(known, tensors)
+        model = reader.value(header.pop("model", None))
+        if type(model) not in known.values():
+            raise NotAModel("it holds no model")
+        if reader.tensors:
+            raise NotAModel(f"it has an array {min(reader.tensors)!r} that no part of the model asks for")
+    except RecursionError:
+        raise _refusal(path, "its header is nested too deeply") from None
+    except NotAModel as error:
+        raise _refusal(path, error) from None
+    return model, header
+
+
+def classes() -> dict[str, type[Saved]]:
+    """What a file may hold, by name: the library's own classes and no others."""
+    public = import_module("onkel._public")
+    named = {name: getattr(public, name) for name in public.__all__}
+    return {name: cls for name, cls in named.items() if isinstance(cls, type) and issubclass(cls, Saved)}
+
+
+@functools.cache
+def _versions() -> dict[str, str]:
+    libraries = {name: version(name) for name in ("onkel", "numpy", "scipy", "scikit-learn")}
+    return {"python": platform.python_version(), **libraries}
+
+
+def _refusal(path: Path, reason: Any) -> NotAModel:
+    return NotAModel(f"cannot load {os.fspath(path)!r}: {reason}")

@@ -1,0 +1,202 @@
+"""Evictions: which support vector leaves when the budget is full, and how are the others repaired?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from onkel.parts._part import Part, held, number
+
+
+@dataclass(frozen=True)
+class Eviction(Part):
+    """What happens when the budget is full."""
+
+    reweights: ClassVar[bool] = False  # changes the coefficients of points that stay
+    # works row by row: takes rows in without a slot, needs the newcomer's own kernel values, counts mistakes, or makes
+    # newcomers' coefficients flow into each other, after which an average cannot tell that one came and went unseen
+    row_by_row: ClassVar[bool] = False
+    needs_gaussian: ClassVar[bool] = False
+    needs_hinge: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Stop(Eviction):
+    """Nobody leaves; a full set admits nobody."""
+
+
+@dataclass(frozen=True)
+class RemoveRandom(Eviction):
+    """A uniformly random old point leaves (RBP)."""
+
+
+@dataclass(frozen=True)
+class RemoveOldest(Eviction):
+    """The oldest point leaves (NORMA)."""
+
+
+@dataclass(frozen=True)
+class RemoveSmallest(Eviction):
+    """The point of least ``|a|^2 k(s, s)`` leaves, be it the newcomer (BSGD)."""
+
+
+@dataclass(frozen=True)
+class Forget(Eviction):
+    """All coefficients shrink by the self-tuned factor of the Forgetron, then the oldest point leaves."""
+
+    row_by_row = True
+
+
+@dataclass(frozen=True)
+class ProjectOnNewcomer(Eviction):
+    """An old point is replaced by its projection on the newcomer: the one that loses least (BPA-S)."""
+
+    reweights = True
+    row_by_row = True
+
+
+@dataclass(frozen=True)
+class ProjectOnNeighbour(Eviction):
+    """An old point is replaced by its projection on the newcomer and its own nearest neighbour (BPA-NN)."""
+
+    reweights = True
+    row_by_row = True
+
+
+@dataclass(frozen=True)
+class Resample(Eviction):
+    """An old point is drawn and leaves; the others grow so that the function is the same in the mean.
+
+    No weight exceeds ``cap``, which is the paper's γη.
+    """
+
+    reweights = True
+    cap: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class ResampleUniformly(Resample):
+    """Every old point is as likely to leave (BOGD)."""
+
+
+@dataclass(frozen=True)
+class ResampleByWeight(Resample):
+    """A point is the less likely to leave the larger its weight (BOGD++, Equation (16))."""
+
+
+@dataclass(frozen=True)
+class Merge(Eviction):
+    """The smallest point and the partner that loses least become one point between them (BSGD)."""
+
+    reweights = True
+    needs_gaussian = True
+
+
+@dataclass(frozen=True)
+class ProjectOnNearest(Eviction):
+    """The smallest point, be it the newcomer, is replaced by its projection on the ``n_neighbours`` nearest to it."""
+
+    reweights = True
+    row_by_row = True
+    n_neighbours: int = number(5, at_least=1, integer=True)
+
+
+@dataclass(frozen=True)
+class GrowAtRandom(Eviction):
+    """With probability ``min(1, beta/t)`` another eviction makes room, otherwise the budget grows by one (NPBSGD)."""
+
+    beta: float = number(above=0)
+    eviction: Eviction = held(Eviction, RemoveSmallest())
+
+    @property
+    def reweights(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.reweights
+
+    @property
+    def row_by_row(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.row_by_row
+
+    @property
+    def needs_gaussian(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.needs_gaussian
+
+    @property
+    def needs_hinge(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.needs_hinge
+
+
+@dataclass(frozen=True)
+class MoveIntoFeatures(Eviction):
+    """The ``k`` smallest old points move into ``n_components`` random Fourier features (DualSGD)."""
+
+    reweights = True
+    needs_gaussian = True
+    n_components: int = number(200, at_least=1, at_most=10**6, integer=True)
+    k: int = number(20, at_least=1, integer=True)
+
+
+@dataclass(frozen=True)
+class Projection(Eviction):
+    """Newcomers may be replaced by their projections on the span of the points (``eta``: how near is near enough)."""
+
+    reweights = True
+    row_by_row = True
+    eta: float = number(0.1, at_least=0)
+
+
+@dataclass(frozen=True)
+class ProjectNewcomer(Projection):
+    """Projectron: a newcomer no further than ``eta`` from the span of the points, or any once the budget is full, is
+    replaced by its projection on them."""
+
+
+@dataclass(frozen=True)
+class AggressiveProjection(Projection):
+    """Projectron++ (2009): as ProjectNewcomer on mistakes; a row that is right by less than 1 is never inserted, its
+    projection joins with ``tau = min(l, 2 (l - U delta), |Pk|^2) / |Pk|^2``."""
+
+    needs_hinge = True
+
+
+@dataclass(frozen=True)
+class AggressiveProjection2008(Projection):
+    """Projectron++ (2008): ``tau = min(l / |Pk|^2, 1)``, where ``2 l - tau |Pk|^2 - 2 U delta`` is not negative."""
+
+    needs_hinge = True
+
+
+@dataclass(frozen=True)
+class ProjectCheapest(Eviction):
+    """The old point whose projection on all the rest costs least leaves, and its projection stays (BPA)."""
+
+    reweights = True
+    row_by_row = True
+
+
+@dataclass(frozen=True)
+class ProjectSmallest(Eviction):
+    """The point of least ``|a|^2 k(s, s)`` leaves, and its projection on all the rest stays (BSGD)."""
+
+    reweights = True
+    row_by_row = True
+
+
+@dataclass(frozen=True)
+class KOMP(Eviction):
+    """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps`` of what the
+    step made of it (POLK, Algorithm 2); if there is a budget, then on until it is met."""
+
+    reweights = True
+    eps: float = number(above=0)
+
+
+@dataclass(frozen=True)
+class RandomPruning(Eviction):
+    """Points leave at random, and the rest stay as they are, while the function stays within ``eps`` of what the step
+    made of it (POLK, Remark 6); if there is a budget, then on until it is met."""
+
+    eps: float = number(above=0)

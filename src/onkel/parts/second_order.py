@@ -1,0 +1,49 @@
+"""The parts of a second-order learner: its prior, its dictionary of points, its memory (``docs/newton.md``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onkel.parts._part import Part, number
+
+
+@dataclass(frozen=True)
+class Prior(Part):
+    """What is believed of the function before any row."""
+
+
+@dataclass(frozen=True)
+class GaussianPrior(Prior):
+    """A Gaussian process with kernel ``k / lam`` (λ): functions of norm ``1 / sqrt(lam)`` are as likely as not."""
+
+    lam: float = number(0.01, above=0)
+
+
+@dataclass(frozen=True)
+class Dictionary(Part):
+    """Which rows become points, how fast, and which points leave."""
+
+
+@dataclass(frozen=True)
+class GrowingDictionary(Dictionary):
+    """Points join and stay: at most ``sqrt(t B / spread)`` after t rows, so that the budget B is full after
+    ``spread * B``.
+
+    Rows whose slope is at most ``min_slope`` are predicted well enough: they change nothing. The others are candidates,
+    the likelier to join the larger their slope is and the further they lie from the span of the points.
+    """
+
+    spread: float = number(8.0, at_least=1)
+    min_slope: float = number(0.1, at_least=0)
+
+
+@dataclass(frozen=True)
+class Memory(Part):
+    """What is forgotten of the rows so far."""
+
+
+@dataclass(frozen=True)
+class FadingMemory(Memory):
+    """With every row what the rows before it tell fades by the factor ``forget`` (ρ); 1 forgets nothing."""
+
+    forget: float = number(1.0, above=0, at_most=1)

@@ -1,0 +1,382 @@
+"""Scalers for streams: one pass, row by row, the same bits however the rows are cut into calls."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from onkel import _core
+from onkel.utils.validation import check_flag, check_number, unchanged_if_refused
+
+Floats = NDArray[np.float64]
+Statistics = dict[str, NDArray[Any]]
+
+
+class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the scalers share: checks, calls, saving. The arithmetic is in native/scaler.cpp."""
+
+    _statistics: Statistics  # replaced as a whole: whoever reads beside a learning thread sees one state
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Learn the statistics anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_if_refused(self):
+            rows = self._validated(X, first=True)
+            self._statistics = self._pass(rows, self._blank(rows.shape[1]), learn=True)[1]
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Learn from more rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self.partial_fit_transform(X)
+        return self
+
+    def partial_fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
+        """Learn from more rows; scale each by the statistics of the rows up to itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features)
+        """
+        scaled, self._statistics = self._learned(X)
+        return scaled
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Scale rows by the statistics learned so far.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        return self._pass(self._validated(X, first=False), self._statistics, learn=False)[0]
+
+    def inverse_transform(self, X: ArrayLike) -> Any:
+        """Undo `transform`, up to rounding.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        rows = self._validated(X, first=False)
+        factor, shift = self._inverse()
+        if issparse(rows):
+            return csr_array((rows.data * factor[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+        return (rows * factor + shift).astype(rows.dtype)
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Rows learned from."""
+        return int(self._known("n")[0])
+
+    def _known(self, name: str) -> NDArray[Any]:
+        check_is_fitted(self)
+        return self._statistics[name]
+
+    def _learned(self, X: ArrayLike, counts: NDArray[np.bool_] | None = None) -> tuple[Any, Statistics]:
+        """The rows, each scaled by those up to itself, and the statistics after them, which are not taken over yet.
+
+        Rows that do not count are scaled and not learned from.
+        """
+        first = not hasattr(self, "_statistics")
+        with unchanged_if_refused(self):
+            rows = self._validated(X, first=first)
+            before = self._blank(rows.shape[1]) if first else self._statistics
+            return self._pass(rows, before, learn=True, counts=counts)
+
+    def _validated(self, X: ArrayLike, *, first: bool) -> Any:
+        self._check_parameters()
+        sparse = self._takes_sparse()
+        if issparse(X) and sparse is not None:
+            raise ValueError(sparse)
+        rows = validate_data(self, X, reset=first, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+        if issparse(rows) and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
+
+    def _pass(
+        self, rows: Any, statistics: Statistics, *, learn: bool, counts: NDArray[np.bool_] | None = None
+    ) -> tuple[Any, Statistics]:
+        after = {name: _writable(values, copy=learn) for name, values in statistics.items()}
+        given = rows
+        if issparse(rows):
+            given = rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+        values = self._scale(after, given, learn, counts)
+        if learn:
+            for name, numbers in after.items():
+                if not np.isfinite(numbers).all():
+                    feature = int(np.flatnonzero(~np.isfinite(numbers))[0])
+                    raise ValueError(f"X has values in column {feature} that are too large to scale: {name} overflows")
+        if issparse(rows):
+            return csr_array((values, rows.indices, rows.indptr), shape=rows.shape), after
+        return values.reshape(rows.shape), after
+
+    # -- what a scaler says of itself
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    def _takes_sparse(self) -> str | None:
+        """Why sparse rows cannot be scaled, if so."""
+        return None
+
+    def _blank(self, n_features: int) -> Statistics:
+        """Statistics of no rows."""
+        raise NotImplementedError
+
+    def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _inverse(self) -> tuple[Floats, Floats | float]:
+        """Factors and shifts of the way back."""
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_statistics")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse() is None
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # -- saving (see onkel.models.persistence)
+    def _saved_fields(self) -> dict[str, Any]:
+        fitted = {name: value for name, value in sorted(vars(self).items()) if name.endswith("_")}
+        return {
+            "parameters": self.get_params(deep=False),
+            "fitted": fitted,
+            "statistics": getattr(self, "_statistics", None),
+        }
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        parameters, fitted, statistics = (fields.pop(name) for name in ("parameters", "fitted", "statistics"))
+        if fields:
+            raise ValueError(f"{min(fields)!r} is nothing that a scaler has")
+        made = cls(**parameters)
+        made._check_parameters()
+        if statistics is None:
+            if fitted:
+                raise ValueError(f"{min(fitted)!r} is fitted, and there are no statistics")
+            return made
+        n_features = fitted["n_features_in_"]
+        check_number("n_features_in_", n_features, at_least=1, below=2**31, integer=True)
+        if not fitted.keys() <= {"n_features_in_", "feature_names_in_"}:
+            raise ValueError(f"{max(fitted)!r} is nothing that is fitted")
+        made._check_statistics(statistics, n_features)
+        made.__dict__.update(fitted, _statistics=statistics)
+        return made
+
+    def _check_statistics(self, statistics: Any, n_features: int) -> None:
+        """Refuse statistics that no rows have."""
+        if not isinstance(statistics, dict) or not all(isinstance(v, np.ndarray) for v in statistics.values()):
+            raise ValueError("statistics must be arrays")
+        n = statistics["n"]
+        for name, blank in self._blank(1).items():
+            found = statistics.get(name)
+            shape = (1 if name == "n" else n_features,)
+            if found is None or found.dtype != blank.dtype or found.shape != shape:
+                raise ValueError(f"statistics must have {name} of {blank.dtype}, one for each of {shape[0]} features")
+            if name in ("n", "seen") and ((found < 0) | (found > n.max(initial=0))).any():
+                raise ValueError(f"statistics have counts in {name} that no rows have")
+        if len(statistics) != len(self._blank(1)):
+            raise ValueError("statistics hold arrays that this scaler does not have")
+
+
+def _writable(values: NDArray[Any], copy: bool) -> NDArray[Any]:
+    return values.copy() if copy or not values.flags.writeable else values
+
+
+class StreamStandardScaler(StreamScaler):
+    """Scale features to mean 0 and variance 1, by one pass over a stream.
+
+    The statistics are Welford's, taken row by row, so that any cut of the rows into calls gives the same bits.
+    Sparse rows stay sparse and are not centred (``with_mean=False``); their zeros count.
+
+    Parameters
+    ----------
+    with_mean : bool, default=True
+        Whether to subtract the mean.
+    with_std : bool, default=True
+        Whether to divide by the standard deviation. A feature that has had one value only is not divided.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+    var_ : ndarray of shape (n_features,)
+    scale_ : ndarray of shape (n_features,)
+        What is divided by.
+    n_samples_seen_ : int
+    n_features_in_ : int
+
+    See Also
+    --------
+    StreamMinMaxScaler : Scale to a range.
+    StreamPipeline : A scaler and an estimator, learning together.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> scaler = onkel.StreamStandardScaler().partial_fit([[0.0], [2.0]]).partial_fit([[4.0]])
+    >>> scaler.mean_, scaler.transform([[2.0]])
+    (array([2.]), array([[0.]]))
+    """
+
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True) -> None:
+        self.with_mean = with_mean
+        self.with_std = with_std
+
+    @property
+    def mean_(self) -> Floats:
+        """Mean of each feature."""
+        return self._known("mean") * (self._known("seen") / max(1, self.n_samples_seen_))
+
+    @property
+    def var_(self) -> Floats:
+        """Variance of each feature."""
+        n, seen = max(1, self.n_samples_seen_), self._known("seen")
+        return np.asarray((self._known("squares") + self._known("mean") ** 2 * (seen / n) * (n - seen)) / n)
+
+    @property
+    def scale_(self) -> Floats:
+        """What each feature is divided by."""
+        deviation = np.sqrt(self.var_)
+        return np.where(deviation > 0, deviation, 1.0) if self.with_std else np.ones_like(deviation)
+
+    def _check_parameters(self) -> None:
+        check_flag("with_mean", self.with_mean)
+        check_flag("with_std", self.with_std)
+
+    def _takes_sparse(self) -> str | None:
+        return "sparse rows cannot be centred and stay sparse: use with_mean=False" if self.with_mean else None
+
+    def _blank(self, n_features: int) -> Statistics:
+        return {
+            "n": np.zeros(1, np.int64),
+            "seen": np.zeros(n_features, np.int64),
+            "mean": np.zeros(n_features),
+            "squares": np.zeros(n_features),
+        }
+
+    def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
+        n, seen, mean, squares = (statistics[name] for name in ("n", "seen", "mean", "squares"))
+        centre, scale = bool(self.with_mean), bool(self.with_std)
+        return _core.scale_standard(n, seen, mean, squares, centre, scale, rows, learn, counts)
+
+    def _inverse(self) -> tuple[Floats, Floats | float]:
+        return self.scale_, self.mean_ if self.with_mean else 0.0
+
+
+class StreamMinMaxScaler(StreamScaler):
+    """Scale features to a range, by one pass over a stream.
+
+    The least value seen so far becomes the range's start, the greatest its end; rows that `transform` is given later
+    may lie outside. Sparse rows are refused, since zeros would not stay zeros.
+
+    Parameters
+    ----------
+    feature_range : tuple (start, end), default=(0, 1)
+
+    Attributes
+    ----------
+    data_min_ : ndarray of shape (n_features,)
+    data_max_ : ndarray of shape (n_features,)
+    n_samples_seen_ : int
+    n_features_in_ : int
+
+    See Also
+    --------
+    StreamStandardScaler : Scale to mean 0 and variance 1.
+    StreamPipeline : A scaler and an estimator, learning together.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> scaler = onkel.StreamMinMaxScaler(feature_range=(-1, 1))
+    >>> scaler.partial_fit_transform([[5.0], [9.0], [6.0]])  # each by the rows up to itself
+    array([[-1. ],
+           [ 1. ],
+           [-0.5]])
+    >>> scaler.transform([[7.0], [11.0]])
+    array([[0.],
+           [2.]])
+    """
+
+    def __init__(self, *, feature_range: tuple[float, float] = (0, 1)) -> None:
+        self.feature_range = feature_range
+
+    @property
+    def data_min_(self) -> Floats:
+        """Least value of each feature."""
+        return self._known("least")
+
+    @property
+    def data_max_(self) -> Floats:
+        """Greatest value of each feature."""
+        return self._known("greatest")
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:
+            raise ValueError(f"feature_range must be two numbers, got {self.feature_range!r}")
+        for name, value in zip(("start", "end"), self.feature_range, strict=True):
+            check_number(f"{name} of feature_range", value, at_least=-1e6, at_most=1e6)
+        if self.feature_range[0] >= self.feature_range[1]:
+            raise ValueError(f"feature_range must have its start below its end, got {self.feature_range!r}")
+
+    def _takes_sparse(self) -> str | None:
+        return (
+            "sparse rows cannot be scaled to a range and stay sparse: "
+            "make them dense, or use StreamStandardScaler(with_mean=False)"
+        )
+
+    def _blank(self, n_features: int) -> Statistics:
+        return {"n": np.zeros(1, np.int64), "least": np.zeros(n_features), "greatest": np.zeros(n_features)}
+
+    def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
+        start, end = map(float, self.feature_range)
+        n, least, greatest = (statistics[name] for name in ("n", "least", "greatest"))
+        return _core.scale_range(n, least, greatest, start, end, rows, learn, counts)
+
+    def _inverse(self) -> tuple[Floats, Floats | float]:
+        start, end = map(float, self.feature_range)
+        span = self.data_max_ - self.data_min_
+        factor = np.where(span > 0, span, 1.0) / (end - start)
+        return factor, self.data_min_ - start * factor

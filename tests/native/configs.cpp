@@ -1,0 +1,94 @@
+#include "configs.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "learn/names.hpp"
+
+namespace onkel {
+namespace {
+
+class Line {
+ public:
+  explicit Line(const std::string& text) {
+    std::istringstream words(text);
+    words >> made_.name;
+    for (std::string word; words >> word;) take(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
+    end_term();
+  }
+  NamedConfig made() { return std::move(made_); }
+
+ private:
+  void take(const std::string& key, const std::string& value) {
+    Config& config = made_.config;
+    if (key.rfind("recipe", 0) == 0) {
+      take_part(config.recipe, key.substr(6), value);
+    } else if (key.rfind("term.", 0) == 0) {
+      term_.values[key.substr(5)] = std::stod(value);
+    } else if (key == "task") {
+      config.task = task_named(value);
+    } else if (key == "dtype") {
+      config.type = value == "float32" ? Type::f32 : Type::f64;
+    } else if (key == "kernel") {
+      end_term();
+      config.kernels.push_back({.terms = {}, .function = {}, .stream = static_cast<std::uint32_t>(std::stoul(value))});
+    } else if (key == "term") {
+      end_term();
+      term_.name = value;
+    } else if (key == "hedge") {
+      config.hedge = HedgeChoice{};
+      config.hedge->combination = combination_named(value);
+    } else if (key == "discount") {
+      config.hedge->discount = std::stod(value);
+    } else if (key == "smoothing") {
+      config.hedge->smoothing = std::stod(value);
+    } else if (!set_number(key, value)) {
+      throw std::invalid_argument("a learner has no '" + key + "'");
+    }
+  }
+  // "=name" names the part, ".number=value" is one of its numbers, "/part..." goes on in a part that it holds.
+  static void take_part(Spec& spec, const std::string& path, const std::string& value) {
+    if (path.empty()) {
+      spec.name = value;
+    } else if (path[0] == '.') {
+      spec.values[path.substr(1)] = std::stod(value);
+    } else {
+      const auto end = std::min(path.find('/', 1), path.find('.', 1));
+      take_part(spec.parts[path.substr(1, end - 1)], end == std::string::npos ? "" : path.substr(end), value);
+    }
+  }
+  bool set_number(const std::string& key, const std::string& value) {
+    Config& config = made_.config;
+    const auto number = [&] { return std::stoull(value); };
+    if (key == "sparse") return config.sparse = number() != 0, true;
+    if (key == "average") return config.average = number() != 0, true;
+    if (key == "constant") return config.constant = number() != 0, true;
+    if (key == "n_features") return config.width = number(), true;
+    if (key == "n_outputs") return config.outputs = number(), true;
+    if (key == "budget") return config.budget = number(), true;
+    if (key == "seed") return config.seed = number(), true;
+    return false;
+  }
+  void end_term() {
+    if (term_.name.empty()) return;
+    made_.config.kernels.back().terms.push_back({term_.at("weight"), kernel_named(term_)});
+    term_ = {};
+  }
+
+  NamedConfig made_;
+  Spec term_;
+};
+
+}  // namespace
+
+std::vector<NamedConfig> read_configs(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<NamedConfig> configs;
+  for (std::string line; std::getline(file, line);) configs.push_back(Line(line).made());
+  if (configs.empty()) throw std::invalid_argument("'" + path + "' holds no configuration");
+  return configs;
+}
+
+}  // namespace onkel
