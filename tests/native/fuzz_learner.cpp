@@ -177,8 +177,9 @@ class Session {
 
   // Ghosts, the rows of a mini-batch and NPBSGD's law may exceed the budget.
   bool bounded() const {
-    return !config_.average && !config_.hedge && config_.recipe.values["batch_size"] <= 1 &&
-           config_.recipe.parts["eviction"].name.find("Grow") == std::string::npos;
+    if (config_.average || config_.hedge) return false;
+    return config_.recipe.name == "SecondOrder" ||
+           (config_.recipe.at("batch_size") == 1 && config_.recipe.part("eviction").name != "GrowAtRandom");
   }
 
   const NamedConfig& named_;
