@@ -54,7 +54,9 @@ def read_json(text, X, folder):
         scores = gram(terms, Z, points) @ long(function["coefficients"]).T + long(function["constants"])
         each.append((function["weight"], scores))
     if read["random_features"] is not None:
-        frequencies, phases, waves = (long(read["random_features"][k]) for k in ("frequencies", "phases", "coefficients"))
+        frequencies, phases, waves = (
+            long(read["random_features"][k]) for k in ("frequencies", "phases", "coefficients")
+        )
         waved = np.sqrt(long(2) / len(phases)) * np.cos(Z @ frequencies.T + phases) @ waves.T
         each[0] = (each[0][0], each[0][1] + waved)
     if read["combination"] == "vote" and read["task"] == "binary":
