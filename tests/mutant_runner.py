@@ -266,6 +266,8 @@ class Run:
         left = [mutant for mutant in self._mutants if self._caught.get(mutant.promise) != keys[mutant]]
         if len(left) < len(self._mutants):
             print(f"{len(self._mutants) - len(left)} of {len(self._mutants)} were caught before and are as they were")
+        if not left:
+            return
         for i in range(min(self._n_jobs, len(left))):
             self._shops.put(Workshop(STORE / str(i), self._programs))
         wrong: dict[str, str] = {}
@@ -301,6 +303,11 @@ class Run:
                 pool.shutdown(cancel_futures=True)
                 raise
 
+    def _keep_caught(self) -> None:
+        unfinished = CAUGHT.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(self._caught, indent=1, sort_keys=True))
+        unfinished.replace(CAUGHT)
+
     def _sound(self, shop: Workshop, mutants: list[Mutant]) -> dict[str, str]:
         words = list(dict.fromkeys(mutant.tests for mutant in mutants))
         return unsound(shop, self._core, words)
@@ -317,7 +324,7 @@ class Run:
                     self.failed += 1
                 else:
                     self._caught[mutant.promise] = keys[mutant]
-                    CAUGHT.write_text(json.dumps(self._caught, indent=1, sort_keys=True))
+                    self._keep_caught()
                 verdict = "FAILED" if wrong else "caught"
                 because = f": {wrong}" if wrong else ""
                 print(f"[{next(self._done):3}/{n}] {verdict}  {mutant.promise}{because} ({took:.1f} s)", flush=True)
@@ -340,7 +347,8 @@ def changed(mutants: list[Mutant]) -> list[Mutant]:
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
-            raise ValueError(f"cannot compare with {base} (ONKEL_BASE names another commit): {done.stderr.strip()}")
+            reason = done.stderr.partition("\n")[0]
+            raise ValueError(f"cannot compare with {base} (ONKEL_BASE names another commit): {reason}")
         return done.stdout
 
     files = {*git("diff", "--name-only", base).split(), *git("ls-files", "--others", "--exclude-standard").split()}

@@ -958,6 +958,27 @@ MUTANTS = [
         "share = 1.0",
         "test_reproduce_batch.py -k late",
     ),
+    Mutant(
+        "crossings: compress certifies the distance that it moved",
+        "src/onkel/model.py",
+        "distance = work.compress(",
+        "distance = 1.01 * work.compress(",
+        "test_crossings.py -k 'what_compress and RemoveOldest'",
+    ),
+    Mutant(
+        "crossings: merge weighs the constant terms, too",
+        "src/onkel/model.py",
+        "np.sum([w * learner.constants for",
+        "np.sum([learner.constants for",
+        "test_crossings.py -k 'what_compress and RemoveOldest'",
+    ),
+    Mutant(
+        "crossings: every export has the constant terms",
+        "src/onkel/export/_plain.py",
+        "if learner.fit_intercept:",
+        "if False:",
+        "test_crossings.py -k 'every_export and PAClassifier'",
+    ),
 ]
 
 if __name__ == "__main__":
