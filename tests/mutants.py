@@ -1,31 +1,14 @@
-"""Break each promise on purpose and see its test fail: `python tests/mutants.py [words of a promise]`.
+"""Break each promise on purpose and see its test fail: `python tests/mutants.py [--changed] [words of a promise]`.
 
-Works on a copy of the project in a temporary directory, with one build directory for all, so that a mutant compiles no
-more than the file it changed. A mutant that its tests let live, or whose text is no longer in the source, is a failure.
+A mutant that its tests let live, or whose text is no longer in the source, is a failure. How they are run is in
+tests/mutant_runner.py.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-
-
-@dataclass(frozen=True)
-class Mutant:
-    promise: str
-    file: str
-    old: str
-    new: str
-    tests: str  # words for pytest
-
+from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
@@ -975,86 +958,28 @@ MUTANTS = [
         "share = 1.0",
         "test_reproduce_batch.py -k late",
     ),
+    Mutant(
+        "crossings: compress certifies the distance that it moved",
+        "src/onkel/model.py",
+        "distance = work.compress(",
+        "distance = 1.01 * work.compress(",
+        "test_crossings.py -k 'what_compress and RemoveOldest'",
+    ),
+    Mutant(
+        "crossings: merge weighs the constant terms, too",
+        "src/onkel/model.py",
+        "np.sum([w * learner.constants for",
+        "np.sum([learner.constants for",
+        "test_crossings.py -k 'what_compress and RemoveOldest'",
+    ),
+    Mutant(
+        "crossings: every export has the constant terms",
+        "src/onkel/export/_plain.py",
+        "if learner.fit_intercept:",
+        "if False:",
+        "test_crossings.py -k 'every_export and PAClassifier'",
+    ),
 ]
 
-
-class Workshop:
-    """A copy of the project, its build directory, and where its package is installed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.project, self.build, self.packages = folder / "project", folder / "build", folder / "packages"
-        ignored = shutil.ignore_patterns(".git", ".venv", "build", "__pycache__", ".pytest_cache", ".*_cache")
-        shutil.copytree(ROOT, self.project, ignore=ignored)
-
-    def install(self) -> str:
-        """Build and install; return the compiler's complaint, if any."""
-        shutil.rmtree(self.packages, ignore_errors=True)
-        options = ["--quiet", "--disable-pip-version-check", "--no-build-isolation", "--no-deps"]
-        options.append(f"-Cbuild-dir={self.build}")
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", *options, "--target", self.packages, self.project],
-            capture_output=True,
-            text=True,
-            # cmake and ninja may be the ones that pip put beside this interpreter
-            env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-        )
-        return "" if done.returncode == 0 else done.stdout + done.stderr
-
-    def tests_pass(self, words: str) -> bool:
-        done = subprocess.run(
-            f"{sys.executable} -m pytest -x -q -p no:cacheprovider {words}",
-            shell=True,
-            cwd=self.project / "tests",
-            env=os.environ | {"PYTHONPATH": str(self.packages)},
-            capture_output=True,
-            text=True,
-        )
-        if done.returncode > 1:  # not a failed test but no test at all, or a crash of pytest itself
-            lines = done.stdout.strip().splitlines()
-            # a crash of the broken core is a way to fail, too
-            assert done.returncode > 128 or "Fatal" in done.stderr, f"pytest {words}: {lines[-1] if lines else '?'}"
-        return done.returncode == 0
-
-
-def outcome(shop: Workshop, mutant: Mutant) -> str:
-    """Return what went wrong, or nothing."""
-    source = shop.project / mutant.file
-    text = source.read_text()
-    if mutant.old not in text:
-        return f"its text is not in {mutant.file}"
-    source.write_text(text.replace(mutant.old, mutant.new))
-    try:
-        complaint = shop.install()
-        if complaint:
-            return f"does not compile: {complaint.splitlines()[-1]}"
-        return f"{mutant.tests} passes without it" if shop.tests_pass(mutant.tests) else ""
-    finally:
-        source.write_text(text)
-
-
-def main() -> int:
-    for needed in ("scikit_build_core", "nanobind", "pytest", "hypothesis"):
-        if importlib.util.find_spec(needed) is None:
-            print(f"tests/mutants.py needs {needed} in this environment (make test puts it there)")
-            return 2
-    chosen = [m for m in MUTANTS if " ".join(sys.argv[1:]) in m.promise]
-    with tempfile.TemporaryDirectory() as folder:
-        shop = Workshop(Path(folder))
-        complaint = shop.install()
-        if complaint:
-            print(complaint)
-            return 2
-        unsound = [words for words in dict.fromkeys(m.tests for m in chosen) if not shop.tests_pass(words)]
-        for words in unsound:
-            print(f"fails before anything is broken: {words}", flush=True)
-        failed = 0
-        for mutant in chosen:
-            wrong = outcome(shop, mutant) if mutant.tests not in unsound else "its tests fail anyway"
-            failed += bool(wrong)
-            print(f"{'FAILED' if wrong else 'caught'}  {mutant.promise}{': ' + wrong if wrong else ''}", flush=True)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return int(failed > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(MUTANTS))

@@ -1,0 +1,400 @@
+"""How `python tests/mutants.py` breaks the promises: many at once, and none again that nothing has touched.
+
+Each worker has a workshop under build/mutants: a copy of the project, which it alone breaks, and a build directory in
+which a mutant of the C++ code compiles no more than the file that it changed; tests/mutant_compiler.py sees to it that
+nothing is compiled twice, be it in another workshop. All of it is kept, so that the next run starts where this one
+ended. A mutant of the Python code is a file written into the copy, beside the core that is installed. Mutants of one
+file follow each other in one workshop.
+
+A mutant that was caught is not run again until itself, its source file, a test file that it names or something that
+all tests share has changed; build/mutants/caught.json holds the hashes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import filecmp
+import hashlib
+import importlib.util
+import itertools
+import json
+import os
+import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+STORE = ROOT / "build" / "mutants"
+CAUGHT = STORE / "caught.json"
+IGNORED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".*_cache", "_core.*")
+SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/*.py", "tests/reference/*.py", "native/tests/*")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    promise: str
+    file: str
+    old: str
+    new: str
+    tests: str  # words for pytest
+
+    @property
+    def is_native(self) -> bool:
+        return self.file.startswith("native/")
+
+    @property
+    def test_files(self) -> list[str]:
+        return [f"tests/{word}" for word in shlex.split(self.tests) if word.endswith(".py")]
+
+    def key(self) -> str:
+        """A hash of everything that its being caught is taken to depend on."""
+        shared = {str(path.relative_to(ROOT)) for pattern in SHARED for path in ROOT.glob(pattern)}
+        shared = {name for name in shared if not name.startswith(("tests/test_", "tests/mutant"))}
+        digest = hashlib.sha256(repr(astuple(self)).encode())
+        for name in [self.file, *self.test_files, *sorted(shared)]:
+            digest.update(hashlib.sha256((ROOT / name).read_bytes()).digest() if (ROOT / name).exists() else b"")
+        return digest.hexdigest()
+
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+
+class Stopped(Exception):
+    """The run is being interrupted."""
+
+
+class Programs:
+    """The programs that are running, to be ended together, with what they have started."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def run(self, command: Iterable[str | Path], cwd: Path | None = None, **variables: str) -> tuple[int, str]:
+        """Return a command's exit code and what it said; `variables` join its environment."""
+        with self._lock:
+            if self._stopped:
+                raise Stopped
+            # cmake and ninja may be the ones that pip put beside this interpreter
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+                cwd=cwd,
+                env={**os.environ, "PATH": path, **variables},
+            )
+            self._running.add(process)
+        said, _ = process.communicate()
+        with self._lock:
+            self._running.discard(process)
+            if self._stopped:
+                raise Stopped
+        return process.returncode, said
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+# -- workshops ---------------------------------------------------------------------------------------------------------
+
+
+class Workshop:
+    """A copy of the project to break, and the directory in which its core is built."""
+
+    _first_build = threading.Lock()  # others wait for what it compiles
+
+    def __init__(self, folder: Path, programs: Programs) -> None:
+        self.project, self._build, self._temporary = folder / "project", folder / "build", folder / "tmp"
+        self._programs = programs
+        copy_changes(ROOT, self.project)
+
+    def write(self, file: str, text: str) -> None:
+        path = self.project / file
+        path.write_text(text)
+        # a compiled module is told from its source by size and second, which two mutants may share
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+
+    def build_core(self) -> str:
+        """Build the core of this copy and put it into place; return the compiler's complaint, if any."""
+        if not (self._build / core_name()).exists():
+            with self._first_build:
+                complaint = self._compile()
+        else:
+            complaint = self._compile()
+        if not complaint:
+            self.use_core(self._build / core_name())
+        return complaint
+
+    def _compile(self) -> str:
+        launcher = f"{sys.executable};{Path(__file__).with_name('mutant_compiler.py')};{STORE / 'objects'}"
+        configure = ["cmake", "-S", self.project, "-B", self._build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        configure += [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}"]
+        build = ["cmake", "--build", self._build, "--target", "_core"]
+        for command in [build] if (self._build / "build.ninja").exists() else [configure, build]:
+            code, said = self._programs.run(command)
+            if code:
+                errors = [line for line in said.splitlines() if "error" in line.lower()]
+                return (errors or said.splitlines() or ["?"])[0]
+        return ""
+
+    def use_core(self, core: Path) -> None:
+        # a new file: the old one may still be mapped by a program that has been killed
+        target = self.project / "src" / "onkel" / core_name()
+        target.unlink(missing_ok=True)
+        shutil.copy(core, target)
+
+    def tests_fail(self, words: str) -> bool:
+        """Run tests; raise a `ValueError` where it was not a test that failed but pytest."""
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(words)]
+        command.append(f"--basetemp={self._temporary}")
+        code, said = self._programs.run(command, self.project / "tests", PYTHONPATH=str(self.project / "src"))
+        if code == 5:
+            raise ValueError(f"pytest finds no tests for {words}")
+        # a crash of the broken core is a way to fail, too
+        if 1 < code < 128 and "Fatal Python error" not in said:
+            raise ValueError(f"pytest {words}: {(said.strip().splitlines() or ['?'])[-1]}")
+        return code != 0
+
+
+def copy_changes(source: Path, target: Path) -> None:
+    """Make a folder a copy of another, leaving files that are the same as they are, so that they need no compiling."""
+    target.mkdir(parents=True, exist_ok=True)
+    names = {entry.name for entry in os.scandir(source)}
+    names -= IGNORED(str(source), list(names))
+    here = {entry.name for entry in os.scandir(target)}
+    for name in here - names - IGNORED(str(target), list(here)):
+        path = target / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name in names:
+        if (source / name).is_dir():
+            copy_changes(source / name, target / name)
+        elif not (target / name).exists() or not filecmp.cmp(source / name, target / name, shallow=False):
+            shutil.copyfile(source / name, target / name)
+            shutil.copymode(source / name, target / name)
+
+
+def core_name() -> str:
+    return f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+
+def installed_core() -> Path | None:
+    """The core of this environment, if it is not older than its source."""
+    package = importlib.util.find_spec("onkel")
+    core = Path(next(iter(package.submodule_search_locations or []), "")) / core_name() if package else None
+    if core is None or not core.exists():
+        return None
+    sources = [ROOT / "CMakeLists.txt", *(ROOT / "native").rglob("*.?pp")]
+    return core if all(path.stat().st_mtime <= core.stat().st_mtime for path in sources) else None
+
+
+# -- breaking ----------------------------------------------------------------------------------------------------------
+
+
+def unsound(shop: Workshop, core: Path, words: list[str]) -> dict[str, str]:
+    """Return what is wrong with tests before anything is broken; their words name the same files."""
+
+    def complaint(words: str) -> str:
+        try:
+            return f"{words} fails before anything is broken" if shop.tests_fail(words) else ""
+        except ValueError as error:
+            return str(error)
+
+    shop.use_core(core)
+    files = words[0].partition(" -k ")[0]
+    choices = [shlex.split(rest)[0] if rest else "" for _, _, rest in (each.partition(" -k ") for each in words)]
+    union = shlex.quote(" or ".join(f"({choice})" for choice in choices))
+    if not complaint(files if "" in choices else f"{files} -k {union}"):  # all of them at once
+        return {}
+    return {each: wrong for each in words if (wrong := complaint(each))}
+
+
+def outcome(shop: Workshop, core: Path, mutant: Mutant) -> str:
+    """Break one promise; return what went wrong, or nothing."""
+    path = shop.project / mutant.file
+    text = path.read_text() if path.exists() else ""
+    if mutant.old not in text:
+        return f"its text is not in {mutant.file}"
+    shop.write(mutant.file, text.replace(mutant.old, mutant.new))
+    try:
+        if not mutant.is_native:
+            shop.use_core(core)
+        elif complaint := shop.build_core():
+            return f"does not compile: {complaint}"
+        return "" if shop.tests_fail(mutant.tests) else f"{mutant.tests} passes without it"
+    except ValueError as error:
+        return str(error)
+    finally:
+        shop.write(mutant.file, text)
+
+
+class Run:
+    """Mutants at work in several workshops."""
+
+    def __init__(self, mutants: list[Mutant], n_jobs: int, core: Path) -> None:
+        self._mutants, self._n_jobs, self._core = mutants, n_jobs, core
+        self._programs = Programs()
+        self._shops: queue.SimpleQueue[Workshop] = queue.SimpleQueue()
+        self._caught: dict[str, str] = json.loads(CAUGHT.read_text()) if CAUGHT.exists() else {}
+        self._done = itertools.count(1)
+        self._lock = threading.Lock()
+        self.failed = 0
+
+    def __call__(self) -> None:
+        keys = {mutant: mutant.key() for mutant in self._mutants}
+        left = [mutant for mutant in self._mutants if self._caught.get(mutant.promise) != keys[mutant]]
+        if len(left) < len(self._mutants):
+            print(f"{len(self._mutants) - len(left)} of {len(self._mutants)} were caught before and are as they were")
+        if not left:
+            return
+        for i in range(min(self._n_jobs, len(left))):
+            self._shops.put(Workshop(STORE / str(i), self._programs))
+        wrong: dict[str, str] = {}
+        print(f"{len(left)} to break; first their tests as they are ...", flush=True)
+        for found in self._spread(self._sound, _grouped(left, lambda mutant: tuple(mutant.test_files))):
+            wrong |= found
+        for words in wrong.values():
+            print(words, flush=True)
+        groups = _grouped(left, lambda mutant: mutant.file)
+        groups.sort(key=lambda group: (group[0].is_native, len(group)), reverse=True)  # the long ones first
+        work = [(group, keys, wrong, len(left)) for group in groups]
+        for _ in self._spread(lambda shop, task: self._break(shop, *task), work):
+            pass
+
+    def _spread(self, work: Callable[[Workshop, Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
+        """Do each task in a workshop that is free."""
+
+        def in_a_shop(task: Any) -> Any:
+            shop = self._shops.get()
+            try:
+                return work(shop, task)
+            finally:
+                self._shops.put(shop)
+
+        with ThreadPoolExecutor(self._n_jobs) as pool:
+            pending: set[Future[Any]] = {pool.submit(in_a_shop, task) for task in tasks}
+            try:
+                while pending:
+                    done, pending = wait(pending, return_when=FIRST_COMPLETED)
+                    yield from (future.result() for future in done)
+            except BaseException:
+                self._programs.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _keep_caught(self) -> None:
+        unfinished = CAUGHT.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(self._caught, indent=1, sort_keys=True))
+        unfinished.replace(CAUGHT)
+
+    def _sound(self, shop: Workshop, mutants: list[Mutant]) -> dict[str, str]:
+        words = list(dict.fromkeys(mutant.tests for mutant in mutants))
+        return unsound(shop, self._core, words)
+
+    def _break(
+        self, shop: Workshop, mutants: list[Mutant], keys: dict[Mutant, str], unsound: dict[str, str], n: int
+    ) -> None:
+        for mutant in mutants:
+            start = time.monotonic()
+            wrong = "its tests fail anyway" if mutant.tests in unsound else outcome(shop, self._core, mutant)
+            took = time.monotonic() - start
+            with self._lock:
+                if wrong:
+                    self.failed += 1
+                else:
+                    self._caught[mutant.promise] = keys[mutant]
+                    self._keep_caught()
+                verdict = "FAILED" if wrong else "caught"
+                because = f": {wrong}" if wrong else ""
+                print(f"[{next(self._done):3}/{n}] {verdict}  {mutant.promise}{because} ({took:.1f} s)", flush=True)
+
+
+def _grouped(mutants: list[Mutant], key: Callable[[Mutant], Hashable]) -> list[list[Mutant]]:
+    groups: dict[Hashable, list[Mutant]] = {}
+    for mutant in mutants:
+        groups.setdefault(key(mutant), []).append(mutant)
+    return list(groups.values())
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def changed(mutants: list[Mutant]) -> list[Mutant]:
+    """Return the mutants that are new, or whose source or tests differ from those of a base commit."""
+    base = os.environ.get("ONKEL_BASE", "HEAD~1")
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            reason = done.stderr.partition("\n")[0]
+            raise ValueError(f"cannot compare with {base} (ONKEL_BASE names another commit): {reason}")
+        return done.stdout
+
+    files = {*git("diff", "--name-only", base).split(), *git("ls-files", "--others", "--exclude-standard").split()}
+    before = set()
+    if "tests/mutants.py" in files and git("ls-tree", base, "tests/mutants.py"):
+        for node in ast.walk(ast.parse(git("show", f"{base}:tests/mutants.py"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Mutant":
+                before.add(Mutant(*map(ast.literal_eval, node.args)))
+    is_new = (lambda mutant: mutant not in before) if "tests/mutants.py" in files else (lambda mutant: False)
+    return [mutant for mutant in mutants if is_new(mutant) or files & {mutant.file, *mutant.test_files}]
+
+
+def main(mutants: list[Mutant]) -> int:
+    parser = argparse.ArgumentParser(description="Break each promise on purpose and see its test fail.")
+    parser.add_argument("words", nargs="*", help="only promises with these words, one after the other")
+    parser.add_argument(
+        "--changed", action="store_true", help="only where source or tests differ from ONKEL_BASE (default HEAD~1)"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="so many at a time")
+    parser.add_argument("--list", action="store_true", help="print the promises that would be broken, and stop")
+    options = parser.parse_args()
+    missing = [name for name in ("nanobind", "pytest", "hypothesis") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"tests/mutants.py needs {missing[0]} in this environment (make test puts it there)")
+        return 2
+    chosen = [mutant for mutant in mutants if " ".join(options.words) in mutant.promise]
+    if options.changed:
+        try:
+            chosen = changed(chosen)
+        except ValueError as error:
+            print(error)
+            return 2
+    if options.list:
+        for mutant in chosen:
+            print(f"{mutant.file}: {mutant.promise}")
+        return 0
+    core = installed_core()
+    if core is None:
+        print("tests/mutants.py needs onkel as it is in this environment (make .venv/installed puts it there)")
+        return 2
+    start = time.monotonic()
+    run = Run(chosen, max(1, options.jobs), core)
+    try:
+        run()
+    except KeyboardInterrupt:
+        print("interrupted; what was caught is kept")
+        return 130
+    print(f"{len(chosen) - run.failed} passed, {run.failed} failed in {time.monotonic() - start:.0f} s")
+    return int(run.failed > 0)
