@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 STORE = ROOT / "build" / "mutants"
 CAUGHT = STORE / "caught.json"
 IGNORED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".*_cache", "_core.*")
-SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/*.py", "tests/reference/*.py", "native/tests/*")
+SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/*.py", "tests/reference/*.py", "tests/native/*")
 
 
 @dataclass(frozen=True)

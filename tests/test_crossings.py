@@ -26,22 +26,22 @@ from exported import READERS
 from formulas import Expansion, distance
 from onkel import _public, recipes
 from onkel.cli._app import COMMANDS, app
+from onkel.models.persistence import classes
 from onkel.parts import (
     KERNELS,
     PARTS,
     RBF,
     Budget,
     CallableKernel,
+    FirstOrder,
     GradientStep,
     HingeLoss,
     Laplacian,
     Linear,
     OnGradient,
     Polynomial,
-    Recipe,
     kernel_named,
 )
-from onkel.persistence import classes
 
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 5, 9])}
 
@@ -387,7 +387,7 @@ def certified(function, other, moved):
 def cross(kernel_name, eviction_name):
     """Train on both densities; compress and merge, and recompute what was certified."""
     kernel, eviction = CROSSED_KERNELS[kernel_name], eviction_named(eviction_name)
-    recipe = Recipe(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction)
+    recipe = FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction)
     X, y = data("multiclass")
     for dense, convert in enumerate((csr_array, np.asarray)):
         average = (list(CROSSED_KERNELS).index(kernel_name) + list(EVICTIONS).index(eviction_name) + dense) % 2 == 0
@@ -456,7 +456,7 @@ def interrupt_everywhere(eviction):
             raise KeyboardInterrupt
         return quadratic(x, S)
 
-    recipe = Recipe(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction_named(eviction))
+    recipe = FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction_named(eviction))
     blank = onkel.Learner(recipe, kernel=kernel, budget=5)
     X, y = data("binary", n=14)
     y = (y > 0).astype(np.float64)

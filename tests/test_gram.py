@@ -6,13 +6,13 @@ import pytest
 import onkel
 from onkel import recipes
 from onkel.parts import (
+    FirstOrder,
     GradientStep,
     HingeLoss,
     OnGradient,
     PassiveAggressiveStep,
     ProjectCheapest,
     ProjectSmallest,
-    FirstOrder,
 )
 
 PROJECTING = {

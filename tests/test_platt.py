@@ -11,7 +11,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
-from onkel.estimators.sigmoids import Sigmoids, margins
+from onkel.estimators.insert_only.sigmoids import Sigmoids, margins
 from reference import platt as reference
 
 WRAPPED = [

@@ -8,13 +8,13 @@ from sklearn.svm import SVC
 import onkel
 from onkel import recipes
 from onkel.parts import (
+    FirstOrder,
     GradientStep,
     HingeLoss,
     OnGradient,
     PassiveAggressiveStep,
     ProjectCheapest,
     ProjectSmallest,
-    FirstOrder,
 )
 from onkel.streams.generators import mixture
 from reference.polk import POLK

@@ -20,7 +20,6 @@ from scipy.sparse import issparse
 
 import small_data
 from onkel import reproduce
-from onkel.streams import datasets
 from onkel.cli import main
 from onkel.reproduce import _data, _lab, klr
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
@@ -29,6 +28,7 @@ from onkel.reproduce._lab import Lab
 from onkel.reproduce._report import page_of
 from onkel.reproduce._tables import UNEXPLAINED, explained, markdown, tables
 from onkel.reproduce._verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
+from onkel.streams import datasets
 
 CHROMIUM = shutil.which("chromium")
 TWO = Data(("a9a", "a9a.t"), paper_rows=2 * small_data.ROWS)

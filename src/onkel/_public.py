@@ -2,8 +2,7 @@
 
 from onkel import batch, evaluate, parts, recipes, streams
 from onkel._core import isa
-from onkel.models import export
-from onkel.streams import datasets
+from onkel.choice.width import gamma_from_percentile
 from onkel.estimators.budgeted import (
     BOGDClassifier,
     BOGDRegressor,
@@ -22,7 +21,6 @@ from onkel.estimators.budgeted import (
     ProjectronClassifier,
     RBPClassifier,
 )
-from onkel.models.checkpoint import Checkpointer
 from onkel.estimators.insert_only import (
     FSGDClassifier,
     FSGDRegressor,
@@ -40,15 +38,17 @@ from onkel.estimators.insert_only import (
     SPAClassifier,
     SPARegressor,
 )
-from onkel.models.importers import from_libsvm, from_sklearn
-from onkel.choice.width import gamma_from_percentile
-from onkel.learner import Learner
-from onkel.models.model import compress, merge
 from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
-from onkel.estimators.second_order import NewtonClassifier, NewtonRegressor
-from onkel.models.persistence import load, save
-from onkel.streams.pipeline import StreamPipeline
 from onkel.estimators.platt import PlattClassifier
+from onkel.estimators.second_order import NewtonClassifier, NewtonRegressor
+from onkel.learner import Learner
+from onkel.models import export
+from onkel.models.checkpoint import Checkpointer
+from onkel.models.importers import from_libsvm, from_sklearn
+from onkel.models.model import compress, merge
+from onkel.models.persistence import load, save
+from onkel.streams import datasets
+from onkel.streams.pipeline import StreamPipeline
 from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [

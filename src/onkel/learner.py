@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel import _core
-from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
+from onkel.choice.first_rows import BUDGETS, Choice, FirstRows, loss_of
 from onkel.parts import (
     RBF,
     CallableKernel,
@@ -30,7 +30,7 @@ from onkel.parts import (
     Stop,
     kernel_named,
 )
-from onkel.choice.first_rows import BUDGETS, Choice, FirstRows, loss_of
+from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
 
 Array = NDArray[Any]
 Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
@@ -245,7 +245,9 @@ class Learner:
 
         def losses_at(choice: Choice) -> NDArray[np.float64]:
             rival = Learner(
-                replace(rival_recipe, loss=SquaredError() if regression else LogLoss(), prior=GaussianPrior(choice.lam)),
+                replace(
+                    rival_recipe, loss=SquaredError() if regression else LogLoss(), prior=GaussianPrior(choice.lam)
+                ),
                 task=self.task,
                 kernel=kernel_at(choice),
                 budget=most if self.budget is None else min(most, self.budget),

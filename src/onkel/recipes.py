@@ -63,7 +63,6 @@ from __future__ import annotations
 
 import warnings
 
-from onkel.utils.validation import check_choice, check_flag, check_number
 from onkel.parts import (
     KOMP,
     Admission,
@@ -115,6 +114,7 @@ from onkel.parts import (
     Step,
     loss_named,
 )
+from onkel.utils.validation import check_choice, check_flag, check_number
 
 
 def Perceptron() -> Recipe:

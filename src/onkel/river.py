@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import recipes
-from onkel.utils.validation import check_finite, check_number
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
 from onkel.parts import CallableKernel, Hedge, Recipe
 from onkel.utils.extras import needed
+from onkel.utils.validation import check_finite, check_number
 
 base: Any = needed("river.base", "river", "onkel.river")
 

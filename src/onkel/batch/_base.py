@@ -17,8 +17,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onkel.utils.validation import check_choice, check_number, unchanged_if_refused
 from onkel.estimators.base import estimator
+from onkel.utils.validation import check_choice, check_number, unchanged_if_refused
 
 Floats = NDArray[np.float64]
 _KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")

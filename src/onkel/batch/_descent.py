@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 from sklearn.utils import check_random_state
 
-from onkel.utils.validation import check_number
-from onkel.estimators.base import estimator
 from onkel.batch._base import BatchClassifier, Columns, Floats, described
+from onkel.estimators.base import estimator
+from onkel.utils.validation import check_number
 
 
 @estimator

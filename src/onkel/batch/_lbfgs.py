@@ -11,9 +11,9 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.optimize import minimize
 
-from onkel.utils.validation import check_choice, check_number
-from onkel.estimators.base import estimator
 from onkel.batch._base import BatchClassifier, Columns, Floats, LossProblem, described
+from onkel.estimators.base import estimator
+from onkel.utils.validation import check_choice, check_number
 
 
 @described

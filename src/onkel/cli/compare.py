@@ -82,8 +82,8 @@ def _run(
     facts = source.describe(curves[0].last.rows)
     runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
     if report is not None:
-        from onkel.utils.files import write_atomically
         from onkel.report import comparison
+        from onkel.utils.files import write_atomically
 
         write_atomically(report, [comparison(facts, runs).encode()])
     if json:

@@ -27,8 +27,8 @@ def listed(*, json: Json = False) -> None:
       onkel data list
       onkel data list --json
     """
-    from onkel.streams import datasets
     from onkel.cli._show import print_json, print_table
+    from onkel.streams import datasets
 
     names = ("name", "rows", "features", "task", "scaling", "order")
     sets = [{name: getattr(datasets.info(key), name) for name in names} for key in datasets.names()]
@@ -49,8 +49,8 @@ def info(*, name: Name, json: Json = False) -> None:
       onkel data info cod-rna
       onkel data info mixture
     """
-    from onkel.streams import datasets
     from onkel.cli._show import print_facts, print_json
+    from onkel.streams import datasets
 
     if name in _generators():
         facts: dict[str, Any] = {"name": name, "draws": _generators()[name], "rows": "as many as --rows says"}
@@ -73,8 +73,8 @@ def get(*, name: Name, json: Json = False) -> None:
       onkel data get a9a
       ONKEL_DATA=~/data onkel data get cod-rna
     """
-    from onkel.streams import datasets
     from onkel.cli._show import print_json
+    from onkel.streams import datasets
     from onkel.streams.datasets._store import found
 
     if name in _generators():

@@ -40,8 +40,8 @@ def export(
     import re
 
     import onkel
-    from onkel.utils.files import write_atomically
     from onkel.cli._data import check_writable
+    from onkel.utils.files import write_atomically
 
     check_writable(output)
     loaded = onkel.load(model)

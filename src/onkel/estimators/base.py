@@ -21,6 +21,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
+from onkel.learner import Learner
+from onkel.parts import Recipe
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -30,8 +32,6 @@ from onkel.utils.validation import (
     check_weights,
     unchanged_if_refused,
 )
-from onkel.learner import Learner
-from onkel.parts import Recipe
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")

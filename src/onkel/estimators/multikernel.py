@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.utils.validation import check_number
 from onkel.estimators.base import Floats, KernelEstimator, estimator
 from onkel.estimators.targets import ClassifierBase, RegressorBase
 from onkel.parts import RBF, Hedge, Kernel, Polynomial, Recipe, kernel_named
+from onkel.utils.validation import check_number
 
 # The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.
 POOL: tuple[Kernel, ...] = (

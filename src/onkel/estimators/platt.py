@@ -10,10 +10,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.utils.validation import check_number, check_weights
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, checked_labels
 from onkel.streams.pipeline import StreamPipeline
+from onkel.utils.validation import check_number, check_weights
 
 Floats = NDArray[np.float64]
 

@@ -13,13 +13,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from onkel.estimators.base import Floats, KernelEstimator, OneKernel, estimator
 from onkel.utils.validation import (
     check_choice,
     check_finite,
     check_flag,
     check_number,
 )
-from onkel.estimators.base import Floats, KernelEstimator, OneKernel, estimator
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:

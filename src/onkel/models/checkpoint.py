@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from onkel import _core
-from onkel.models import container, persistence
-from onkel.utils.validation import check_number
-from onkel.utils.files import UNFINISHED
-from onkel.models.tree import Writer
 from onkel.learner import Learner
+from onkel.models import container, persistence
+from onkel.models.tree import Writer
+from onkel.utils.files import UNFINISHED
+from onkel.utils.validation import check_number
 
 T = TypeVar("T")
 Chunk = tuple[Any, ...]

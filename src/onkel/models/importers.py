@@ -12,11 +12,11 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
-from onkel.utils.validation import check_number
 from onkel.estimators.insert_only import KernelClassifier, KernelRegressor
 from onkel.models.model import _compressed
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, Sigmoid
 from onkel.streams._libsvm import MOST_FEATURES
+from onkel.utils.validation import check_number
 
 Path = str | os.PathLike[str]
 _DENSE = 0.25  # share of values other than 0 from which on points are kept dense

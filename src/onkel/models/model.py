@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.utils.validation import check_number
 from onkel.estimators.base import KernelEstimator
 from onkel.learner import UNBOUNDED, Learner
 from onkel.parts import FirstOrder, Hedge, Stop
+from onkel.utils.validation import check_number
 
 E = TypeVar("E", bound=KernelEstimator)
 

@@ -105,9 +105,9 @@ __all__ = [
     "AuxiliarySampling",
     "AuxiliaryScale",
     "AuxiliaryShift",
-    "Dictionary",
     "CallableKernel",
     "DecayingStep",
+    "Dictionary",
     "EpsilonInsensitive",
     "Eviction",
     "Exponential",
@@ -177,4 +177,6 @@ def _concrete(part: type[Any]) -> list[type[Any]]:
 
 
 # What a file may name: every part of this package but a callable, which is code.
-PARTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (*_concrete(Part), FirstOrder, SecondOrder) if cls is not CallableKernel}
+PARTS: dict[str, type[Any]] = {
+    cls.__name__: cls for cls in (*_concrete(Part), FirstOrder, SecondOrder) if cls is not CallableKernel
+}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
-from onkel.utils.validation import check_choice, check_number
 from onkel.parts._part import Part, Spec, number
+from onkel.utils.validation import check_choice, check_number
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from onkel.utils.validation import check_choice
 from onkel.parts._part import Part, Spec, number
+from onkel.utils.validation import check_choice
 
 
 @dataclass(frozen=True)

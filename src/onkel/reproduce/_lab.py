@@ -20,10 +20,10 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from onkel.utils.files import write_atomically
 from onkel.reproduce import _data
 from onkel.reproduce._cells import Cell, Result
 from onkel.reproduce._data import Data, Missing
+from onkel.utils.files import write_atomically
 
 Key = TypeVar("Key")
 

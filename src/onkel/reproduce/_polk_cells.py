@@ -18,7 +18,7 @@ from sklearn.svm import SVC, LinearSVC
 import onkel
 from onkel import datasets, recipes
 from onkel.batch import IVMClassifier, LBFGSClassifier
-from onkel.parts import GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, FirstOrder, loss_named
+from onkel.parts import FirstOrder, GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, loss_named
 from onkel.reproduce._cells import Result
 from onkel.reproduce._data import Missing
 from onkel.reproduce._metrics import late_mean, regularised_risk

@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from onkel.utils.validation import check_choice, check_flag
 from onkel.streams import _objects, _tables, generators
 from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
+from onkel.utils.validation import check_choice, check_flag
 
 __all__ = ["FORMATS", "Stream", "generators", "open"]
 

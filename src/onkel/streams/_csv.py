@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from onkel.utils.validation import check_flag
 from onkel.streams._bytes import Bytes
 from onkel.streams._columns import choose, labels, not_numbers
-from onkel.utils.extras import pyarrow
 from onkel.streams._stream import Chunk
 from onkel.streams._text import TextStream
+from onkel.utils.extras import pyarrow
+from onkel.utils.validation import check_flag
 
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in small letters
 

@@ -7,10 +7,10 @@ from typing import Any
 from scipy.sparse import csr_array
 
 from onkel import _core
-from onkel.utils.validation import check_number
 from onkel.streams._bytes import Bytes
 from onkel.streams._stream import Chunk, Position
 from onkel.streams._text import TextStream
+from onkel.utils.validation import check_number
 
 MOST_FEATURES = 2**31 - 1
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from onkel.utils.validation import check_choice, check_number
 from onkel.streams._columns import labels
+from onkel.utils.validation import check_choice, check_number
 
 Chunk = tuple[Any, NDArray[Any] | None]
 Position = dict[str, int]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.streams._columns import Columns, choose, labels, not_numbers
-from onkel.utils.extras import pyarrow
 from onkel.streams._stream import BlockStream, Chunk
+from onkel.utils.extras import pyarrow
 
 
 class TableStream(BlockStream):

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import cosdg, ndtri, sindg  # one value at a time: the same bits wherever a value stands in its array
 
-from onkel.utils.validation import check_choice, check_number
 from onkel.streams._stream import ArrayStream, Chunk, Stream
+from onkel.utils.validation import check_choice, check_number
 
 __all__ = ["hyperplane", "mixture", "moving", "switching"]
 

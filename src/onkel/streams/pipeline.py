@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.utils.validation import check_weights
 from onkel.estimators.base import KernelEstimator
 from onkel.streams.scalers import StreamScaler
+from onkel.utils.validation import check_weights
 
 
 def _has(method: str) -> Any:

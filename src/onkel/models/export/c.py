@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.utils.validation import check_choice
 from onkel.models.export._plain import Function, Plain, plain
 from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
+from onkel.utils.validation import check_choice
 
 FLOAT_MAX = 3.4028234e38
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.utils.validation import check_choice
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._plain import Function, Plain, plain
 from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
 from onkel.utils.extras import needed
+from onkel.utils.validation import check_choice
 
 Floats = NDArray[np.float64]
 OPSET = 17  # the nodes used mean the same from 13 on

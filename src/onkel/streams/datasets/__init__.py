@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from onkel import streams
-from onkel.utils.validation import check_number
+from onkel.streams import Stream
 from onkel.streams.datasets import _formats
 from onkel.streams.datasets._store import File, found
-from onkel.streams import Stream
+from onkel.utils.validation import check_number
 
 __all__ = ["Dataset", "info", "load", "names", "stream"]
 

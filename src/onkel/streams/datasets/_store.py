@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from onkel.utils.files import write_atomically
 from onkel.streams._bytes import BLOCK, Bytes
 from onkel.utils.extras import needed
+from onkel.utils.files import write_atomically
 
 
 @dataclass(frozen=True)
