@@ -1,8 +1,8 @@
 """What all estimators share: scikit-learn's contract on top of the thin learner.
 
 An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields
-and its docstring (see :mod:`onkel.estimators.insert_only`). All checks come before any change: a refused call leaves the estimator
-as it was.
+and its docstring (see :mod:`onkel.estimators.insert_only`). All checks come before any change: a refused call leaves
+the estimator as it was.
 """
 
 from __future__ import annotations
@@ -351,7 +351,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         self._learner.n_jobs = self._threads()
         return self._learner.score_rows(rows, each=each)
 
-    # -- saving (see onkel.models.persistence) -------------------------------------------------------------------------------
+    # -- saving (see onkel.models.persistence) ------------------------------------------------------------------------
 
     def _saved_fields(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)

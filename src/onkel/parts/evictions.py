@@ -106,7 +106,7 @@ class GrowAtRandom(Eviction):
     """With probability ``min(1, beta/t)`` another eviction makes room, otherwise the budget grows by one (NPBSGD)."""
 
     beta: float = number(above=0)
-    eviction: Eviction = held(Eviction, RemoveSmallest())
+    eviction: Eviction = held(Eviction, RemoveSmallest)  # noqa: RUF009
 
     @property
     def reweights(self) -> bool:  # type: ignore[override]

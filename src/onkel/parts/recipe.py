@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from onkel.parts._part import Part, Spec
 from onkel.parts.admissions import Admission
@@ -62,7 +62,7 @@ class FirstOrder(Recipe):
 
     admission: Admission
     step: Step
-    eviction: Eviction = Stop()
+    eviction: Eviction = field(default_factory=Stop)
     ball: float | None = None
     batch_size: int = 1
     average: bool = False
@@ -133,9 +133,9 @@ class SecondOrder(Recipe):
     ValueError: a second-order learner needs a loss with a curvature, and hinge has none
     """
 
-    prior: Prior = GaussianPrior()
-    dictionary: Dictionary = GrowingDictionary()
-    memory: Memory = FadingMemory()
+    prior: Prior = field(default_factory=GaussianPrior)
+    dictionary: Dictionary = field(default_factory=GrowingDictionary)
+    memory: Memory = field(default_factory=FadingMemory)
     average: bool = False
 
     def __post_init__(self) -> None:
