@@ -89,8 +89,7 @@ def test_same_as_the_paper(case, data):
     event("all rows" if n == len(X) else "some rows" if n else "none")
 
 
-@cases()
-@pytest.mark.parametrize("fit_intercept", [False, True])
+@cases(fit_intercept=[False, True])
 def test_same_as_the_paper_over_a_longer_stream(case, fit_intercept):
     n = compare_longer_stream(case, fit_intercept)
     if case.named.variant == "-merge":  # it compares every pair at every step, and some comparisons are close
@@ -113,7 +112,7 @@ def compare_longer_stream(case, fit_intercept):
     return compare(case, X, y, None, None, settings)
 
 
-@cases(dtypes=("float64",), outputs=(False,))
+@cases(dtypes=("float64",), outputs=(False,), one_task=True)
 def test_norm_is_that_of_the_last_function(case):
     X, y = case.data(40)
     learner = case.learner(gamma=0.7, fit_intercept=True, budget=None)

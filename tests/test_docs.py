@@ -16,7 +16,7 @@ import onkel
 
 ROOT = Path(__file__).parents[1]
 MODULES = ["onkel", *(m.name for m in pkgutil.walk_packages(onkel.__path__, "onkel.") if m.name != "onkel._core")]
-CLASSES = [name for name in onkel.__all__ if inspect.isclass(getattr(onkel, name))]
+CLASSES = [value for name in onkel.__all__ if inspect.isclass(value := getattr(onkel, name))]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -25,25 +25,24 @@ def test_doctests(name):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_classes_have_a_docstring_with_an_example(name):
-    cls = getattr(onkel, name)
-    document = inspect.getdoc(cls)
-    first = document.splitlines()[0]
-    assert first.endswith(".")
-    for section in ("Parameters", "Examples"):
-        assert re.search(rf"^{section}\n-{{{len(section)}}}$", document, re.MULTILINE), section
-    assert ">>> " in document
-    assert "%(" not in document
-    for parameter in inspect.signature(cls).parameters:
-        assert re.search(rf"^{parameter} : ", document, re.MULTILINE), parameter
+def test_public_classes_have_a_docstring_with_an_example():
+    for cls in CLASSES:
+        document = inspect.getdoc(cls)
+        first = document.splitlines()[0]
+        assert first.endswith("."), cls
+        for section in ("Parameters", "Examples"):
+            assert re.search(rf"^{section}\n-{{{len(section)}}}$", document, re.MULTILINE), (cls, section)
+        assert ">>> " in document, cls
+        assert "%(" not in document, cls
+        for parameter in inspect.signature(cls).parameters:
+            assert re.search(rf"^{parameter} : ", document, re.MULTILINE), (cls, parameter)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_methods_have_a_docstring(name):
-    for method, value in inspect.getmembers(getattr(onkel, name)):
-        if not method.startswith("_") and callable(value):
-            assert inspect.getdoc(value), method
+def test_public_methods_have_a_docstring():
+    for cls in CLASSES:
+        for method, value in inspect.getmembers(cls):
+            if not method.startswith("_") and callable(value):
+                assert inspect.getdoc(value), (cls, method)
 
 
 def test_every_public_recipe_has_an_example():

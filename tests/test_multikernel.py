@@ -21,7 +21,7 @@ from reference.pa import PA
 from reference.perceptron import Perceptron
 from reference.rbp import RBP
 from reference.spa import SPA
-from table import CASES, Case, cases
+from table import CASES, Case, cases, in_turn
 
 COMBINATIONS = onkel.parts.COMBINATIONS
 KERNELS = (RBF(0.1), RBF(0.3), RBF(0.8))
@@ -104,11 +104,9 @@ def compare(make, X, y, weight, dtype):
     return n
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", COMPONENTS)
-@pytest.mark.parametrize("combination", COMBINATIONS)
-@settings(max_examples=8)  # of each of 64 kinds
-@given(st.data())
+@in_turn({"dtype": ["float64", "float32"]}, combination=COMBINATIONS, name=COMPONENTS)
+@settings(max_examples=8)  # of each of so many kinds
+@given(draws=st.data())
 def test_same_as_the_paper(combination, name, dtype, draws):
     task = draws.draw(st.sampled_from(["binary", "multiclass"] + ["regression"] * (name in REGRESSION)))
     X, y = data(task, draws.draw(st.integers(1, 40)), dtype, seed=draws.draw(st.integers(0, 2**16)))
@@ -223,10 +221,9 @@ def varied(name, combination, dtype="float64"):
     return made(combination, dtype=dtype, **settings)
 
 
-@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", VARIED)
-@pytest.mark.parametrize("combination", COMBINATIONS)
+@in_turn(
+    {"dtype": ["float64", "float32"], "form": [np.asarray, csr_array]}, combination=COMBINATIONS, name=VARIED
+)
 def test_cuts_threads_and_pauses_change_no_bit(combination, name, dtype, form):
     X, y = data("binary", 260, dtype)
     whole = varied(name, combination, dtype)

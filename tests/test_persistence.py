@@ -18,7 +18,7 @@ from sklearn.base import clone
 import onkel
 from model_files import signed, taken_apart
 from onkel import parts, persistence
-from table import CASES, cases
+from table import CASES, cases, cases_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3))
@@ -48,8 +48,7 @@ def no_fsync(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-@cases()
-@pytest.mark.parametrize("batch_size", [1, 5])
+@cases(one_task=True, batch_size=[1, 5])
 def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
     rows, y = case.data(24)
     whole, cut = (case.learner(batch_size=batch_size, budget=10, seed=3) for _ in range(2))
@@ -86,7 +85,7 @@ def resumed_elsewhere(tmp_path_factory):
     folder = tmp_path_factory.mktemp("resumed")
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda handle: None)
-    for case in CASES:
+    for case in cases_of(test_goes_on_in_another_process):
         rows, y = case.data(70)
         for kind, cuts in CUTS.items():
             for cut in cuts:
