@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,20 +39,25 @@ FEW = {
 
 
 def checked(full: list[BaseEstimator], few: list[BaseEstimator], not_promised: dict[str, str]) -> Any:
-    """Parametrise a test over estimators and checks; an estimator in `few` takes its few checks in one test."""
+    """Parametrise a test over estimators and their checks: one test an estimator, or one a check in a whole run."""
     if WHOLE:
-        full, few = full + few, []
-    every = parametrize_with_checks(full, expected_failed_checks=lambda estimator: not_promised)
-    # scikit-learn skips its array-API check of an estimator that does not claim to support it; a skip says nothing here
-    pairs = [pair for pair in every.args[1] if "check_array_api_input" not in str(pair)]
-    pairs += [pytest.param(estimator, few_checks, id=f"{estimator}-briefly".replace("\n", "")) for estimator in few]
-    return pytest.mark.parametrize(every.args[0], pairs, **every.kwargs)
+        every = parametrize_with_checks(full + few, expected_failed_checks=lambda estimator: not_promised)
+        return pytest.mark.parametrize(every.args[0], [pair for pair in every.args[1] if promised(pair)], **every.kwargs)
+    chosen = [(estimator, lambda name: name not in not_promised) for estimator in full]
+    chosen += [(estimator, lambda name: name in FEW) for estimator in few]
+    rows = [pytest.param(one, partial(run, wanted), id=re.sub(r"\s+", " ", str(one))) for one, wanted in chosen]
+    return pytest.mark.parametrize(("estimator", "check"), rows)
 
 
-def few_checks(estimator: BaseEstimator) -> None:
-    """Run the few checks, one after the other."""
-    pairs = parametrize_with_checks([estimator]).args[1]
-    chosen = [(one, check) for one, check in pairs if getattr(check, "func", check).__name__ in FEW]
+def promised(pair: Any) -> bool:
+    """Tell whether a check says something: scikit-learn skips its array-API check where no support is claimed."""
+    return "check_array_api_input" not in str(pair)
+
+
+def run(wanted: Callable[[str], bool], estimator: BaseEstimator) -> None:
+    """Run the checks of an estimator that are wanted, one after the other."""
+    pairs = filter(promised, parametrize_with_checks([estimator]).args[1])
+    chosen = [(one, check) for one, check in pairs if wanted(getattr(check, "func", check).__name__)]
     assert len(chosen) > len(FEW) / 2
     for one, check in chosen:
         check(one)

@@ -543,18 +543,21 @@ def cases(
     outputs: tuple[bool, ...] = (False, True),
     where: Callable[[Case], bool] = lambda case: True,
     one_task: bool = False,
+    loop: bool = False,
     **crossed: Iterable[Any],
 ) -> Callable[[Callable[..., None]], Any]:
     """Parametrise a test over the table.
 
     Every learner goes through every task (through one at a time, with `one_task`) and through all values of the
     arguments in `crossed`. In a quick run the dtypes and outputs take turns, from case to case and, since the test's
-    name says where the turns begin, from test to test.
+    name says where the turns begin, from test to test. With `loop` a quick run makes one test of all cases.
     """
     values = list(itertools.product(*crossed.values()))
 
     def parametrise(test: Callable[..., None]) -> Any:
         chosen = itertools.product(suitable, values) if WHOLE else some(zlib.crc32(test.__name__.encode()))
+        if loop and not WHOLE:
+            return one_after_the_other(test, chosen)
         rows = [pytest.param(case, *own, id="-".join([str(case), *map(str, own)])) for case, own in chosen]
         return pytest.mark.parametrize(["case", *crossed], rows)(test)
 
@@ -570,6 +573,22 @@ def cases(
                     turn += 1
 
     return parametrise
+
+
+def one_after_the_other(test: Callable[..., None], chosen: Iterable[tuple[Case, tuple[Any, ...]]]) -> Any:
+    """Return one test that goes through all cases, and says at which it failed."""
+    rows = list(chosen)
+
+    def every_case() -> None:
+        for case, own in rows:
+            try:
+                test(case, *own)
+            except BaseException as error:
+                error.add_note(f"in the case {case}")
+                raise
+
+    every_case.__name__, every_case.__doc__ = test.__name__, test.__doc__
+    return every_case
 
 
 def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:

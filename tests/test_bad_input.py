@@ -9,7 +9,7 @@ import onkel
 from onkel import parts
 from table import ONE_A_TASK, Case, cases, cases_at, one_a_task
 
-every_learner = cases(dtypes=("float64",), outputs=(True,), one_task=True)
+every_learner = cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
 
 
 def good(case: Case, n=40):
@@ -239,7 +239,7 @@ def test_zero_weights_of_a_first_call_have_scores_of_zero(case):
     assert not scores.any()
 
 
-@cases(where=lambda case: case.task == "binary")
+@cases(where=lambda case: case.task == "binary", loop=True)
 def test_fit_needs_two_classes(case):
     for y in (np.zeros(5), ["a"] * 5):
         refused(partial(case.estimator().fit, np.eye(5), y), "class")
@@ -295,7 +295,7 @@ def test_parts_that_do_not_fit(make, names):
     refused(make, names)
 
 
-@cases(one_task=True)
+@cases(one_task=True, loop=True)
 def test_the_thin_learner_refuses_what_would_break_it(case):
     X, y = case.data(20)
     learner = case.learner()

@@ -41,7 +41,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-every_learner = cases(dtypes=("float64",), outputs=(False,), one_task=True)
+every_learner = cases(dtypes=("float64",), outputs=(False,), one_task=True, loop=True)
 
 
 @every_learner
@@ -129,7 +129,7 @@ def test_gamma_as_in_svc(case):
     assert case.estimator(gamma="scale").fit(np.ones_like(X), y).gamma_ == 1.0  # no spread to scale by
 
 
-@cases(one_task=True)
+@cases(one_task=True, loop=True)
 def test_dtype_is_that_of_the_first_rows(case):
     X, y = case.data(40)
     other = "float32" if case.dtype == "float64" else "float64"
@@ -167,7 +167,7 @@ def test_spa_warns_outside_the_papers_range():
 # -- class weights ----------------------------------------------------------------------------------------------------
 
 every_classifier = cases(
-    dtypes=("float64",), outputs=(False,), where=lambda case: case.task != "regression", one_task=True
+    dtypes=("float64",), outputs=(False,), where=lambda case: case.task != "regression", one_task=True, loop=True
 )
 
 

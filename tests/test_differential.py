@@ -112,7 +112,7 @@ def compare_longer_stream(case, fit_intercept):
     return compare(case, X, y, None, None, settings)
 
 
-@cases(dtypes=("float64",), outputs=(False,), one_task=True)
+@cases(dtypes=("float64",), outputs=(False,), one_task=True, loop=True)
 def test_norm_is_that_of_the_last_function(case):
     X, y = case.data(40)
     learner = case.learner(gamma=0.7, fit_intercept=True, budget=None)

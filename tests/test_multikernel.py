@@ -124,12 +124,14 @@ def test_same_as_the_paper(combination, name, dtype, draws):
     compare(lambda: both(name, combination, task, dtype, **chosen), X, y, weight, dtype)
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
 @pytest.mark.parametrize("combination", COMBINATIONS)
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [("binary", name) for name in COMPONENTS]
+    + [("multiclass", name) for name in COMPONENTS]
+    + [("regression", name) for name in REGRESSION],
+)
 def test_same_as_the_paper_over_a_longer_stream(task, combination, name):
-    if task == "regression" and name not in REGRESSION:
-        name = "OGD"
     X, y = data(task, 150)
     budget = None if name in INSERT_ONLY else 21
     settings = {"budget": budget, "seed": 5, "n_classes": 3 if task == "multiclass" else 1}
@@ -167,7 +169,7 @@ def test_kernels_of_every_kind_share_their_points(name, combination):
 # -- a hedge over one kernel is that kernel's learner, to the bit ------------------------------------------------------
 
 
-@cases(where=lambda case: case.named.name not in ("DualSGD", "Newton"))
+@cases(one_task=True, where=lambda case: case.named.name not in ("DualSGD", "Newton"))
 def test_one_kernel_is_a_learner_as_ever(case):
     X, y = case.data(200)
     settings = {"fit_intercept": True, "seed": 9, "n_classes": 3 if case.task == "multiclass" else 1}

@@ -86,6 +86,6 @@ assert learner.score_rows(X[:200]).shape == (200, 60)
 def test_predict_beside_learning(part):
     program = textwrap.dedent(PROGRAM + part)
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, text=True, timeout=60
+        [sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
