@@ -11,7 +11,9 @@ class Interrupted(Exception):
     """What the signal raises."""
 
 
-def interrupted_amid(learn: Callable[[int], tuple[Callable[[], object], Callable[[], int]]], rows: int = 50_000) -> None:
+def interrupted_amid(
+    learn: Callable[[int], tuple[Callable[[], object], Callable[[], int]]], rows: int = 50_000
+) -> None:
     """Interrupt a call amid its rows, on a machine of any speed.
 
     `learn(rows)` returns the call of a new learner that learns so many rows, and a function that counts those it has

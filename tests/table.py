@@ -533,6 +533,8 @@ CASES = [Case(named, task, *face) for named in TABLE for task in named.tasks for
 
 
 WHOLE = "ONKEL_WHOLE" in os.environ
+
+
 def cases_at(dtype: str, average: bool) -> list[Case]:
     """Return every learner and task at one dtype and output, for what depends on neither."""
     return [case for case in CASES if (case.dtype, case.average) == (dtype, average)]

@@ -5,7 +5,7 @@ import numpy as np
 from table import cases
 
 
-@cases(dtypes=("float64",), outputs=(True,))
+@cases(dtypes=("float64",), outputs=(True,), one_task=True)
 def test_average_is_the_mean_of_all_functions(case):
     # 1200 rows of a shrinking learner fold its scale; the ghosts of an evicting one would take minutes to add up
     X, y = case.data(250 if case.named.evicts or case.named.row_by_row else 1200, d=3)

@@ -254,8 +254,7 @@ def ended(pid):
     return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def is_done(pid):
-    """Whether it has ended; whoever waits for it can still do so."""
+def is_done(pid):  # leaving it to be waited for
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 

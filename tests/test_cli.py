@@ -350,13 +350,9 @@ def test_wrong_calls_end_with_2_and_the_usage(run, words):
 
 
 def test_nothing_to_read_from(folder):
-    done = subprocess.run(
-        [*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
+    done = subprocess.run([*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "onkel: standard input holds no row\n")
-    closed = subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True
-    )
+    closed = subprocess.run(["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True)
     assert (closed.returncode, closed.stderr) == (1, "onkel: standard input is closed\n")
 
 

@@ -67,9 +67,7 @@ def test_pages_print_what_they_show(page, tmp_path):
     assert examples, f"{page} must have a ```python block followed by a ```text block with its output"
     assert len(examples) == text.count("```python")
     for program, shown in examples:
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
-        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
         assert done.stdout.strip() == shown.strip()
 
 

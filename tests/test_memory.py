@@ -29,7 +29,9 @@ def test_budget_holds_after_every_row(case):
     assert most >= BUDGET  # the bound was reached, not merely respected
 
 
-@cases(one_task=True, loop=True, where=lambda case: not case.named.evicts and case.named.recipe is not recipes.Projectron)
+@cases(
+    one_task=True, loop=True, where=lambda case: not case.named.evicts and case.named.recipe is not recipes.Projectron
+)
 def test_a_full_set_admits_nobody(case):
     X, y = case.data(300)
     bounded, free = case.learner(budget=BUDGET, seed=1), case.learner(seed=1)
@@ -43,7 +45,9 @@ def resident_bytes():
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc (Linux)")
-@cases(dtypes=("float32",), one_task=True, where=lambda case: case.average != case.named.evicts and not case.named.grows)
+@cases(
+    dtypes=("float32",), one_task=True, where=lambda case: case.average != case.named.evicts and not case.named.grows
+)
 def test_a_million_rows_leave_nothing_behind(case):
     X, y = case.data(50_000, d=3)
     learner = case.learner(budget=BUDGET, seed=1, n_classes=3)

@@ -223,9 +223,7 @@ def varied(name, combination, dtype="float64"):
     return made(combination, dtype=dtype, **settings)
 
 
-@in_turn(
-    {"dtype": ["float64", "float32"], "form": [np.asarray, csr_array]}, combination=COMBINATIONS, name=VARIED
-)
+@in_turn({"dtype": ["float64", "float32"], "form": [np.asarray, csr_array]}, combination=COMBINATIONS, name=VARIED)
 def test_cuts_threads_and_pauses_change_no_bit(combination, name, dtype, form):
     X, y = data("binary", 260, dtype)
     whole = varied(name, combination, dtype)

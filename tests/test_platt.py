@@ -15,9 +15,7 @@ from reference import platt as reference
 from scikit_learn import WEIGHS_LOSSES, checked
 
 WRAPPED = onkel.PlattClassifier(onkel.PAClassifier(random_state=0))
-SCALED = onkel.PlattClassifier(
-    onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0))
-)
+SCALED = onkel.PlattClassifier(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0)))
 
 
 @checked([WRAPPED], [SCALED], WEIGHS_LOSSES)
