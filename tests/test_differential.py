@@ -1,7 +1,6 @@
 """Every recipe against its paper's pseudo-code in NumPy: same support vectors, same coefficients, same scores."""
 
 import numpy as np
-import pytest
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 
