@@ -1,4 +1,4 @@
-"""Compile the C++ tests: `python tests/native_build.py`. The folders stay, so that a change compiles what it touches."""
+"""Compile the C++ tests: `python tests/native_build.py`. The folders stay: a change compiles only what it touches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def missing_programs() -> list[str]:
 
 
 def built(kind: str, *, quiet: bool = False) -> Path:
-    """Return the folder of the tests compiled with the flags of this kind, once one process has brought it up to date."""
+    """Compile the tests with the flags of this kind, one process at a time, and return the folder they are in."""
     folder = ROOT / "build" / f"native-tests-{kind}"
     folder.mkdir(parents=True, exist_ok=True)
     generator = ["-G", "Ninja"] if shutil.which("ninja", path=PATH) else []
