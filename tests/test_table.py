@@ -1,4 +1,4 @@
-"""The turns of a quick run: a test meets every learner and task, and the tests together every dtype with every output."""
+"""The turns of a quick run: a test meets every learner and task, all tests together every dtype with every output."""
 
 from table import CASES, WHOLE, cases, cases_of
 
