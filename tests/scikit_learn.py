@@ -42,7 +42,7 @@ def checked(full: list[BaseEstimator], few: list[BaseEstimator], not_promised: d
     """Parametrise a test over estimators and their checks: one test an estimator, or one a check in a whole run."""
     if WHOLE:
         every = parametrize_with_checks(full + few, expected_failed_checks=lambda estimator: not_promised)
-        return pytest.mark.parametrize(every.args[0], filter(promised, every.args[1]), **every.kwargs)
+        return pytest.mark.parametrize(every.args[0], list(filter(promised, every.args[1])), **every.kwargs)
     chosen = [(estimator, lambda name: name not in not_promised) for estimator in full]
     chosen += [(estimator, lambda name: name in FEW) for estimator in few]
     rows = [pytest.param(one, partial(run, wanted), id=re.sub(r"\s+", " ", str(one))) for one, wanted in chosen]

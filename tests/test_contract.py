@@ -97,7 +97,7 @@ def test_weights_are_routed(case):
     assert search.best_estimator_._learner.fingerprint() == expected._learner.fingerprint()
 
 
-@cases(where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
+@cases(loop=True, where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
 def test_fitted_attributes(case):
     X, y = case.data(80)
     model = case.estimator(fit_intercept=True, shuffle=False, budget=40).fit(X, y)

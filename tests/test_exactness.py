@@ -70,7 +70,7 @@ def test_any_split_block_and_number_of_threads(case, cuts, block_rows, n_jobs, b
     assert_same(case, whole, learned(case, cuts, block_rows, n_jobs, pickled, batch_size))
 
 
-@cases(one_task=True)
+@cases(one_task=True, loop=True)
 def test_threads_and_blocks_of_predict(case):
     _, learner = learned(case)
     X = stream(case)[0]
@@ -89,7 +89,7 @@ def test_pickled_inside_a_mini_batch(case):
     assert_same(case, whole, learned(case, [100], batch_size=7, pickled=True))
 
 
-@cases(one_task=True)
+@cases(one_task=True, loop=True)
 def test_one_row_path(case):
     X, y, _ = stream(case)
     one, many = case.learner(seed=9), case.learner(seed=9)
