@@ -124,14 +124,18 @@ def test_same_as_the_paper(combination, name, dtype, draws):
     compare(lambda: both(name, combination, task, dtype, **chosen), X, y, weight, dtype)
 
 
+@in_turn({"task": ["binary", "multiclass"]}, combination=COMBINATIONS, name=COMPONENTS)
+def test_same_as_the_paper_over_a_longer_stream(combination, name, task):
+    compare_longer_stream(combination, name, task)
+
+
+@pytest.mark.parametrize("name", REGRESSION)
 @pytest.mark.parametrize("combination", COMBINATIONS)
-@pytest.mark.parametrize(
-    ("task", "name"),
-    [("binary", name) for name in COMPONENTS]
-    + [("multiclass", name) for name in COMPONENTS]
-    + [("regression", name) for name in REGRESSION],
-)
-def test_same_as_the_paper_over_a_longer_stream(task, combination, name):
+def test_regression_is_the_papers_over_a_longer_stream(combination, name):
+    compare_longer_stream(combination, name, "regression")
+
+
+def compare_longer_stream(combination, name, task):
     X, y = data(task, 150)
     budget = None if name in INSERT_ONLY else 21
     settings = {"budget": budget, "seed": 5, "n_classes": 3 if task == "multiclass" else 1}
