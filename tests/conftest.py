@@ -2,7 +2,10 @@
 
 import os
 
-from hypothesis import HealthCheck, settings
+# The tests run in as many processes as there are cores; threads of BLAS that wait for one another would take them away.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(
     "quick",
