@@ -25,9 +25,9 @@ def long(values: Any) -> Any:
     return np.asarray(values.toarray() if issparse(values) else values, np.longdouble)
 
 
-def gram(terms: list[tuple[float, tuple[str, dict[str, float]]]], A: Any, B: Any) -> Any:
+def gram(terms: list[tuple[float, tuple[str, dict[str, float], dict[str, Any]]]], A: Any, B: Any) -> Any:
     """The values of a weighted sum of kernels between rows."""
-    values = (w * FORMULAS[name](A, B, **{k: long(v) for k, v in p.items()}) for w, (name, p) in terms)
+    values = (w * FORMULAS[name](A, B, **{k: long(v) for k, v in p.items()}) for w, (name, p, _) in terms)
     return sum(values, np.zeros((len(A), len(B)), np.longdouble))
 
 
