@@ -41,14 +41,14 @@ MUTANTS = [
     ),
     Mutant(
         "a cell that is on file is not run again",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            if known is None:\n",
         "            if known is None or 'missing' not in known:\n",
         "test_reproduce.py -k kept",
     ),
     Mutant(
         "a missing data set is no result to keep",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         'if "missing" not in result:',
         "if True:",
         "test_reproduce.py -k 'kept or missing'",
@@ -62,7 +62,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not outlive a killed experiment",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            os._exit(1)\n",
         "            pass\n",
         "test_reproduce.py -k killed",
