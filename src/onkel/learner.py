@@ -132,6 +132,8 @@ class Learner:
         for each in made.kernels if isinstance(made, Hedge) else (made,):
             if eviction.needs_gaussian and not isinstance(each, RBF):
                 raise ValueError(f"{type(eviction).__name__} needs the gaussian kernel, and the kernel is {each.name}")
+            if isinstance(recipe, SecondOrder) or eviction.needs_psd:
+                each.needed_psd(by=type(recipe if isinstance(recipe, SecondOrder) else eviction).__name__)
         if isinstance(made, Hedge):
             if isinstance(recipe, SecondOrder):
                 raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
@@ -506,6 +508,7 @@ class Learner:
 
         For a learner with the budget rule Stop and without average: others keep more than the function.
         """
+        self.kernel.needed_psd(by="compress")
         return 0.0 if self._core is None else self._core.compress(eps, n_support)
 
     def blank(self, **changes: Any) -> Learner:

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 class Function:
     """What one kernel has learned."""
 
-    terms: tuple[tuple[float, Kernel], ...]  # the kernel as a weighted sum
+    kernel: Kernel
     coefficients: Floats  # (n_outputs, n_points)
     constants: Floats  # (n_outputs,)
     weight: float  # of its vote, 1 where it is the only one
@@ -67,6 +67,14 @@ class Plain:
     def n_outputs(self) -> int:
         """Number of scores: 1, or one a class."""
         return len(self.functions[0].constants)
+
+    @property
+    def least_exponent(self) -> float:
+        """Where the exponent of a kernel value is below this the learner has 0: less is no normal number of its type.
+
+        It takes nothing away from a sum, but a function that is exactly 0 does not vote.
+        """
+        return float(np.finfo(self.dtype).minexp * (1 - 1e-7) * np.log(2))
 
     @property
     def is_scaled(self) -> bool:
@@ -130,7 +138,7 @@ def _functions(learner: Learner) -> tuple[Function, ...]:
     if learner.fit_intercept:
         constants = learner.constants.reshape(len(kernels), outputs)
     return tuple(
-        Function(kernel.terms, coefficients[i], constants[i], float(weights[i])) for i, kernel in enumerate(kernels)
+        Function(kernel, coefficients[i], constants[i], float(weights[i])) for i, kernel in enumerate(kernels)
     )
 
 
