@@ -43,19 +43,19 @@ def exact(name, parameter, z):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("z", MARGINS)
 @pytest.mark.parametrize(("name", "part"), [("shift", AuxiliaryShift), ("scale", AuxiliaryScale)])
-def test_auxiliary_probability_in_many_digits(name, part, shape, z):
-    p = probability(part(shape=shape), z)
-    np.testing.assert_allclose(p, exact(name, shape, z), rtol=1e-7 if shape == 1 + 1e-9 else 1e-12, atol=1e-300)
-    assert 0 <= p <= 1
+def test_auxiliary_probability_in_many_digits(name, part, shape):
+    for z in MARGINS:
+        p = probability(part(shape=shape), z)
+        np.testing.assert_allclose(p, exact(name, shape, z), rtol=1e-7 if shape == 1 + 1e-9 else 1e-12, atol=1e-300)
+        assert 0 <= p <= 1
 
 
-@pytest.mark.parametrize("z", [*MARGINS, 745.0, 1e5, 1e100])
 @pytest.mark.parametrize("part", [AuxiliaryShift, AuxiliaryScale])
-def test_a_shape_of_one_admits_every_row(part, z):
+def test_a_shape_of_one_admits_every_row(part):
     # l and h are the same curve, also where both of them are 0 in floating point
-    assert probability(part(shape=1.0), z) == 1.0
+    for z in (*MARGINS, 745.0, 1e5, 1e100):
+        assert probability(part(shape=1.0), z) == 1.0
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -78,16 +78,16 @@ def test_cutoff(cutoff):
     assert slope(part, cutoff + 1e-9) == 0
 
 
-@pytest.mark.parametrize("z", np.linspace(-20, 20, 41) + 0.01)
 @pytest.mark.parametrize(
     ("name", "part"),
     [("shift", AuxiliaryShift(shape=3.0)), ("scale", AuxiliaryScale(shape=3.0)), ("cutoff", AuxiliaryCutoff())],
 )
-def test_the_step_follows_the_auxiliary_curve(name, part, z):
-    expected = auxiliary_function(name, 3.0, 1.0, z)[1]
-    np.testing.assert_allclose(slope(part, z), expected, rtol=1e-12)
-    up, down = (auxiliary_function(name, 3.0, 1.0, z + step)[0] for step in (1e-5, -1e-5))
-    np.testing.assert_allclose(slope(part, z), (up - down) / 2e-5, atol=1e-8)
+def test_the_step_follows_the_auxiliary_curve(name, part):
+    for z in np.linspace(-20, 20, 41) + 0.01:
+        expected = auxiliary_function(name, 3.0, 1.0, z)[1]
+        np.testing.assert_allclose(slope(part, z), expected, rtol=1e-12)
+        up, down = (auxiliary_function(name, 3.0, 1.0, z + step)[0] for step in (1e-5, -1e-5))
+        np.testing.assert_allclose(slope(part, z), (up - down) / 2e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("part", [AuxiliaryShift(), AuxiliaryScale(), AuxiliaryCutoff(), MarginSampling(eta=1.0)])

@@ -31,8 +31,8 @@ from onkel.parts import (
     KERNELS,
     PARTS,
     RBF,
-    Budget,
     CallableKernel,
+    Eviction,
     FirstOrder,
     GradientStep,
     HingeLoss,
@@ -367,13 +367,13 @@ def quadratic(A, B):
 
 CROSSED_KERNELS = {name: kernel_named(name, gamma=0.5) for name in KERNELS}
 CROSSED_KERNELS |= {"sum": RBF(0.5) + 0.5 * Linear(), "callable": CallableKernel(quadratic)}
-EVICTIONS = {name: cls for name, cls in PARTS.items() if issubclass(cls, Budget)}
+EVICTIONS = {name: cls for name, cls in PARTS.items() if issubclass(cls, Eviction)}
 
 
 def eviction_named(name):
     """An eviction with numbers that make it work on a few rows."""
     cls = EVICTIONS[name]
-    needed = {f.name: 0.5 for f in fields(cls) if f.default is MISSING}
+    needed = {f.name: 0.5 for f in fields(cls) if f.default is f.default_factory is MISSING}
     small = {f.name: value for f in fields(cls) for value in [{"n_components": 20, "k": 2}.get(f.name)] if value}
     return cls(**needed, **small)
 

@@ -72,12 +72,11 @@ def test_curvature_is_the_slope_of_the_gradient(spec, task):
 
 
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
-@pytest.mark.parametrize("size", [0.0, 1e-3, 30.0, 1e3])
-def test_extreme_scores(spec, task, size):
+def test_extreme_scores(spec, task):
     n = 4 if task == "multiclass" else 1
-    for sign in (-1, 1):
+    for score in (-1e3, -30.0, -1e-3, 0.0, 1e-3, 30.0, 1e3):
         f = np.zeros(n)
-        f[0] = sign * size
+        f[0] = score
         for y in (0, n - 1) if task == "multiclass" else (-1.0, 1.0):
             loss, g, curvature, mistake = evaluate(spec, task, f, y)
             assert loss >= 0
@@ -153,20 +152,20 @@ def test_softmax_is_the_negative_log_of_a_share():
             np.testing.assert_allclose(g, shares - (np.arange(5) == y), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
-def test_dtype(spec, task, dtype):
+def test_dtype(spec, task):
     # rows and kernel values have the type of the rows; losses, coefficients and scores are float64 whatever it is
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     y = X[:, 0] if task == "regression" else (X[:, 0] > 0) + (task == "multiclass") * (X[:, 1] > 0.0)
     recipe = onkel.recipes.OGD(eta=0.1, loss=loss_named(spec[0]))
-    learner, exact = (onkel.Learner(recipe, task=task, gamma=0.5, dtype=d) for d in (dtype, "float64"))
+    learner, exact = (onkel.Learner(recipe, task=task, gamma=0.5, dtype=dtype) for dtype in ("float32", "float64"))
     scores = [m.learn_rows(X.astype(m.dtype), np.asarray(y, float), scores=True) for m in (learner, exact)]
-    assert scores[0].dtype == learner.coefficients.dtype == np.float64
-    assert learner.support()[0].dtype == dtype
+    for m, made in zip((learner, exact), scores, strict=True):
+        assert made.dtype == m.coefficients.dtype == np.float64
+        assert m.support()[0].dtype == m.dtype
     assert learner.n_support == exact.n_support
-    np.testing.assert_allclose(*scores, rtol=0, atol=1e-5 if dtype == "float32" else 0)
+    np.testing.assert_allclose(*scores, rtol=0, atol=1e-5)
 
 
 def test_a_loss_of_another_task_is_refused():

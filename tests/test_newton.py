@@ -178,13 +178,8 @@ def test_merged_halves_are_as_good_as_one():
         (lambda: recipes.Newton(lam=0.0), "lam"),
         (lambda: recipes.Newton(spread=0.5), "spread"),
         (lambda: recipes.Newton(forget=1.5), "forget"),
-        (lambda: parts.FirstOrder(parts.LogLoss(), parts.Always(), parts.NewtonStep()), "OnGradient"),
-        (
-            lambda: parts.FirstOrder(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), parts.RemoveOldest()),
-            "Stop",
-        ),
-        (lambda: parts.FirstOrder(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), ball=1.0), "ball"),
-        (lambda: parts.FirstOrder(parts.LogLoss(), parts.OnGradient(), parts.NewtonStep(), batch_size=2), "batch_size"),
+        (lambda: parts.SecondOrder(parts.LogLoss(), parts.Always()), "prior must be a Prior"),
+        (lambda: parts.SecondOrder(parts.HingeLoss()), "curvature"),
     ],
 )
 def test_parts_that_do_not_fit(make, names):

@@ -19,7 +19,7 @@ from onkel.parts import (
 from onkel.streams.generators import mixture
 from reference.polk import POLK
 from reference.project_leaver import BPAProject, BSGDProject
-from table import Case, Named
+from table import Case, Named, in_turn
 from test_differential import compare
 
 
@@ -52,15 +52,17 @@ def bsgd(eta=0.4, lam=0.05):
     return FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=eta, lam=lam), ProjectSmallest())
 
 
-@pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("task", ["binary", "multiclass"])
-@pytest.mark.parametrize(
-    ("recipe", "reference", "parameters"),
-    [(bpa, BPAProject, {"C": 0.7}), (bsgd, BSGDProject, {"eta": 0.4, "lam": 0.05})],
+PAPERS = {bpa: (BPAProject, {"C": 0.7}), bsgd: (BSGDProject, {"eta": 0.4, "lam": 0.05})}
+
+
+@in_turn(
+    {"fit_intercept": [False, True], "average": [False, True]},
+    recipe=PAPERS,
+    task=["binary", "multiclass"],
+    dtype=["float64", "float32"],
 )
-def test_one_leaves_as_in_the_papers(recipe, reference, parameters, task, dtype, fit_intercept, average):
+def test_one_leaves_as_in_the_papers(recipe, task, dtype, fit_intercept, average):
+    reference, parameters = PAPERS[recipe]
     case = Case(Named(recipe, reference, onkel.KernelClassifier, row_by_row=True), task, dtype, average)
     X, y = case.data(200, seed=1)  # rows without an early close call, so that nearly all of them are compared
     settings = {"gamma": 0.7, "budget": 15, "fit_intercept": fit_intercept, "batch_size": 1, "seed": 11}

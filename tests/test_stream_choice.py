@@ -52,7 +52,7 @@ def test_one_row_at_a_time(case):
     assert one.fingerprint() == many.fingerprint()
 
 
-@cases(dtypes=("float64",), outputs=(False,), where=lambda case: case.task == "binary")
+@cases(where=lambda case: case.task == "binary")
 def test_every_learner_may_choose_its_width(case, tmp_path):
     X, y = stream(case, 120)
     model = case.estimator(gamma="stream").partial_fit(X[:100], y[:100], **case.labels(y))

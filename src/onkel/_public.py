@@ -2,7 +2,7 @@
 
 from onkel import batch, evaluate, parts, recipes, streams
 from onkel._core import isa
-from onkel.choice.width import gamma_from_percentile
+from onkel.choice import ChoosingLearner, gamma_from_percentile
 from onkel.estimators.budgeted import (
     BOGDClassifier,
     BOGDRegressor,
@@ -45,7 +45,8 @@ from onkel.learner import Learner
 from onkel.models import export
 from onkel.models.checkpoint import Checkpointer
 from onkel.models.importers import from_libsvm, from_sklearn
-from onkel.models.model import compress, merge
+from onkel.models.compress import compress
+from onkel.models.merge import merge
 from onkel.models.persistence import load, save
 from onkel.streams import datasets
 from onkel.streams.pipeline import StreamPipeline
@@ -58,6 +59,7 @@ __all__ = [
     "BSGDClassifier",
     "BSGDRegressor",
     "Checkpointer",
+    "ChoosingLearner",
     "DualSGDClassifier",
     "DualSGDRegressor",
     "FSGDClassifier",

@@ -370,7 +370,7 @@ def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
     >>> recipes.BPA(variant="nearest").eviction
     ProjectOnNeighbour()
     """
-    rules: dict[str, type[Budget]] = {
+    rules: dict[str, type[Eviction]] = {
         "simple": ProjectOnNewcomer,
         "nearest": ProjectOnNeighbour,
         "project": ProjectCheapest,
@@ -423,7 +423,7 @@ def BSGD(
     >>> recipes.BSGD(maintenance="merge").eviction
     Merge()
     """
-    rules: dict[str, type[Budget]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
+    rules: dict[str, type[Eviction]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
     check_choice("maintenance", maintenance, rules)
     step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from onkel import recipes
 from onkel.estimators.sigmoids import Sigmoids, margins
+from onkel.choice import ChoosingLearner
 from onkel.learner import Csr, Learner
 from onkel.parts import CallableKernel, Hedge, Recipe
 from onkel.utils.extras import needed
@@ -151,11 +152,11 @@ class _KernelModel:
         self.average = average
         self.fit_intercept = fit_intercept
         self.seed = seed
-        self._learner = Learner(
+        learner = Learner(
             recipe,
             task=self._task,
             kernel=kernel,
-            gamma=gamma,
+            gamma=1.0 if gamma == "stream" else gamma,
             degree=degree,
             coef0=coef0,
             budget=budget,
@@ -163,7 +164,10 @@ class _KernelModel:
             fit_intercept=fit_intercept,
             seed=random.randrange(2**31) if seed is None else seed,
         )
-        if any(isinstance(each, CallableKernel) for each in self._learner.kernels):
+        self._learner: Learner | ChoosingLearner = learner
+        if gamma == "stream":
+            self._learner = ChoosingLearner(learner, ["gamma"])
+        if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
                 "a kernel of your own is not called with sparse rows, which records are: use onkel's kernels"
             )
@@ -195,15 +199,15 @@ class _KernelModel:
 
     def _reach(self) -> None:
         """Make room for as many features as records have asked for, and as many again."""
-        if self._columns.width > (self._learner.n_features or 0):
+        if self._columns.width > (self._learner.current.n_features or 0):
             self._learner.reach(max(16, 2 * self._columns.width))
-        elif self._learner.n_features is None:
+        elif self._learner.current.n_features is None:
             self._learner.reach(16)
 
     @property
     def n_support(self) -> int:
         """Number of support vectors."""
-        return self._learner.n_support
+        return self._learner.current.n_support
 
     @property
     def nbytes(self) -> int:

@@ -115,7 +115,7 @@ def scaler(scale: Scale) -> Any:
 
 def parameters(model: Any) -> dict[str, Any]:
     """Return a learner's parameters as JSON would have them."""
-    from onkel.evaluate import learner_of
+    from onkel.contents import contents_of
 
-    values = learner_of(model).get_params(deep=False)
+    values = contents_of(model).parameters
     return {k: v if isinstance(v, str | int | float | bool | None) else repr(v) for k, v in values.items()}

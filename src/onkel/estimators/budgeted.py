@@ -1,4 +1,4 @@
-"""The learners that make room at a full budget, as scikit-learn estimators (see :mod:`onkel.estimators.insert_only`)."""
+"""The learners that make room at a full budget, as scikit-learn estimators."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The parts that learners are made of, as a user names them.
 
 A learner answers a few questions, one after the other, for every row; each answer is a part, and any parts that fit
-together make a learner (a :class:`FirstOrder` or a :class:`SecondOrder`). The named learners of the literature are the rows of
-:mod:`onkel.recipes`. What a part does is written once, in the C++ core; here are its name, its numbers with their
-ranges, and what it needs of the others.
+together make a learner (a :class:`FirstOrder` or a :class:`SecondOrder`). The named learners of the literature are the
+rows of :mod:`onkel.recipes`. What a part does is written once, in the C++ core; here are its name, its numbers with
+their ranges, and what it needs of the others.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ def number(default: Any = MISSING, **limits: Any) -> Any:
     return field(default=default, metadata=limits)
 
 
-def held(kind: type[Part], default: Any = MISSING) -> Any:
-    """Declare a dataclass field that holds a part of this kind."""
-    return field(default=default, metadata={"kind": kind})
+def held(kind: type[Part], default: type[Part]) -> Any:
+    """Declare a dataclass field that holds a part of this kind, by default one of the class ``default``."""
+    return field(default_factory=default, metadata={"kind": kind})
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,13 @@ class Eviction(Part):
     needs_gaussian: ClassVar[bool] = False
     needs_psd: ClassVar[bool] = False  # measures distances in the kernel's space, or projects in it
     needs_hinge: ClassVar[bool] = False
+    needs_one_kernel: ClassVar[bool] = False
+
+
+    @property
+    def without_points(self) -> Eviction:
+        """An eviction that keeps nothing about points, for work on a function with the same fixed columns."""
+        return Stop()
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class GrowAtRandom(Eviction):
     """With probability ``min(1, beta/t)`` another eviction makes room, otherwise the budget grows by one (NPBSGD)."""
 
     beta: float = number(above=0)
-    eviction: Eviction = held(Eviction, RemoveSmallest())
+    eviction: Eviction = held(Eviction, RemoveSmallest)  # noqa: RUF009
 
     @property
     def reweights(self) -> bool:  # type: ignore[override]
@@ -137,6 +144,16 @@ class GrowAtRandom(Eviction):
         """As the eviction that it holds."""
         return self.eviction.needs_hinge
 
+    @property
+    def needs_one_kernel(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.needs_one_kernel
+
+    @property
+    def without_points(self) -> Eviction:
+        """As the eviction that it holds."""
+        return self.eviction.without_points
+
 
 @dataclass(frozen=True)
 class MoveIntoFeatures(Eviction):
@@ -144,8 +161,14 @@ class MoveIntoFeatures(Eviction):
 
     reweights = True
     needs_gaussian = True
+    needs_one_kernel = True
     n_components: int = number(200, at_least=1, at_most=10**6, integer=True)
     k: int = number(20, at_least=1, integer=True)
+
+    @property
+    def without_points(self) -> Eviction:
+        """This eviction: its random features are columns of the function."""
+        return self
 
 
 @dataclass(frozen=True)

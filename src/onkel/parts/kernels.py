@@ -146,10 +146,10 @@ class Kernel(Part):
         """Whether every matrix of its values between some rows is positive semidefinite, so that it has a space."""
         return all(factor.psd for _, factors in self.terms for factor in factors)
 
-    def needed_psd(self, by: str) -> None:
+    def check_psd(self, needed_by: str) -> None:
         """Refuse a kernel that is not positive semidefinite, where something needs it to be."""
         if not self.psd:
-            raise ValueError(f"{by} needs a positive semidefinite kernel, and {self!r} is none")
+            raise ValueError(f"{needed_by} needs a positive semidefinite kernel, and {self!r} is none")
 
     def of(self, quantities: Mapping[Base, Any], m: Mathematics = ARRAYS) -> Any:
         """Return the kernel's value, of the base quantities of two rows."""
