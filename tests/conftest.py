@@ -5,7 +5,7 @@ import os
 # The tests run in as many processes as there are cores; threads of BLAS that wait for one another would take them away.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from hypothesis import HealthCheck, settings  # noqa: E402
+from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "quick",

@@ -34,7 +34,7 @@ MUTANTS = [
     ),
     Mutant(
         "a paper's cell may be missed by two of its standard deviations",
-        "src/onkel/reproduce/_verdict.py",
+        "src/onkel/reproduce/verdict.py",
         "max(2 * (paper.sd or 0.0), 0.5)",
         "max(paper.sd or 0.0, 0.5)",
         "test_reproduce.py -k rule",
@@ -310,7 +310,7 @@ MUTANTS = [
     ),
     Mutant(
         "the random numbers are Philox's",
-        "native/learn/draws.hpp",
+        "native/linalg/draws.hpp",
         "0x9E3779B9",
         "0x9E3779BA",
         "test_draws.py",
@@ -689,7 +689,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is fetched is checked",
-        "src/onkel/streams/datasets/_store.py",
+        "src/onkel/streams/datasets/store.py",
         "    if digest != expected:\n",
         "    if not digest:\n",
         "test_datasets.py -k 'checked or refused'",

@@ -99,9 +99,10 @@ def test_extreme_margins_are_finite(part):
 
 def test_auxiliary_of_two_classes_is_that_of_several():
     # z = f_y - log sum over the others, so that two columns give the binary probability and gradient
+    shift, loss = AuxiliaryShift().spec, loss_named("log_loss").spec
     for z in (-3.0, 0.0, 2.5):
-        two = _core.evaluate_admission(AuxiliaryShift().spec, ("log_loss", {}), "multiclass", [0.5 * z, -0.5 * z], 0)
-        p, g = _core.evaluate_admission(AuxiliaryShift().spec, ("log_loss", {}), "binary", [z], 1.0)
+        two = _core.evaluate_admission(shift, loss, "multiclass", [0.5 * z, -0.5 * z], 0)
+        p, g = _core.evaluate_admission(shift, loss, "binary", [z], 1.0)
         np.testing.assert_allclose(two[0], p, rtol=1e-12)
         np.testing.assert_allclose(two[1], [g[0], -g[0]], rtol=1e-12)
 
@@ -113,7 +114,7 @@ def test_auxiliary_of_several_classes():
     h, h_slope = auxiliary_function("shift", 2.0, None, z)
     direction = np.zeros(4)
     direction[y], direction[others] = 1.0, -np.exp(f[others]) / np.exp(f[others]).sum()
-    p, g = _core.evaluate_admission(AuxiliaryShift().spec, ("log_loss", {}), "multiclass", f.tolist(), y)
+    p, g = _core.evaluate_admission(AuxiliaryShift().spec, loss_named("log_loss").spec, "multiclass", f.tolist(), y)
     np.testing.assert_allclose(p, np.log1p(np.exp(-z)) / h, rtol=1e-12)
     np.testing.assert_allclose(g, h_slope * direction, rtol=1e-12)
 

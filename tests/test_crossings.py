@@ -234,7 +234,7 @@ def exports(to):
 
 
 def compresses(bench):
-    small, moved = onkel.compress(bench.model, n_support=5)
+    small, moved, *_ = onkel.compress(bench.model, n_support=5)
     assert small.n_support_ <= 5 < bench.model.n_support_
     certified(Expansion.of(bench.model._learner), Expansion.of(small._learner), moved)
     X, y = data(bench.task, seed=1)
@@ -246,7 +246,7 @@ def compresses(bench):
 def merges(bench):
     X, y = data(bench.task)
     other = learn(bench.new(), X + 0.25, y)
-    both, moved = onkel.merge([bench.model, other], weights=[0.25, 2.0])
+    both, moved, *_ = onkel.merge([bench.model, other], weights=[0.25, 2.0])
     total = Expansion.of(bench.model._learner).combined(0.25, Expansion.of(other._learner), 2.0)
     certified(total, Expansion.of(both._learner), moved)
     learn(both, X, y)

@@ -27,7 +27,7 @@ from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._report import page_of
 from onkel.reproduce._tables import UNEXPLAINED, explained, markdown, tables
-from onkel.reproduce._verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
+from onkel.reproduce.verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
 from onkel.streams import datasets
 
 CHROMIUM = shutil.which("chromium")

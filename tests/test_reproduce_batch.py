@@ -12,7 +12,7 @@ from onkel.report import page, surface
 from onkel.reproduce import _data, _klr_cells, _polk_cells, klr
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._report import page_of
-from onkel.reproduce._verdict import METRICS, VERDICTS, figures
+from onkel.reproduce.verdict import METRICS, VERDICTS, figures
 from onkel.streams import datasets
 from onkel.streams.generators import mixture, mixture_modes
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "learn/admission.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/eviction/eviction.hpp"
 #include "learn/function.hpp"
 #include "learn/loss.hpp"

@@ -19,7 +19,7 @@
 
 #include "linalg/cholesky.hpp"
 #include "linalg/covariance.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/function.hpp"
 #include "learn/loss.hpp"
 #include "learn/spec.hpp"

@@ -44,8 +44,8 @@ from onkel.estimators.second_order import NewtonClassifier, NewtonRegressor
 from onkel.learner import Learner
 from onkel.models import export
 from onkel.models.checkpoint import Checkpointer
-from onkel.models.importers import from_libsvm, from_sklearn
 from onkel.models.compress import compress
+from onkel.models.importers import from_libsvm, from_sklearn
 from onkel.models.merge import merge
 from onkel.models.persistence import load, save
 from onkel.streams import datasets

@@ -51,6 +51,8 @@ def fitted_learner(model: Any, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
     contents = contents_of(model)
     if contents.learner is None or contents.learner.n_features is None:
-        unfitted = "a scaler predicts nothing" if contents.estimator is contents.scaler else "it has learned nothing yet"
+        unfitted = (
+            "a scaler predicts nothing" if contents.estimator is contents.scaler else "it has learned nothing yet"
+        )
         raise ValueError(f"{purpose} needs a function, and this {type(model).__name__} has none: {unfitted}")
     return contents.learner

@@ -89,8 +89,8 @@ class Term:
 class Information:
     """What a second-order learner knows beside its function: the precision of the function is ``lam I + matrix``.
 
-    In the orthonormal coordinates of the span of the term's points, in the order of the points, the constant term (where
-    there is one) first. It is additive: learners on the same points add theirs, the prior counts once.
+    In the orthonormal coordinates of the span of the term's points, in the order of the points, the constant term
+    (where there is one) first. It is additive: learners on the same points add theirs, the prior counts once.
     """
 
     matrix: Floats  # (n, n), the sum of v z z' over the rows

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import recipes
-from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.choice import ChoosingLearner
+from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
 from onkel.parts import CallableKernel, Hedge, Recipe
 from onkel.utils.extras import needed

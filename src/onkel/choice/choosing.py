@@ -50,7 +50,9 @@ class ChoosingLearner(Stateful):
         if "gamma" in chosen and not isinstance(learner.kernel, RBF):
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
         if "lam" in chosen and not isinstance(learner.recipe, SecondOrder):
-            raise ValueError(f"lam='stream' chooses the λ of a SecondOrder recipe, and the recipe is {learner.recipe!r}")
+            raise ValueError(
+                f"lam='stream' chooses the λ of a SecondOrder recipe, and the recipe is {learner.recipe!r}"
+            )
         self.current = learner
         self.chosen = tuple(chosen)
         self.first: FirstRows | None = None  # kept until the last choice

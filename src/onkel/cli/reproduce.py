@@ -77,7 +77,7 @@ def reproduce(
 
 
 def _sets(chosen: list[str], data: str | None) -> list[str] | None:
-    from onkel.reproduce._verdict import figures
+    from onkel.reproduce.verdict import figures
 
     if data is None:
         return None

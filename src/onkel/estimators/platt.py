@@ -137,7 +137,9 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _learn(self._sigmoids, estimator, scores, checked_labels(y), weight, known)
 
     def _clone(self) -> Any:
-        if not isinstance(self.estimator, Model) or not isinstance(contents_of(self.estimator).estimator, ClassifierBase):
+        if not isinstance(self.estimator, Model) or not isinstance(
+            contents_of(self.estimator).estimator, ClassifierBase
+        ):
             raise ValueError(f"estimator must be one of onkel's classifiers, got {self.estimator!r}")
         check_number("forget", self.forget, above=0, at_most=1)
         return clone(self.estimator)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from onkel.contents import contents_of, fitted_learner
+from onkel.contents import fitted_learner
 from onkel.expansion import Expansion
 from onkel.learner import Learner
-from onkel.parts import FirstOrder, Hedge, Stop
+from onkel.parts import FirstOrder, Hedge
 from onkel.settings import UNBOUNDED
 from onkel.utils.validation import check_number
 
@@ -80,9 +80,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     return Compressed(with_function(model, learner.blank(budget=budget), small), distance, size, None)
 
 
-def smaller(
-    function: Expansion, like: Learner, *, eps: float | None, n_support: int | None
-) -> tuple[Expansion, float]:
+def smaller(function: Expansion, like: Learner, *, eps: float | None, n_support: int | None) -> tuple[Expansion, float]:
     """Return a function with fewer points, by KOMP, and the distance between the two; ``like`` has its kernel."""
     recipe = like.recipe
     if isinstance(recipe, FirstOrder):

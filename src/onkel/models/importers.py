@@ -16,8 +16,7 @@ from onkel.estimators.insert_only import KernelClassifier, KernelRegressor
 from onkel.expansion import Coefficients, Expansion, Term
 from onkel.models.compress import smaller
 from onkel.parts import KERNELS, LIBSVM_KERNELS, Kernel, PlainKernel, Recipe
-from onkel.streams._libsvm import MOST_FEATURES
-from onkel.utils.validation import check_number
+from onkel.utils.validation import MOST_FEATURES, check_number
 
 Path = str | os.PathLike[str]
 _DENSE = 0.25  # share of values other than 0 from which on points are kept dense

@@ -11,7 +11,6 @@ from scipy.sparse import vstack
 
 from onkel.contents import contents_of, fitted_learner
 from onkel.expansion import Coefficients, Expansion, Term
-from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
 from onkel.utils.validation import check_number
 

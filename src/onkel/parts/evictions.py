@@ -21,7 +21,6 @@ class Eviction(Part):
     needs_hinge: ClassVar[bool] = False
     needs_one_kernel: ClassVar[bool] = False
 
-
     @property
     def without_points(self) -> Eviction:
         """An eviction that keeps nothing about points, for work on a function with the same fixed columns."""

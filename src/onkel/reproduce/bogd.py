@@ -17,7 +17,7 @@ from onkel.reproduce._data import Data
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import paired_p
 from onkel.reproduce._protocol import add_all, run_all, searched
-from onkel.reproduce._verdict import Findings
+from onkel.reproduce.verdict import Findings
 
 SETS = {
     "german": Data(("german.numer",), paper_rows=1_000),

@@ -22,7 +22,7 @@ from onkel.reproduce._klr_cells import best_lambda, descent, text
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import relative_accuracy
 from onkel.reproduce._protocol import mean_count, over_permutations, searched
-from onkel.reproduce._verdict import Findings
+from onkel.reproduce.verdict import Findings
 
 SETS = {
     "mushrooms": Data(("mushrooms",), split=5, paper_rows=6_499),

@@ -22,7 +22,7 @@ from onkel.reproduce._data import Data, shuffled
 from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched, tuned
 from onkel.reproduce._spa_kernels import figure3, table5, table6
-from onkel.reproduce._verdict import Findings, figures
+from onkel.reproduce.verdict import Findings, figures
 
 __all__ = ["figure1", "figure2", "figure3", "table2", "table3", "table5", "table6"]
 

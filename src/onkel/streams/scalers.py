@@ -166,7 +166,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         raise NotImplementedError
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
-        """Factors and shifts of the way back."""
+        """Return the factors and shifts of the way back."""
         raise NotImplementedError
 
     def has_statistics_of(self, other: StreamScaler) -> bool:
@@ -316,6 +316,7 @@ class StreamStandardScaler(StreamScaler):
         return _core.scale_standard(n, seen, mean, squares, centre, scale, rows, learn, counts)
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
+        """Return the factors and shifts of the way back."""
         return self.scale_, self.mean_ if self.with_mean else 0.0
 
 
@@ -390,6 +391,7 @@ class StreamMinMaxScaler(StreamScaler):
         return _core.scale_range(n, least, greatest, start, end, rows, learn, counts)
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
+        """Return the factors and shifts of the way back."""
         start, end = map(float, self.feature_range)
         span = self.data_max_ - self.data_min_
         factor = np.where(span > 0, span, 1.0) / (end - start)
