@@ -222,7 +222,7 @@ class DenseBasis final : public Basis {
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
+    routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_,
                     waves_.data(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
                     block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
@@ -233,30 +233,21 @@ class DenseBasis final : public Basis {
   void evaluate(std::size_t plane, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
                 std::size_t stride) const {
     const Terms& terms = planes()[plane];
-    if (terms.size() == 1 && terms[0].weight == 1.0) {
-      routines().tile(terms[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
+    if (is_plain(terms)) {
+      routines().tile(terms[0].factors[0], rows, count, width_, tiles, n_tiles, width_, out, stride);
       return;
     }
-    for (std::size_t row = 0; row < count; ++row) std::fill_n(out + row * stride, n_tiles * lanes, T{0});
-    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan})
-      add_terms(terms, base, rows, count, tiles, n_tiles, out, stride);
-  }
-
-  // The terms of one base quantity, which is computed once for all of them.
-  void add_terms(const Terms& terms, Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles,
-                 T* out, std::size_t stride) const {
-    if (std::none_of(terms.begin(), terms.end(), [&](const Term& term) { return term.kernel.base == base; })) return;
     const std::size_t n = n_tiles * lanes;
-    Buffer<T> quantities(count * n), values(n);
-    routines().tile(Kernel{base, Shape::identity, 1.0, 0.0, 1}, rows, count, width_, tiles, n_tiles, width_,
-                    quantities.data(), n);
-    for (const Term& term : terms) {
-      if (term.kernel.base != base) continue;
-      for (std::size_t row = 0; row < count; ++row) {
-        std::copy_n(quantities.data() + row * n, n, values.data());
-        routines().shape(term.kernel, values.data(), n);
-        for (std::size_t j = 0; j < n; ++j) out[row * stride + j] += static_cast<T>(term.weight) * values[j];
-      }
+    Buffer<T> quantities[n_bases], scratch(2 * n);
+    for (const Base base : bases) {
+      if (!uses(terms, base)) continue;
+      Buffer<T>& made = quantities[static_cast<std::size_t>(base)];
+      made.resize(count * n);
+      routines().tile(base_alone(base), rows, count, width_, tiles, n_tiles, width_, made.data(), n);
+    }
+    for (std::size_t row = 0; row < count; ++row) {
+      const auto at_row = [&](Base base) { return quantities[static_cast<std::size_t>(base)].data() + row * n; };
+      add_up(terms, at_row, n, scratch.data(), out + row * stride);
     }
   }
 

@@ -29,8 +29,8 @@ using namespace nb::literals;
 namespace onkel {
 namespace {
 
-using WeightedPart = std::pair<double, nb::tuple>;
-using KernelIn = std::variant<std::vector<WeightedPart>, nb::callable>;
+using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
+using KernelIn = std::variant<std::vector<Product>, nb::callable>;
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -278,9 +278,13 @@ class PyLearner {
   Learner core_;
 };
 
-Terms terms_named(const std::vector<WeightedPart>& parts) {
+Terms terms_named(const std::vector<Product>& products) {
   Terms terms;
-  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(spec(part))});
+  for (const auto& [weight, factors] : products) {
+    if (factors.empty()) throw nb::value_error("a product of kernels must have at least one factor");
+    terms.push_back({weight, {}});
+    for (const nb::tuple& factor : factors) terms.back().factors.push_back(kernel_named(spec(factor)));
+  }
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
 }
@@ -548,8 +552,8 @@ NB_MODULE(_core, m) {
                           .seed = seed};
             for (const auto& [stream, kernel] : kernels) {
               config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
-              if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
-                config.kernels.back().terms = terms_named(*parts);
+              if (const auto* products = std::get_if<std::vector<Product>>(&kernel)) {
+                config.kernels.back().terms = terms_named(*products);
               } else {
                 const auto& function = std::get<nb::callable>(kernel);
                 config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)

@@ -110,6 +110,8 @@ class FirstOrder(Recipe):
         for each in kernel.kernels if isinstance(kernel, Hedge) else (kernel,):
             if self.eviction.needs_gaussian and not isinstance(each, RBF):
                 raise ValueError(f"{_name(self.eviction)} needs the gaussian kernel, and the kernel is {each.name}")
+            if self.eviction.needs_psd:
+                each.check_psd(needed_by=_name(self.eviction))
         if isinstance(kernel, Hedge) and self.eviction.needs_one_kernel:
             raise ValueError(f"{_name(self.eviction)} makes features of one kernel, and there are several kernels")
 
@@ -167,6 +169,7 @@ class SecondOrder(Recipe):
         super().check_kernel(kernel, budget)
         if isinstance(kernel, Hedge):
             raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
+        kernel.check_psd(needed_by="SecondOrder")
 
     @property
     def spec(self) -> Spec:
