@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
-from onkel.estimators.insert_only import KernelClassifier, KernelRegressor
+from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.models.model import _compressed
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, Sigmoid
 from onkel.streams._libsvm import MOST_FEATURES
