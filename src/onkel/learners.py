@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from onkel.docstrings import complete, entries, one_of
 from onkel.parameters import COMMON, Parameter, parameters_of, with_note
-from onkel.parts import LOSSES, FirstOrder, Recipe, Stop
+from onkel.parts import LOSSES, FirstOrder, Recipe, SecondOrder
 from onkel.ranges import check
 
 P = ParamSpec("P")
@@ -28,6 +28,7 @@ class Named:
     """A named learner: its recipe, its paper, and where the defaults of its estimators differ from the recipe's."""
 
     recipe: Callable[..., Recipe]
+    takes: Mapping[str, Parameter]  # the recipe's parameters
     paper: str
     title: str
     defaults: Mapping[str, Mapping[str, Any]]  # by task; a task that is not there has no estimator
@@ -45,19 +46,14 @@ class Named:
     @property
     def averages(self) -> bool:
         """Whether its own output is the average of its functions."""
-        return self.recipe().average  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def evicts(self) -> bool:
-        """Whether points leave at a full budget."""
         made = self.recipe()
-        return isinstance(made, FirstOrder) and not isinstance(made.eviction, Stop)
+        return isinstance(made, FirstOrder | SecondOrder) and made.average
 
     def parameters(self, task: str) -> dict[str, Parameter]:
         """Return the learner's own parameters as its estimator for a task has them."""
         return {
             name: _streamed(replace(parameter, default=self.defaults[task].get(name, parameter.default)))
-            for name, parameter in parameters_of(self.recipe).items()
+            for name, parameter in self.takes.items()
             if name not in COMMON and not (parameter.note.regression and task == "classification")
         }
 
@@ -73,10 +69,9 @@ class Named:
         return [loss for loss in LOSSES if any(self._takes(loss, task) for task in tasks if task in self.defaults)]
 
     def _takes(self, loss: str, task: str) -> bool:
-        takes = parameters_of(self.recipe)
-        if "loss" not in takes or LOSSES[loss].regression != (task == "regression"):
+        if "loss" not in self.takes or LOSSES[loss].regression != (task == "regression"):
             return False
-        given = {name: value for name, value in self.defaults[task].items() if name in takes and value != "stream"}
+        given = {name: value for name, value in self.defaults[task].items() if name in self.takes and value != "stream"}
         try:
             self.recipe(**given | {"loss": loss})
         except ValueError:
@@ -119,12 +114,13 @@ def named(
 
         @functools.wraps(recipe)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name, value in signature.bind(*args, **kwargs).arguments.items():
-                check(takes[name], value)
+            for name, value in (dict(zip(takes, args, strict=False)) | kwargs).items():
+                if name in takes:  # otherwise the call is wrong, and says so
+                    check(takes[name], value)
             return recipe(*args, **kwargs)
 
         tasks = {"classification": defaults} | ({} if regressor is None else {"regression": defaults | dict(regressor)})
-        row = LEARNERS[recipe.__name__] = Named(checked, paper, title, tasks)
+        row = LEARNERS[recipe.__name__] = Named(checked, takes, paper, title, tasks)
         made = [with_note(parameter, stream="") for parameter in takes.values()]
         checked.__doc__ = complete(
             recipe.__doc__, Parameters=entries(made, row.words(*tasks)), References=row.reference

@@ -14,7 +14,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin
 
 
 @dataclass(frozen=True)
@@ -68,10 +69,15 @@ def parameters_of(thing: Callable[..., Any]) -> dict[str, Parameter]:
     else:
         defaults = {p.name: p.default for p in inspect.signature(thing).parameters.values()}
     # A class that declares a field anew, with another default, need not repeat what is said of it.
-    lines = thing.__mro__ if isinstance(thing, type) else (thing,)
-    hints = [get_type_hints(line, include_extras=True) for line in lines if getattr(line, "__annotations__", None)]
+    declaring = [cls for cls in thing.__mro__ if is_dataclass(cls)] if isinstance(thing, type) else [thing]
+    hints = [_annotations(each) for each in declaring]
     found = {name: [hint[name] for hint in hints if name in hint] for name in defaults}
     return {name: Parameter(name, _bare(found[name][0]), defaults[name], _note(found[name])) for name in defaults}
+
+
+@cache
+def _annotations(declaring: Callable[..., Any]) -> dict[str, Any]:
+    return inspect.get_annotations(declaring, eval_str=True)
 
 
 def _bare(hint: Any) -> Any:

@@ -2,9 +2,39 @@
 
 With their default parameters they are
 
-TABLE
+==========  ==========  ================  ===========================  =================  =======
+learner     loss        admission         step                         eviction           output
+==========  ==========  ================  ===========================  =================  =======
+Perceptron  perceptron  OnMistake         GradientStep                 Stop               last
+OGD         hinge       OnGradient        GradientStep                 Stop               last
+PA          hinge       OnGradient        PassiveAggressiveStep        Stop               last
+Pegasos     hinge       OnGradient        PegasosStep                  Stop               last
+FSGD        hinge       OnGradient        GradientStep                 Stop               last
+KLR         log_loss    AuxiliaryShift    GradientStep                 Stop               average
+OSKL        log_loss    GradientSampling  ImportanceStep               Stop               average
+SPA         hinge       LossSampling      SparsePassiveAggressiveStep  Stop               average
+RBP         perceptron  OnMistake         GradientStep                 RemoveRandom       last
+Forgetron   perceptron  OnMistake         GradientStep                 Forget             last
+NORMA       hinge       OnGradient        GradientStep                 RemoveOldest       last
+BPA         hinge       OnGradient        PassiveAggressiveStep        ProjectOnNewcomer  last
+BOGD        hinge       OnGradient        GradientStep                 ResampleUniformly  last
+BSGD        hinge       OnGradient        PegasosStep                  RemoveSmallest     last
+NPBSGD      hinge       OnGradient        PegasosStep                  RemoveSmallest     last
+DualSGD     hinge       OnGradient        PegasosStep                  MoveIntoFeatures   last
+Projectron  perceptron  OnMistake         GradientStep                 ProjectNewcomer    last
+POLK        hinge       OnGradient        GradientStep                 KOMP               last
+==========  ==========  ================  ===========================  =================  =======
 
-A learner with the eviction ``Stop`` keeps every row that it admits, up to its budget. "any" loss is any for its tasks.
+and, of the second order,
+
+=======  ========  =============  =================  ============  ======
+learner  loss      prior          dictionary         memory        output
+=======  ========  =============  =================  ============  ======
+Newton   log_loss  GaussianPrior  GrowingDictionary  FadingMemory  last
+=======  ========  =============  =================  ============  ======
+
+A learner with the eviction ``Stop`` keeps every row that it admits until its budget is full.
+
 Parts combine freely: OSKL's sampling with RBP's budget rule is
 
 >>> from dataclasses import replace
