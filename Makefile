@@ -12,15 +12,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
 
-.PHONY: help demo test lint bench sanitize mutants soak fuzz flat clean
+.PHONY: help demo test test-all native-tests lint bench sanitize mutants soak fuzz flat clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
-	@echo 'make test     build, then run the whole suite'
+	@echo 'make test     build, then run the suite: a few minutes on two cores'
+	@echo 'make test-all the suite with dtypes, outputs and checks crossed in full, for releases and large changes'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
-	@echo 'make mutants  break each promise on purpose and see its test fail'
+	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
 	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
@@ -33,8 +34,16 @@ demo: $(VENV)/installed $(VENV)/with-cli
 	@echo; echo '$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
 	@$(BIN)/onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html
 
-test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
+test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli native-tests
+	@echo 'Running the tests ...'
 	$(BIN)/python -m pytest -n auto $(PYTEST)
+
+test-all: export ONKEL_WHOLE := 1
+test-all: test
+
+native-tests: $(VENV)/installed
+	@echo 'Compiling the C++ tests ...'
+	@$(BIN)/python tests/native_build.py
 
 lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \
@@ -57,7 +66,7 @@ sanitize: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SANITIZE=1 $(BIN)/python -m pytest tests/test_native.py
 
 mutants: $(VENV)/installed $(VENV)/with-test
-	$(BIN)/python tests/mutants.py
+	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
 
 soak: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
@@ -80,19 +89,18 @@ clean:
 # a rebuild compiles changed files only.
 $(VENV)/created: scripts/check-machine scripts/requirements
 	@scripts/check-machine $(PYTHON)
-	@echo 'Creating $(VENV) ...'
+	@echo 'Creating $(VENV), and fetching what builds onkel ...'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python scripts/requirements build > $(VENV)/build.txt
 	@$(PIP) -r $(VENV)/build.txt cmake ninja
 	@touch $@
 
 $(VENV)/installed: $(VENV)/created $(SOURCES)
-	@echo 'Building and installing onkel ...'
-	@$(PIP) --no-build-isolation .
+	@scripts/install $(BIN)/python
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/created pyproject.toml
-	@echo 'Fetching what `make $*` needs ...'
+	@echo 'Fetching the packages of the extra "$*" ...'
 	@$(BIN)/python scripts/requirements $* > $(VENV)/$*.txt
 	@$(PIP) -r $(VENV)/$*.txt
 	@touch $@

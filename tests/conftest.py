@@ -2,16 +2,19 @@
 
 import os
 
-from hypothesis import HealthCheck, Phase, settings
+# The tests run in as many processes as there are cores; threads of BLAS that wait for one another would take them away.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings
 
 settings.register_profile(
-    "ci",
+    "quick",
     derandomize=True,
     deadline=None,
     database=None,
-    max_examples=25,
-    phases=(Phase.explicit, Phase.generate),
+    max_examples=10,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("explore", parent=settings.get_profile("ci"), derandomize=False, max_examples=1000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+settings.register_profile("whole", parent=settings.get_profile("quick"), max_examples=25)
+settings.register_profile("explore", parent=settings.get_profile("quick"), derandomize=False, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole" if "ONKEL_WHOLE" in os.environ else "quick"))

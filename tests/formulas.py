@@ -25,9 +25,9 @@ def long(values: Any) -> Any:
     return np.asarray(values.toarray() if issparse(values) else values, np.longdouble)
 
 
-def gram(terms: list[tuple[float, tuple[str, dict[str, float]]]], A: Any, B: Any) -> Any:
+def gram(terms: list[tuple[float, tuple[str, dict[str, float], dict[str, Any]]]], A: Any, B: Any) -> Any:
     """The values of a weighted sum of kernels between rows."""
-    values = (w * FORMULAS[name](A, B, **{k: long(v) for k, v in p.items()}) for w, (name, p) in terms)
+    values = (w * FORMULAS[name](A, B, **{k: long(v) for k, v in p.items()}) for w, (name, p, _) in terms)
     return sum(values, np.zeros((len(A), len(B)), np.longdouble))
 
 
@@ -46,10 +46,12 @@ class Expansion:
     @classmethod
     def of(cls, learner: onkel.Learner) -> Expansion:
         """What a learner of one kernel predicts with."""
-        n = learner.n_outputs
-        frequencies, phases, waves = learner.random_features
-        parts = (learner.support()[0], learner.coefficients, learner.constants, frequencies, phases)
-        return cls(learner.kernel, *map(long, parts), long(waves).reshape(n, -1))
+        function = learner.expansion()
+        term, features = function.only, function.features
+        frequencies, phases = (features.frequencies, features.phases) if features else (np.empty((0, 0)), np.empty(0))
+        used = term.average
+        parts = (term.points, used.points, used.constants, frequencies, phases, used.features)
+        return cls(learner.kernel, *map(long, parts))
 
     def values(self, A: Any, B: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):

@@ -34,21 +34,21 @@ MUTANTS = [
     ),
     Mutant(
         "a paper's cell may be missed by two of its standard deviations",
-        "src/onkel/reproduce/_verdict.py",
+        "src/onkel/reproduce/verdict.py",
         "max(2 * (paper.sd or 0.0), 0.5)",
         "max(paper.sd or 0.0, 0.5)",
         "test_reproduce.py -k rule",
     ),
     Mutant(
         "a cell that is on file is not run again",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            if known is None:\n",
         "            if known is None or 'missing' not in known:\n",
         "test_reproduce.py -k kept",
     ),
     Mutant(
         "a missing data set is no result to keep",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         'if "missing" not in result:',
         "if True:",
         "test_reproduce.py -k 'kept or missing'",
@@ -62,7 +62,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not outlive a killed experiment",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            os._exit(1)\n",
         "            pass\n",
         "test_reproduce.py -k killed",
@@ -310,7 +310,7 @@ MUTANTS = [
     ),
     Mutant(
         "the random numbers are Philox's",
-        "native/learn/draws.hpp",
+        "native/linalg/draws.hpp",
         "0x9E3779B9",
         "0x9E3779BA",
         "test_draws.py",
@@ -689,7 +689,7 @@ MUTANTS = [
     ),
     Mutant(
         "what is fetched is checked",
-        "src/onkel/streams/datasets/_store.py",
+        "src/onkel/streams/datasets/store.py",
         "    if digest != expected:\n",
         "    if not digest:\n",
         "test_datasets.py -k 'checked or refused'",

@@ -44,8 +44,8 @@ def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
 
 def line(name: str, learner: onkel.Learner, sparse: bool) -> str:
     """Return the line of a learner over three features."""
-    with mock.patch("onkel.learner._core.Learner") as core:
-        learner.blank()._started(3, sparse)
+    with mock.patch("onkel.settings._core.Learner") as core:
+        learner.blank().started(3, sparse)
     return " ".join([name.replace(" ", "-"), *_words(core.call_args.kwargs)])
 
 

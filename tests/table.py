@@ -1,9 +1,16 @@
-"""THE table: one row a named recipe. A new row goes through every promise, for each task, dtype and output."""
+"""THE table: one row a named recipe. A new row goes through every promise, for each task, dtype and output.
+
+A test over the table (`cases`) takes every learner through every task; the dtypes and outputs rotate, so that each
+learner meets each of them in one test or another. ONKEL_WHOLE=1 (`make test-all`) crosses them instead.
+"""
 
 from __future__ import annotations
 
+import itertools
+import os
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -485,7 +492,8 @@ class Case:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of choices that a paper's bound does not cover, which work all the same
             recipe = self.named.recipe(**parameters)
-        recipe = replace(recipe, batch_size=self.batch_size(parameters, batch_size))
+        if isinstance(recipe, onkel.parts.FirstOrder):
+            recipe = replace(recipe, batch_size=self.batch_size(parameters, batch_size))
         settings.setdefault("budget", SMALL if self.named.evicts else None)
         return onkel.Learner(recipe, task=self.task, dtype=self.dtype, average=self.average, **settings)
 
@@ -520,23 +528,92 @@ class Case:
         return f"{self.named.name}-{self.task}-{self.dtype}-{'average' if self.average else 'last'}{number}"
 
 
-CASES = [
-    Case(named, task, dtype, average)
-    for named in TABLE
-    for task in named.tasks
-    for dtype in ("float64", "float32")
-    for average in (False, True)
-]
+# Neighbours differ in both: two of them hold both dtypes and both outputs.
+FACES = [("float64", False), ("float32", True), ("float64", True), ("float32", False)]
+CASES = [Case(named, task, *face) for named in TABLE for task in named.tasks for face in FACES]
+
+
+WHOLE = "ONKEL_WHOLE" in os.environ
+
+
+def cases_at(dtype: str, average: bool) -> list[Case]:
+    """Return every learner and task at one dtype and output, for what depends on neither."""
+    return [case for case in CASES if (case.dtype, case.average) == (dtype, average)]
 
 
 def cases(
     dtypes: tuple[str, ...] = ("float64", "float32"),
     outputs: tuple[bool, ...] = (False, True),
     where: Callable[[Case], bool] = lambda case: True,
-) -> Any:
-    """Parametrise a test over the table."""
-    chosen = [c for c in CASES if c.dtype in dtypes and c.average in outputs and where(c)]
-    return pytest.mark.parametrize("case", chosen, ids=str)
+    one_task: bool = False,
+    loop: bool = False,
+    **crossed: Iterable[Any],
+) -> Callable[[Callable[..., None]], Any]:
+    """Parametrise a test over the table.
+
+    Every learner goes through every task (through one at a time, with `one_task`) and through all values of the
+    arguments in `crossed`. In a quick run the dtypes and outputs take turns, from case to case and, since the test's
+    name says where the turns begin, from test to test. With `loop` a quick run makes one test of all cases.
+    """
+    values = list(itertools.product(*crossed.values()))
+
+    def parametrise(test: Callable[..., None]) -> Any:
+        chosen = itertools.product(suitable, values) if WHOLE else some(zlib.crc32(test.__name__.encode()))
+        if loop and not WHOLE:
+            return one_after_the_other(test, chosen)
+        rows = [pytest.param(case, *own, id="-".join([str(case), *map(str, own)])) for case, own in chosen]
+        return pytest.mark.parametrize(["case", *crossed], rows)(test)
+
+    suitable = [c for c in CASES if c.dtype in dtypes and c.average in outputs and where(c)]
+
+    def some(turn: int) -> Iterator[tuple[Case, tuple[Any, ...]]]:
+        for _, of_one in itertools.groupby(suitable, key=lambda c: c.named.name):
+            tasks = [list(faces) for _, faces in itertools.groupby(of_one, key=lambda c: c.task)]
+            for choice in [tasks] if one_task else [[faces] for faces in tasks]:
+                for own in values:
+                    faces = choice[(turn + turn // 4) % len(choice)]
+                    yield faces[turn % len(faces)], own
+                    turn += 1
+
+    return parametrise
+
+
+def one_after_the_other(test: Callable[..., None], chosen: Iterable[tuple[Case, tuple[Any, ...]]]) -> Any:
+    """Return one test that goes through all cases, and says at which it failed."""
+    rows = list(chosen)
+
+    def every_case() -> None:
+        for case, own in rows:
+            try:
+                test(case, *own)
+            except BaseException as error:
+                error.add_note(f"in the case {case}")
+                raise
+
+    every_case.__name__, every_case.__doc__ = test.__name__, test.__doc__
+    return every_case
+
+
+def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+    """Parametrise a test over the product of `crossed`; the values of `turns` take turns, as dtypes do in `cases`."""
+    faces = list(itertools.product(*turns.values()))
+    places = list(itertools.product(*map(enumerate, crossed.values())))
+
+    def parametrise(test: Callable[..., None]) -> Any:
+        rows = []
+        for place in places:
+            turn = zlib.crc32(test.__name__.encode()) + sum(number for number, _ in place)
+            for face in faces if WHOLE else [faces[turn % len(faces)]]:
+                values = [*(value for _, value in place), *face]
+                rows.append(pytest.param(*values, id="-".join(getattr(v, "__name__", str(v)) for v in values)))
+        return pytest.mark.parametrize([*crossed, *turns], rows)(test)
+
+    return parametrise
+
+
+def cases_of(test: Callable[..., None]) -> list[Case]:
+    """Return the cases that a test was parametrised with."""
+    return [row.values[0] for mark in test.pytestmark for row in mark.args[1]]
 
 
 # The other faces of each row, at one dtype and output: for the tests of what a face could break.

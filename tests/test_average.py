@@ -5,7 +5,7 @@ import numpy as np
 from table import cases
 
 
-@cases(dtypes=("float64",), outputs=(True,))
+@cases(dtypes=("float64",), outputs=(True,), one_task=True)
 def test_average_is_the_mean_of_all_functions(case):
     # 1200 rows of a shrinking learner fold its scale; the ghosts of an evicting one would take minutes to add up
     X, y = case.data(250 if case.named.evicts or case.named.row_by_row else 1200, d=3)
@@ -20,7 +20,7 @@ def test_average_is_the_mean_of_all_functions(case):
     np.testing.assert_allclose(learner.score_rows(X[:50]), expected.decision(X[:50]), rtol=0, atol=1e-9)
 
 
-@cases(dtypes=("float64",), outputs=(True,))
+@cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
 def test_average_of_a_strongly_shrinking_learner_after_every_row(case):
     parameters = dict(case.parameters)
     if {"eta", "lam"} <= parameters.keys():
@@ -32,7 +32,7 @@ def test_average_of_a_strongly_shrinking_learner_after_every_row(case):
     np.testing.assert_allclose(scores, np.array(expected.scores), rtol=0, atol=1e-9)
 
 
-@cases(dtypes=("float64",), outputs=(True,))
+@cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
 def test_average_has_the_last_function_and_the_first_zero_in_it(case):
     # after the first row the average is (f_1 + f_2) / 2 = f_2 / 2, of which the last function is f_2
     X, y = case.data(2)

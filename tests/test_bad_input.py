@@ -1,13 +1,15 @@
 """Bad input: one sentence that names the place, and nothing changed."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import onkel
 from onkel import parts
-from table import ONE_A_TASK, Case, cases, one_a_task
+from table import ONE_A_TASK, Case, cases, cases_at, one_a_task
 
-unique_cases = cases(dtypes=("float64",), outputs=(True,))
+every_learner = cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
 
 
 def good(case: Case, n=40):
@@ -161,55 +163,56 @@ def test_bad_rows_change_nothing(case, method, wrong):
     assert snapshot(model) == snapshot(twin)
 
 
-@pytest.mark.parametrize(("case", "method", "wrong"), list(wrong_calls(fitted=False)))
-def test_bad_rows_leave_a_new_estimator_new(case, method, wrong):
-    spoil, names = EVERY_WRONG[wrong]
-    model = case.estimator()
-    before = snapshot(model)
-    refused(lambda: call(model, method, spoil(good(case))), names)
-    assert snapshot(model) == before
-    assert not model.__sklearn_is_fitted__()
+def test_bad_rows_leave_a_new_estimator_new():
+    for case, method, wrong in (row.values for row in wrong_calls(fitted=False)):
+        spoil, names = EVERY_WRONG[wrong]
+        model = case.estimator()
+        before = snapshot(model)
+        refused(partial(call, model, method, spoil(good(case))), names)
+        assert snapshot(model) == before
+        assert not model.__sklearn_is_fitted__()
 
 
 @one_a_task
-@pytest.mark.parametrize("wrong", [wrong for wrong in ROWS if "y" not in wrong and "weight" not in wrong])
-def test_bad_rows_to_predict(case, wrong):
-    spoil, names = ROWS[wrong]
+def test_bad_rows_to_predict(case):
     model = case.estimator().partial_fit(**good(case))
     before = snapshot(model)
-    refused(lambda: model.predict(spoil(good(case))["X"]), names)
-    assert snapshot(model) == before
+    for spoil, names in (ROWS[wrong] for wrong in ROWS if "y" not in wrong and "weight" not in wrong):
+        refused(partial(model.predict, spoil(good(case))["X"]), names)
+        assert snapshot(model) == before
 
 
 def wrong_parameters():
     """Parameters that all learners have, for one case a task; a learner's own for every learner."""
-    for case in unique_cases.args[1]:
+    for case in cases_at("float64", average=True):
         own = [(bad, names) for bad, names in OWN_PARAMETERS if set(bad) <= set(case.estimator().get_params())]
         own += OF_ONE.get(case.named.name, [])
         if case.task == "multiclass":
             own = []  # the same class as for two
         every = case in ONE_A_TASK
         for method in ("fit", "partial_fit", "predict_then_learn") if every else ("fit", "partial_fit"):
-            for bad, names in own + (PARAMETERS if every else []) + (IN_FIT_ONLY if every and method == "fit" else []):
-                if "horizon" in bad and method == "fit":
-                    continue  # fit counts its rows itself
-                yield pytest.param(case, method, bad, names, id=f"{case.named.name}-{case.task}-{method}-{bad}")
+            wrong = own + (PARAMETERS if every else []) + (IN_FIT_ONLY if every and method == "fit" else [])
+            # fit counts its rows itself
+            wrong = [(bad, names) for bad, names in wrong if "horizon" not in bad or method != "fit"]
+            if wrong:
+                yield pytest.param(case, method, wrong, id=f"{case.named.name}-{case.task}-{method}")
 
 
-@pytest.mark.parametrize(("case", "method", "bad", "names"), list(wrong_parameters()))
-def test_bad_parameters_are_named(case, method, bad, names):
-    model = case.estimator()
-    if "horizon" in bad and case.named.recipe is onkel.recipes.SPA:
-        model.set_params(beta=None, budget=10)  # only then does it count
-    fine = {name: model.get_params()[name] for name in bad}
-    model.set_params(**bad)
-    before = snapshot(model)
-    refused(lambda: call(model, method, good(case)), names)
-    assert snapshot(model) == before
-    call(model.set_params(**fine), method, good(case))
+@pytest.mark.parametrize(("case", "method", "wrong"), list(wrong_parameters()))
+def test_bad_parameters_are_named(case, method, wrong):
+    for bad, names in wrong:
+        model = case.estimator()
+        if "horizon" in bad and case.named.recipe is onkel.recipes.SPA:
+            model.set_params(beta=None, budget=10)  # only then does it count
+        fine = {name: model.get_params()[name] for name in bad}
+        model.set_params(**bad)
+        before = snapshot(model)
+        refused(partial(call, model, method, good(case)), names)
+        assert snapshot(model) == before
+        call(model.set_params(**fine), method, good(case))
 
 
-@unique_cases
+@every_learner
 def test_zero_weights(case):
     data = good(case) | {"sample_weight": np.zeros(40)}
     model = case.estimator()
@@ -227,7 +230,7 @@ def test_zero_weights(case):
     assert snapshot(model) == before
 
 
-@unique_cases
+@every_learner
 def test_zero_weights_of_a_first_call_have_scores_of_zero(case):
     data = good(case) | {"sample_weight": np.zeros(40)}
     scores = case.estimator().predict_then_learn(**data)
@@ -236,10 +239,10 @@ def test_zero_weights_of_a_first_call_have_scores_of_zero(case):
     assert not scores.any()
 
 
-@pytest.mark.parametrize("y", [np.zeros(5), ["a"] * 5])
-@pytest.mark.parametrize("case", [c for c in unique_cases.args[1] if c.task == "binary"], ids=str)
-def test_fit_needs_two_classes(case, y):
-    refused(lambda: case.estimator().fit(np.eye(5), y), "class")
+@cases(where=lambda case: case.task == "binary", loop=True)
+def test_fit_needs_two_classes(case):
+    for y in (np.zeros(5), ["a"] * 5):
+        refused(partial(case.estimator().fit, np.eye(5), y), "class")
 
 
 def test_one_class_left_by_the_weights():
@@ -292,7 +295,7 @@ def test_parts_that_do_not_fit(make, names):
     refused(make, names)
 
 
-@cases(dtypes=("float64",), outputs=(False,))
+@cases(one_task=True, loop=True)
 def test_the_thin_learner_refuses_what_would_break_it(case):
     X, y = case.data(20)
     learner = case.learner()

@@ -350,13 +350,9 @@ def test_wrong_calls_end_with_2_and_the_usage(run, words):
 
 
 def test_nothing_to_read_from(folder):
-    done = subprocess.run(
-        [*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "onkel: standard input holds no row\n")
-    closed = subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True, timeout=120
-    )
+    closed = subprocess.run(["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True)
     assert (closed.returncode, closed.stderr) == (1, "onkel: standard input is closed\n")
 
 
@@ -367,14 +363,14 @@ def test_a_reader_that_has_enough_is_no_error(run, folder):
     Path("long.txt").write_text(Path("two.txt").read_text() * 30)
     run("fit", "two.txt", "-o", "model")
     script = f"set -o pipefail; '{sys.executable}' -m onkel predict model long.txt | head -n 2"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and len(done.stdout.split()) == 2 and done.stderr == ""
 
 
 def test_a_pipe_with_a_name_is_read_once(run, folder):
     run("fit", "two.txt", "--n-features", "3", "-o", "one")
     script = f"'{sys.executable}' -m onkel fit <(cat two.txt) -o other"
-    subprocess.run(["bash", "-c", script], check=True, capture_output=True, timeout=120)
+    subprocess.run(["bash", "-c", script], check=True, capture_output=True)
     assert (onkel.load("one").dual_coef_ == onkel.load("other").dual_coef_).all()
 
 
@@ -402,7 +398,7 @@ def test_a_slow_pipe_makes_the_same_model(run):
 
 def test_without_a_terminal_there_are_no_control_codes(folder):
     words = ["compare", "two.txt", "-l", "spa,rbp", "--budget", "50"]
-    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
     assert "\x1b" not in done.stdout and "\r" not in done.stdout
 
@@ -424,7 +420,7 @@ def test_in_a_terminal_the_run_can_be_watched(folder):
                 break
             watched += piece
         out = process.stdout.read()
-        assert process.wait(timeout=120) == 0
+        assert process.wait() == 0
     os.close(ours)
     for word in (b"rows", b"accuracy", b"support vectors", b"rows/s", b"left"):
         assert word in watched, word
@@ -445,7 +441,7 @@ def interrupted(process):
     err = process.stderr.read().decode()
     process.stdin.close()
     process.stderr.close()
-    assert process.wait(timeout=60) == 130
+    assert process.wait() == 130
     return err
 
 
@@ -469,9 +465,8 @@ def test_a_run_with_checkpoints_goes_on_where_it_was_interrupted(folder, run):
     half = text[: text.index(b"\n", len(text) // 2) + 1]
     process.stdin.write(half)
     process.stdin.flush()
-    deadline = time.monotonic() + 60
     while not list(Path().glob("run/rows-*")):
-        assert time.monotonic() < deadline and process.poll() is None
+        assert process.poll() is None
         time.sleep(0.05)
     err = interrupted(process)
     pattern = (
@@ -515,7 +510,7 @@ def test_help_loads_nothing_slow(words):
         f"sys.argv = ['onkel', *{words!r}]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code\nprint('LOADED', *sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     shown, _, loaded = done.stdout.partition("LOADED")
     assert not {"numpy", "scipy", "sklearn", "onkel._core", "rich.console"} & set(loaded.split())
     assert shown.strip() == onkel.__version__ if words == ["--version"] else "Examples:" in shown

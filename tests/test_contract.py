@@ -11,65 +11,56 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
+from scikit_learn import WEIGHS_LOSSES, checked
 from table import ESTIMATORS, cases
 
-GENERIC = [
+FULL = [
     onkel.KernelClassifier(onkel.recipes.SPA()),
     onkel.KernelRegressor(onkel.recipes.OGD(loss="squared_error")),
     onkel.MultiKernelClassifier(onkel.recipes.SPA()),
-    onkel.MultiKernelClassifier(onkel.recipes.PA(), combination="stochastic"),
     onkel.MultiKernelRegressor(onkel.recipes.PA(loss="epsilon_insensitive"), combination="deterministic"),
-]
-STREAMING = [
     onkel.StreamStandardScaler(),
-    onkel.StreamStandardScaler(with_mean=False),
     onkel.StreamMinMaxScaler(feature_range=(-1, 1)),
     onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0)),
-    onkel.StreamPipeline(onkel.StreamStandardScaler(with_mean=False), onkel.KLRClassifier(random_state=0)),
     onkel.StreamPipeline(onkel.StreamMinMaxScaler(), onkel.OGDRegressor(random_state=0)),
+    onkel.NewtonClassifier(),
+    onkel.SPAClassifier(),  # its horizon is the rows of fit
+    onkel.BOGDRegressor(),  # one that evicts
+]
+FEW = [cls() for cls in ESTIMATORS if cls not in map(type, FULL)] + [
+    onkel.MultiKernelClassifier(onkel.recipes.PA(), combination="stochastic"),
+    onkel.StreamStandardScaler(with_mean=False),
+    onkel.StreamPipeline(onkel.StreamStandardScaler(with_mean=False), onkel.KLRClassifier(random_state=0)),
 ]
 
-# A weight of 2 is one step twice as long, not two steps, and rows are shuffled: equal in the mean, not to the digit.
-NOT_PROMISED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "an online learner weighs a row's loss, it does not repeat it"
-    for kind in ("dense", "sparse")
-}
 
-
-every_check = parametrize_with_checks(
-    [cls() for cls in ESTIMATORS] + GENERIC + STREAMING, expected_failed_checks=lambda estimator: NOT_PROMISED
-)
-# scikit-learn skips its array-API check of an estimator that does not claim to support it; a skip says nothing here
-pairs = [pair for pair in every_check.args[1] if "check_array_api_input" not in str(pair)]
-
-
-@pytest.mark.parametrize(every_check.args[0], pairs, **every_check.kwargs)
+@checked(FULL, FEW, WEIGHS_LOSSES)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
 
-one_case_a_task = cases(dtypes=("float64",), outputs=(False,))
+every_learner = cases(dtypes=("float64",), outputs=(False,), one_task=True, loop=True)
 
 
-@one_case_a_task
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_frames_with_names(case, frame):
+@every_learner
+def test_frames_with_names(case):
     X, y = case.data(60)
     names = ["age", "height", "income", "debt"]
-    table = frame(dict(zip(names, X.T, strict=True)))
-    model = case.estimator().fit(table, y)
-    assert model.feature_names_in_.tolist() == names
-    assert model._learner.fingerprint() == case.estimator().fit(X, y)._learner.fingerprint()
-    np.testing.assert_array_equal(model.predict(table), case.estimator().fit(X, y).predict(X))
-    model.partial_fit(table, y)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(table[names[::-1]])
+    expected = case.estimator().fit(X, y)
+    for frame in (pd.DataFrame, pl.DataFrame):
+        table = frame(dict(zip(names, X.T, strict=True)))
+        model = case.estimator().fit(table, y)
+        assert model.feature_names_in_.tolist() == names
+        assert model._learner.fingerprint() == expected._learner.fingerprint()
+        np.testing.assert_array_equal(model.predict(table), expected.predict(X))
+        model.partial_fit(table, y)
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(table[names[::-1]])
 
 
-@one_case_a_task
+@every_learner
 def test_parameters(case):
     model = case.estimator(budget=17)
     twin = clone(model)
@@ -80,7 +71,7 @@ def test_parameters(case):
         assert getattr(model, name) is value
 
 
-@one_case_a_task
+@every_learner
 def test_in_a_pipeline_and_a_search(case):
     X, y = case.data(120)
     pipeline = make_pipeline(StandardScaler(), case.estimator())
@@ -91,7 +82,7 @@ def test_in_a_pipeline_and_a_search(case):
     assert search.predict(X).shape == (120,)
 
 
-@one_case_a_task
+@every_learner
 def test_weights_are_routed(case):
     X, y = case.data(60)
     weight = np.random.default_rng(0).choice([0.5, 2.0], 60)
@@ -106,7 +97,7 @@ def test_weights_are_routed(case):
     assert search.best_estimator_._learner.fingerprint() == expected._learner.fingerprint()
 
 
-@cases(where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
+@cases(loop=True, where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
 def test_fitted_attributes(case):
     X, y = case.data(80)
     model = case.estimator(fit_intercept=True, shuffle=False, budget=40).fit(X, y)
@@ -127,7 +118,7 @@ def test_fitted_attributes(case):
         np.testing.assert_array_equal(model.predict(X), model.classes_[index])
 
 
-@one_case_a_task
+@every_learner
 def test_gamma_as_in_svc(case):
     X, y = case.data(50)
     assert case.estimator(gamma="scale").fit(X, y).gamma_ == pytest.approx(1 / (4 * X.var()))
@@ -138,7 +129,7 @@ def test_gamma_as_in_svc(case):
     assert case.estimator(gamma="scale").fit(np.ones_like(X), y).gamma_ == 1.0  # no spread to scale by
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_dtype_is_that_of_the_first_rows(case):
     X, y = case.data(40)
     other = "float32" if case.dtype == "float64" else "float64"
@@ -149,7 +140,7 @@ def test_dtype_is_that_of_the_first_rows(case):
     assert integers.support_vectors_.dtype == np.float64
 
 
-@one_case_a_task
+@every_learner
 def test_pickle_of_an_estimator_new_and_fitted(case):
     X, y = case.data(40)
     new = pickle.loads(pickle.dumps(case.estimator()))
@@ -175,8 +166,9 @@ def test_spa_warns_outside_the_papers_range():
 
 # -- class weights ----------------------------------------------------------------------------------------------------
 
-CLASSIFIERS = [case for case in one_case_a_task.args[1] if case.task != "regression"]
-every_classifier = pytest.mark.parametrize("case", CLASSIFIERS, ids=str)
+every_classifier = cases(
+    dtypes=("float64",), outputs=(False,), where=lambda case: case.task != "regression", one_task=True, loop=True
+)
 
 
 @every_classifier
@@ -319,7 +311,7 @@ with_callbacks = pytest.mark.skipif(ProgressBar is None, reason="this scikit-lea
 
 
 @with_callbacks
-@one_case_a_task
+@every_learner
 def test_callbacks_change_no_bit(case):
     X, y = case.data(250)
     recorder = Recorder()
@@ -336,7 +328,7 @@ def test_callbacks_change_no_bit(case):
 
 
 @with_callbacks
-@one_case_a_task
+@every_learner
 def test_a_hook_may_stop_the_fit(case):
     X, y = case.data(250)
     recorder = Recorder(stop_after=5)
@@ -377,7 +369,7 @@ def onkel_rows():
 # -- sparsity ---------------------------------------------------------------------------------------------------------
 
 
-@one_case_a_task
+@every_learner
 def test_sparsity_is_the_share_of_rows_that_did_not_join(case):
     X, y = case.data(120)
     model = case.estimator(budget=30, n_epochs=2).fit(X, y)

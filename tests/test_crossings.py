@@ -234,7 +234,7 @@ def exports(to):
 
 
 def compresses(bench):
-    small, moved = onkel.compress(bench.model, n_support=5)
+    small, moved, *_ = onkel.compress(bench.model, n_support=5)
     assert small.n_support_ <= 5 < bench.model.n_support_
     certified(Expansion.of(bench.model._learner), Expansion.of(small._learner), moved)
     X, y = data(bench.task, seed=1)
@@ -246,7 +246,7 @@ def compresses(bench):
 def merges(bench):
     X, y = data(bench.task)
     other = learn(bench.new(), X + 0.25, y)
-    both, moved = onkel.merge([bench.model, other], weights=[0.25, 2.0])
+    both, moved, *_ = onkel.merge([bench.model, other], weights=[0.25, 2.0])
     total = Expansion.of(bench.model._learner).combined(0.25, Expansion.of(other._learner), 2.0)
     certified(total, Expansion.of(both._learner), moved)
     learn(both, X, y)
@@ -401,16 +401,16 @@ def cross(kernel_name, eviction_name):
         f, g = Expansion.of(one._learner), Expansion.of(other._learner)
         np.testing.assert_allclose(one.decision_function(convert(X)), f.scores(X), rtol=0, atol=1e-9)
 
-        small, moved = onkel.compress(one, n_support=4)
+        small, moved, *_ = onkel.compress(one, n_support=4)
         assert small.n_support_ <= 4
         certified(f, Expansion.of(small._learner), moved)
-        near, within = onkel.compress(one, eps=moved / 2)
+        near, within, *_ = onkel.compress(one, eps=moved / 2)
         assert within <= moved / 2 or moved < 1e-6
         certified(f, Expansion.of(near._learner), within)
 
         both = f.combined(0.25, g, 2.0)
         for budget in (None, 5):
-            made, moved = onkel.merge([one, other], weights=[0.25, 2.0], budget=budget)
+            made, moved, *_ = onkel.merge([one, other], weights=[0.25, 2.0], budget=budget)
             certified(both, Expansion.of(made._learner), moved)
             assert budget is None or made.n_support_ <= budget
             assert budget is not None or moved == 0.0

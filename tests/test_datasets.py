@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from onkel.streams import datasets
 from onkel.streams.datasets import Dataset
-from onkel.streams.datasets._store import File
+from onkel.streams.datasets.store import File
 
 LIBSVM = b"+1 1:0.5 3:2\n-1 2:1\n+1 3:4\n"
 

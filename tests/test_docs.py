@@ -15,8 +15,15 @@ import pytest
 import onkel
 
 ROOT = Path(__file__).parents[1]
-MODULES = ["onkel", *(m.name for m in pkgutil.walk_packages(onkel.__path__, "onkel.") if m.name != "onkel._core")]
-CLASSES = [name for name in onkel.__all__ if inspect.isclass(getattr(onkel, name))]
+MODULES = [
+    "onkel",
+    *(
+        module.name
+        for module in pkgutil.walk_packages(onkel.__path__, "onkel.")
+        if module.name != "onkel._core" and ">>> " in inspect.getsource(importlib.import_module(module.name))
+    ),
+]
+CLASSES = [value for name in onkel.__all__ if inspect.isclass(value := getattr(onkel, name))]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -25,25 +32,24 @@ def test_doctests(name):
     assert results.failed == 0
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_classes_have_a_docstring_with_an_example(name):
-    cls = getattr(onkel, name)
-    document = inspect.getdoc(cls)
-    first = document.splitlines()[0]
-    assert first.endswith(".")
-    for section in ("Parameters", "Examples"):
-        assert re.search(rf"^{section}\n-{{{len(section)}}}$", document, re.MULTILINE), section
-    assert ">>> " in document
-    assert "%(" not in document
-    for parameter in inspect.signature(cls).parameters:
-        assert re.search(rf"^{parameter} : ", document, re.MULTILINE), parameter
+def test_public_classes_have_a_docstring_with_an_example():
+    for cls in CLASSES:
+        document = inspect.getdoc(cls)
+        first = document.splitlines()[0]
+        assert first.endswith("."), cls
+        for section in ("Parameters", "Examples"):
+            assert re.search(rf"^{section}\n-{{{len(section)}}}$", document, re.MULTILINE), (cls, section)
+        assert ">>> " in document, cls
+        assert "%(" not in document, cls
+        for parameter in inspect.signature(cls).parameters:
+            assert re.search(rf"^{parameter} : ", document, re.MULTILINE), (cls, parameter)
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_public_methods_have_a_docstring(name):
-    for method, value in inspect.getmembers(getattr(onkel, name)):
-        if not method.startswith("_") and callable(value):
-            assert inspect.getdoc(value), method
+def test_public_methods_have_a_docstring():
+    for cls in CLASSES:
+        for method, value in inspect.getmembers(cls):
+            if not method.startswith("_") and callable(value):
+                assert inspect.getdoc(value), (cls, method)
 
 
 def test_every_public_recipe_has_an_example():
@@ -61,9 +67,7 @@ def test_pages_print_what_they_show(page, tmp_path):
     assert examples, f"{page} must have a ```python block followed by a ```text block with its output"
     assert len(examples) == text.count("```python")
     for program, shown in examples:
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300, cwd=tmp_path
-        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
         assert done.stdout.strip() == shown.strip()
 
 
@@ -98,7 +102,7 @@ def test_a_shell_prints_what_a_document_shows(document, tmp_path):
     for command, shown in commands(document):
         script = f"(exit {status}); {command}"  # for a command that asks how the last one ended
         done = subprocess.run(
-            ["bash", "-c", script], cwd=tmp_path, env=environment, timeout=300, text=True,
+            ["bash", "-c", script], cwd=tmp_path, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         status = done.returncode

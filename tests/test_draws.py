@@ -41,10 +41,11 @@ def expected_uniform(seed, stream, step, purpose, index):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**32, 2**64 - 1, 0x299F31D0A4093822])
-@pytest.mark.parametrize("step", [0, 1, 2**31, 2**33 + 5, 2**62])
-def test_the_core_draws_the_published_words(seed, step):
-    for stream, purpose, index in [(0, 0, 0), (3, 1, 2), (255, 2, 2**32 - 1)]:
-        assert _core.uniform(seed, stream, step, purpose, index) == expected_uniform(seed, stream, step, purpose, index)
+def test_the_core_draws_the_published_words(seed):
+    for step in (0, 1, 2**31, 2**33 + 5, 2**62):
+        for stream, purpose, index in [(0, 0, 0), (3, 1, 2), (255, 2, 2**32 - 1)]:
+            place = (seed, stream, step, purpose, index)
+            assert _core.uniform(*place) == expected_uniform(*place)
 
 
 def test_first_known_answer_by_the_core():

@@ -1,14 +1,13 @@
 """Chunk invariance, bit for bit: how rows are cut into calls, blocks and threads never changes a result."""
 
 import pickle
-import signal
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import onkel
+from interrupting import interrupted_amid
 from onkel import parts
 from table import CASES, cases, variants
 
@@ -71,7 +70,7 @@ def test_any_split_block_and_number_of_threads(case, cuts, block_rows, n_jobs, b
     assert_same(case, whole, learned(case, cuts, block_rows, n_jobs, pickled, batch_size))
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_threads_and_blocks_of_predict(case):
     _, learner = learned(case)
     X = stream(case)[0]
@@ -83,14 +82,14 @@ def test_threads_and_blocks_of_predict(case):
             assert learner.score_rows(X, block_rows=block_rows).tobytes() == expected.tobytes()
 
 
-@cases()
+@cases(one_task=True)
 def test_pickled_inside_a_mini_batch(case):
     # 100 is inside a batch of 7, whose rows wait and are state
     whole = learned(case, batch_size=7)
     assert_same(case, whole, learned(case, [100], batch_size=7, pickled=True))
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_one_row_path(case):
     X, y, _ = stream(case)
     one, many = case.learner(seed=9), case.learner(seed=9)
@@ -101,7 +100,7 @@ def test_one_row_path(case):
     np.testing.assert_array_equal(np.array([one.score(x) for x in X]).reshape(len(X), -1), many.score_rows(X))
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_one_row_path_converts_lists_and_other_types(case):
     X, y, _ = stream(case)
     one, many = case.learner(seed=9), case.learner(seed=9)
@@ -112,7 +111,7 @@ def test_one_row_path_converts_lists_and_other_types(case):
     assert one.fingerprint() == many.fingerprint()
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_decision_function_is_the_next_prediction(case):
     X, y, _ = stream(case)
     model = case.estimator()
@@ -123,7 +122,7 @@ def test_decision_function_is_the_next_prediction(case):
         assert before.tobytes() == model.predict_then_learn(X[i : i + 1], y[i : i + 1]).tobytes()
 
 
-@cases()
+@cases(one_task=True, loop=True)
 def test_estimator_calls(case):
     X, y, weight = stream(case)
     whole, parts, threads = case.estimator(), case.estimator(), case.estimator(n_jobs=2)
@@ -138,7 +137,7 @@ def test_estimator_calls(case):
     assert len(fingerprints) == 1
 
 
-@cases()
+@cases(one_task=True)
 def test_shrinking_over_thousands_of_rows(case):
     # thousands of shrinks fold the scale into the coefficients several times
     X, y = case.data(4000, d=5)
@@ -147,36 +146,25 @@ def test_shrinking_over_thousands_of_rows(case):
     assert_same(case, learned(case, data=data), learned(case, cuts, data=data))
 
 
-class Stopped(Exception):
-    pass
-
-
-@cases(dtypes=("float32",))
+@cases(dtypes=("float32",), one_task=True)
 def test_interrupted_and_continued(case):
-    def stop(*_):
-        raise Stopped
+    X, y = case.data(2000)
+    learner = None
 
-    X, y = case.data(2000, d=4)
-    n = 100
-    while True:  # until the call is long enough for the signal to come while it runs
-        n *= 2
-        many, labels = np.tile(X, (n, 1)), np.tile(y, n)
+    def stream(rows):
+        return X[rows % len(X)], y[rows % len(X)]
+
+    def learn(n):
+        nonlocal learner
         learner = case.learner(budget=200, seed=4, n_classes=3)
-        before = signal.signal(signal.SIGALRM, stop)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            learner.learn_rows(many, labels)
-        except Stopped:
-            if learner.t > 0:
-                break
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-    assert 0 < learner.t < len(many)
-    rest = slice(learner.t, learner.t + 5000)
+        given = stream(np.arange(n))
+        return lambda: learner.learn_rows(*given), lambda: learner.t
+
+    interrupted_amid(learn)
+    t = learner.t
     uninterrupted = case.learner(budget=200, seed=4, n_classes=3)
-    uninterrupted.learn_rows(many[: rest.stop], labels[: rest.stop])
-    learner.learn_rows(many[rest], labels[rest])
+    uninterrupted.learn_rows(*stream(np.arange(t + 3000)))
+    learner.learn_rows(*stream(np.arange(t, t + 3000)))
     assert learner.fingerprint() == uninterrupted.fingerprint()
 
 
@@ -195,13 +183,14 @@ def test_the_fingerprint_sees_one_bit():
         assert altered != learner.fingerprint(), name
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@cases(dtypes=("float64",), outputs=(False,))
-def test_fit_is_a_function_of_its_seed(case, seed):
+@cases(one_task=True, loop=True)
+def test_fit_is_a_function_of_its_seed(case):
     X, y, _ = stream(case)
-    one, two = (case.estimator(random_state=seed, n_epochs=2, gamma="scale").fit(X, y) for _ in range(2))
-    assert one._learner.fingerprint() == two._learner.fingerprint()
-    assert one.t_ == 2 * len(X)
+    one, two, other = (
+        case.estimator(random_state=seed, n_epochs=2, gamma="scale").fit(X, y)._learner for seed in (0, 0, 1)
+    )
+    assert one.fingerprint() == two.fingerprint() != other.fingerprint()
+    assert one.t == 2 * len(X)
 
 
 def test_a_flush_ends_a_mini_batch_once():

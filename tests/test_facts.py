@@ -15,11 +15,11 @@ import pytest
 
 import onkel
 from onkel import recipes
-from onkel.docstrings import entries
-from onkel.learners import LEARNERS
+from onkel.catalogue import LEARNERS
+from onkel.catalogue.docstrings import entries
+from onkel.catalogue.ranges import limits_of
 from onkel.parameters import COMMON, parameters_of
 from onkel.parts import KERNELS, LOSSES
-from onkel.ranges import limits_of
 
 ROOT = Path(__file__).parents[1]
 GENERIC = ["KernelClassifier", "KernelRegressor", "MultiKernelClassifier", "MultiKernelRegressor"]

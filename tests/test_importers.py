@@ -13,7 +13,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import onkel
 from onkel import recipes
-from table import CASES
+from table import cases, in_turn
 
 KERNELS = {
     "rbf": {"gamma": 0.5},
@@ -40,9 +40,7 @@ def values(machine, X):
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
 
 
-@every_kernel
-@pytest.mark.parametrize("machine", [SVC, NuSVC, SVR, NuSVR])
-@pytest.mark.parametrize("container", [np.asarray, csr_array])
+@in_turn({"container": [np.asarray, csr_array]}, machine=[SVC, NuSVC, SVR, NuSVR], kernel=KERNELS)
 def test_values_are_those_of_scikit_learns_machine(machine, kernel, container):
     X, y = data(regression=machine in (SVR, NuSVR))
     svm = machine(kernel=kernel, **KERNELS[kernel]).fit(container(X), y)
@@ -57,10 +55,7 @@ def test_values_are_those_of_scikit_learns_machine(machine, kernel, container):
     np.testing.assert_array_equal(model.support_, svm.support_)
 
 
-ONE_A_RECIPE = [c for c in CASES if c.dtype == "float64" and c.task != "multiclass" and c.average is False]
-
-
-@pytest.mark.parametrize("case", ONE_A_RECIPE, ids=str)
+@cases(dtypes=("float64",), outputs=(False,), where=lambda case: case.task != "multiclass", loop=True)
 def test_it_goes_on_learning_under_any_recipe(case):
     regression = case.task == "regression"
     X, y = data(300, regression=regression)
@@ -166,9 +161,9 @@ def test_values_are_those_of_libsvms_machine(tmp_path, kernel, kind):
     settings = {"gamma": 0.5, "coef0": 0.0, "degree": 3, **KERNELS[kernel]}
     options = ["-s", kind, "-t", number, "-g", settings["gamma"], "-r", settings["coef0"], "-d", settings["degree"]]
     command = [SVM_TRAIN, "-q", *map(str, options), str(tmp_path / "rows"), str(tmp_path / "model")]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True)
     predict = [shutil.which("svm-predict"), "-q", *(str(tmp_path / name) for name in ("rows", "model", "out"))]
-    subprocess.run(predict, check=True, timeout=60)
+    subprocess.run(predict, check=True)
     model = onkel.from_libsvm(tmp_path / "model", n_features=3)
     expected = np.loadtxt(tmp_path / "out")
     if kind > 2:

@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 
 import onkel
 from onkel.parts import RBF, CallableKernel, KernelSum, Laplacian, Linear, Polynomial, Sigmoid
+from table import in_turn
 
 G = 0.3  # gamma
 
@@ -59,9 +60,8 @@ KERNELS = {
     },
     "callable": {"kernel": callable_rbf},
 }
-every_kernel = pytest.mark.parametrize("name", KERNELS)
-every_dtype = pytest.mark.parametrize("dtype", ["float64", "float32"])
-every_container = pytest.mark.parametrize("container", [np.asarray, csr_array], ids=["dense", "csr"])
+DTYPES = {"dtype": ["float64", "float32"]}
+CONTAINERS = {"container": [np.asarray, csr_array]}
 
 
 def data(dtype="float64", n=150, d=7):
@@ -77,9 +77,7 @@ def learner_of(name, dtype="float64", **settings):
     return onkel.Learner(recipe, gamma=G, dtype=dtype, fit_intercept=True, **KERNELS[name], **settings)
 
 
-@every_kernel
-@every_dtype
-@every_container
+@in_turn(CONTAINERS | DTYPES, name=KERNELS)
 def test_scores_are_kernel_values_times_coefficients(name, dtype, container):
     X, y = data(dtype)
     model = onkel.OGDClassifier(eta=0.1, gamma=G, fit_intercept=True, **KERNELS[name]).fit(container(X), y)
@@ -109,9 +107,7 @@ def test_by_hand_is_as_in_scikit_learn(name, theirs):
     np.testing.assert_allclose(by_hand(X, X[:40])[name], theirs(X, X[:40]), rtol=1e-11, atol=1e-13)
 
 
-@every_kernel
-@every_dtype
-@every_container
+@in_turn(CONTAINERS | DTYPES, name=KERNELS)
 def test_chunks_change_no_bit(name, dtype, container):
     X, y = data(dtype)
 
@@ -132,8 +128,7 @@ def test_chunks_change_no_bit(name, dtype, container):
     assert learned(block_rows=96) == whole
 
 
-@every_kernel
-@every_container
+@in_turn(CONTAINERS, name=KERNELS)
 def test_symmetry_and_the_value_at_the_row_itself(name, container):
     # PA's step is loss / k(x, x): after one row its score is exactly 1 where k(x, x) is what the score uses
     X, _ = data()
@@ -146,8 +141,7 @@ def test_symmetry_and_the_value_at_the_row_itself(name, container):
         np.testing.assert_allclose(learner.coefficients[0, 0], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["rbf", "gaussians", "all", "poly"])
-@every_dtype
+@in_turn(DTYPES, name=["rbf", "gaussians", "all", "poly"])
 def test_a_callable_is_as_the_built_in(name, dtype):
     X, y = data(dtype)
     built_in = learner_of(name, dtype)
@@ -255,15 +249,9 @@ def test_refusals(make, names):
     assert "\n" not in str(caught.value)
 
 
-@every_dtype
-@every_container
-@pytest.mark.parametrize("kernel", ["linear", "poly"])
-@pytest.mark.parametrize(
-    "recipe",
-    [*(onkel.recipes.PA(variant=v) for v in ("PA", "PA-I", "PA-II")), onkel.recipes.SPA()],
-    ids=["PA", "PA-I", "PA-II", "SPA"],
-)
-def test_rows_of_length_zero_teach_nothing(recipe, kernel, container, dtype):
+@in_turn(CONTAINERS | DTYPES, kernel=["linear", "poly"], name=["PA", "PA-I", "PA-II", "SPA"])
+def test_rows_of_length_zero_teach_nothing(name, kernel, container, dtype):
+    recipe = onkel.recipes.SPA() if name == "SPA" else onkel.recipes.PA(variant=name)
     # k(x, x) = 0: no step changes the row's score, and nothing is divided by 0
     X, y = data(dtype)
     X[::3] = 0
@@ -275,7 +263,7 @@ def test_rows_of_length_zero_teach_nothing(recipe, kernel, container, dtype):
     assert not learner.score_rows(container(X[::3])).any()
 
 
-@every_container
+@pytest.mark.parametrize("container", [np.asarray, csr_array], ids=["dense", "csr"])
 def test_gamma_is_that_of_svc(container):
     X, y = data()
     for gamma in ("scale", "auto", 0.7):

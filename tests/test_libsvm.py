@@ -147,23 +147,24 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-def test_a_wrong_line_stops_with_its_place_and_what_was_expected(name, end):
-    line, column, expected = WRONG[name]
-    stream = streams.open(io.BytesIO(f"1 1:1\n\n# comment\n{line}{end}".encode()))
-    X, _ = next(stream)  # what is before it
-    assert X.shape[0] == stream.rows == 1
-    for _ in range(2):  # and it stays wrong
-        with pytest.raises(ValueError) as refusal:
-            next(stream)
-        assert str(refusal.value) == f"a BytesIO, line 4, column {column}: expected {expected}"
-    assert stream.rows == 1
+every_wrong_line = pytest.mark.parametrize(("line", "column", "expected"), WRONG.values(), ids=WRONG)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_line_can_be_skipped(name):
-    line, _, expected = WRONG[name]
+@every_wrong_line
+def test_a_wrong_line_stops_with_its_place_and_what_was_expected(line, column, expected):
+    for end in ("\n", "\r\n", ""):
+        stream = streams.open(io.BytesIO(f"1 1:1\n\n# comment\n{line}{end}".encode()))
+        X, _ = next(stream)  # what is before it
+        assert X.shape[0] == stream.rows == 1
+        for _ in range(2):  # and it stays wrong
+            with pytest.raises(ValueError) as refusal:
+                next(stream)
+            assert str(refusal.value) == f"a BytesIO, line 4, column {column}: expected {expected}"
+        assert stream.rows == 1
+
+
+@every_wrong_line
+def test_a_wrong_line_can_be_skipped(line, column, expected):
     text = f"1 1:1\n{line}\n2 2:2\n{line}\n".encode()
     stream = streams.open(io.BytesIO(text), on_error="skip")
     with pytest.warns(RuntimeWarning, match="2 rows of a BytesIO were skipped; the first: a BytesIO, line 2, column"):

@@ -21,7 +21,7 @@ from reference.pa import PA
 from reference.perceptron import Perceptron
 from reference.rbp import RBP
 from reference.spa import SPA
-from table import CASES, Case, cases
+from table import CASES, Case, cases, in_turn
 
 COMBINATIONS = onkel.parts.COMBINATIONS
 KERNELS = (RBF(0.1), RBF(0.3), RBF(0.8))
@@ -104,11 +104,9 @@ def compare(make, X, y, weight, dtype):
     return n
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", COMPONENTS)
-@pytest.mark.parametrize("combination", COMBINATIONS)
-@settings(max_examples=8)  # of each of 64 kinds
-@given(st.data())
+@in_turn({"dtype": ["float64", "float32"]}, combination=COMBINATIONS, name=COMPONENTS)
+@settings(max_examples=8)  # of each of so many kinds
+@given(draws=st.data())
 def test_same_as_the_paper(combination, name, dtype, draws):
     task = draws.draw(st.sampled_from(["binary", "multiclass"] + ["regression"] * (name in REGRESSION)))
     X, y = data(task, draws.draw(st.integers(1, 40)), dtype, seed=draws.draw(st.integers(0, 2**16)))
@@ -126,12 +124,18 @@ def test_same_as_the_paper(combination, name, dtype, draws):
     compare(lambda: both(name, combination, task, dtype, **chosen), X, y, weight, dtype)
 
 
-@pytest.mark.parametrize("name", COMPONENTS)
+@in_turn({"task": ["binary", "multiclass"]}, combination=COMBINATIONS, name=COMPONENTS)
+def test_same_as_the_paper_over_a_longer_stream(combination, name, task):
+    compare_longer_stream(combination, name, task)
+
+
+@pytest.mark.parametrize("name", REGRESSION)
 @pytest.mark.parametrize("combination", COMBINATIONS)
-@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_same_as_the_paper_over_a_longer_stream(task, combination, name):
-    if task == "regression" and name not in REGRESSION:
-        name = "OGD"
+def test_regression_is_the_papers_over_a_longer_stream(combination, name):
+    compare_longer_stream(combination, name, "regression")
+
+
+def compare_longer_stream(combination, name, task):
     X, y = data(task, 150)
     budget = None if name in INSERT_ONLY else 21
     settings = {"budget": budget, "seed": 5, "n_classes": 3 if task == "multiclass" else 1}
@@ -169,7 +173,7 @@ def test_kernels_of_every_kind_share_their_points(name, combination):
 # -- a hedge over one kernel is that kernel's learner, to the bit ------------------------------------------------------
 
 
-@cases(where=lambda case: case.named.name not in ("DualSGD", "Newton"))
+@cases(one_task=True, where=lambda case: case.named.name not in ("DualSGD", "Newton"))
 def test_one_kernel_is_a_learner_as_ever(case):
     X, y = case.data(200)
     settings = {"fit_intercept": True, "seed": 9, "n_classes": 3 if case.task == "multiclass" else 1}
@@ -223,10 +227,7 @@ def varied(name, combination, dtype="float64"):
     return made(combination, dtype=dtype, **settings)
 
 
-@pytest.mark.parametrize("form", [np.asarray, csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", VARIED)
-@pytest.mark.parametrize("combination", COMBINATIONS)
+@in_turn({"dtype": ["float64", "float32"], "form": [np.asarray, csr_array]}, combination=COMBINATIONS, name=VARIED)
 def test_cuts_threads_and_pauses_change_no_bit(combination, name, dtype, form):
     X, y = data("binary", 260, dtype)
     whole = varied(name, combination, dtype)

@@ -150,7 +150,7 @@ def test_a_compressed_model_goes_on_learning(n_support):
     X, y = waves(2000, noise=0.1)
     labels = y > 0
     model = onkel.NewtonClassifier(budget=60, gamma=0.5, random_state=0).fit(X, labels)
-    small, distance = onkel.compress(model, n_support=n_support)
+    small, distance, *_ = onkel.compress(model, n_support=n_support)
     assert small.n_support_ <= n_support
     assert distance >= 0
     fresh, targets = waves(2000, seed=1, noise=0.1)
@@ -162,7 +162,7 @@ def test_a_compressed_model_goes_on_learning(n_support):
 def test_merged_halves_are_as_good_as_one():
     X, y = waves(3000, noise=0.1)
     halves = [onkel.NewtonRegressor(budget=60, gamma=0.5, random_state=i).fit(X[i::2], y[i::2]) for i in range(2)]
-    both, distance = onkel.merge(halves, weights=[0.5, 0.5])
+    both, distance, *_ = onkel.merge(halves, weights=[0.5, 0.5])
     assert distance == 0
     expected = np.mean([half.predict(X) for half in halves], axis=0)
     np.testing.assert_allclose(both.predict(X), expected, atol=1e-9)

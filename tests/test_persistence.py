@@ -19,7 +19,7 @@ import onkel
 from model_files import signed, taken_apart
 from onkel import parts
 from onkel.models import persistence
-from table import CASES, cases
+from table import CASES, cases, cases_of
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3))
@@ -49,8 +49,7 @@ def no_fsync(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
-@cases()
-@pytest.mark.parametrize("batch_size", [1, 5])
+@cases(one_task=True, batch_size=[1, 5])
 def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
     rows, y = case.data(24)
     whole, cut = (case.learner(batch_size=batch_size, budget=10, seed=3) for _ in range(2))
@@ -87,7 +86,7 @@ def resumed_elsewhere(tmp_path_factory):
     folder = tmp_path_factory.mktemp("resumed")
     patch = pytest.MonkeyPatch()
     patch.setattr(os, "fsync", lambda handle: None)
-    for case in CASES:
+    for case in cases_of(test_goes_on_in_another_process):
         rows, y = case.data(70)
         for kind, cuts in CUTS.items():
             for cut in cuts:
@@ -593,10 +592,10 @@ def test_native_refuses_waiting_rows(slots, message):
 def test_native_refuses_huge_learners():
     learner = onkel.Learner(onkel.recipes.OGD())
     with pytest.raises(ValueError, match="less than 2"):
-        learner._started(2**31)
+        learner.started(2**31)
     features = onkel.Learner(onkel.recipes.DualSGD(n_components=10**6))
     with pytest.raises(ValueError, match="random features times features"):
-        features._started(1000, sparse=True)
+        features.started(1000, sparse=True)
     with pytest.raises(ValueError, match="n_classes"):
         onkel.Learner(onkel.recipes.OGD(), task="multiclass", n_classes=2**20 + 1)
 

@@ -8,25 +8,17 @@ from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onkel
-from onkel.estimators.insert_only.sigmoids import Sigmoids, margins
+from onkel.estimators.insert_only.insert_only.sigmoids import Sigmoids, margins
 from reference import platt as reference
+from scikit_learn import WEIGHS_LOSSES, checked
 
-WRAPPED = [
-    onkel.PlattClassifier(onkel.PAClassifier(random_state=0)),
-    onkel.PlattClassifier(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0))),
-]
-NOT_PROMISED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "an online learner weighs a row's loss, it does not repeat it"
-    for kind in ("dense", "sparse")
-}
-every_check = parametrize_with_checks(WRAPPED, expected_failed_checks=lambda estimator: NOT_PROMISED)
-pairs = [pair for pair in every_check.args[1] if "check_array_api_input" not in str(pair)]
+WRAPPED = onkel.PlattClassifier(onkel.PAClassifier(random_state=0))
+SCALED = onkel.PlattClassifier(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(random_state=0)))
 
 
-@pytest.mark.parametrize(every_check.args[0], pairs, **every_check.kwargs)
+@checked([WRAPPED], [SCALED], WEIGHS_LOSSES)
 def test_scikit_learn(estimator, check):
     check(estimator)
 

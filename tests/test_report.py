@@ -43,7 +43,7 @@ def browser():
 
     with sync_playwright() as driver:
         # Without a sandbox, which containers do not allow; the page is ours.
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=60_000)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=0)
         yield browser
         browser.close()
 
@@ -58,7 +58,7 @@ def opened(browser, tmp_path):
     def open_report(width=1280, height=900, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(0)
         window = context.new_page()
         window.on("console", lambda message: complaints.append(f"console: {message.text}"))
         window.on("pageerror", lambda error: complaints.append(f"error: {error}"))

@@ -24,10 +24,10 @@ from onkel.cli import main
 from onkel.reproduce import _data, _lab, klr
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
-from onkel.reproduce._tables import UNEXPLAINED, explained, markdown, tables
-from onkel.reproduce._verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
+from onkel.reproduce.tables import UNEXPLAINED, explained, markdown, tables
+from onkel.reproduce.verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
 from onkel.streams import datasets
 
 CHROMIUM = shutil.which("chromium")
@@ -309,18 +309,24 @@ def test_equal_cells_are_run_once(small, tmp_path):
 PROGRAM = """
 import os, sys, time
 from onkel.reproduce._cells import cell
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
 
-def slow(*, seed):
+def cell_of(*, seed):
     with open("started", "a") as file:
         file.write(f"{seed} {os.getpid()}\\n")
-    time.sleep(0.1)
+    looks = 0
+    while seed >= 4 and not os.path.exists("go"):
+        time.sleep(0.01)
+        looks += 1
+        if looks > 3000:  # of its own, however slow the machine: the program has long gone
+            open("outlived", "w").close()
+            break
     return {"seed": seed}
 
 if __name__ == "__main__":
     with Lab("results", jobs=2) as lab:
-        results = lab.run({seed: cell(slow, seed=seed) for seed in range(20)})
+        results = lab.run({seed: cell(cell_of, seed=seed) for seed in range(20)})
     assert [result["seed"] for result in results.values()] == list(range(20))
     print("whole")
 """
@@ -332,24 +338,20 @@ def test_it_goes_on_after_a_crash(tmp_path, end):
     started, results = tmp_path / "started", tmp_path / "results"
     command = [sys.executable, "program.py"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 180
     while not results.exists() or len(list(results.glob("*.json"))) < 4:
-        assert time.monotonic() < deadline and process.poll() is None
+        assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(end)
-    assert process.wait(timeout=180) != 0
+    assert process.wait() != 0
     workers = {int(line.split()[1]) for line in started.read_text().splitlines()}
-    deadline = time.monotonic() + 60
-    while running := [worker for worker in workers if _is_running(worker)]:
-        if time.monotonic() > deadline:
-            for worker in running:
-                os.kill(worker, signal.SIGKILL)
-            pytest.fail("the workers have outlived the program")
+    while any(map(_is_running, workers)) and not (tmp_path / "outlived").exists():
         time.sleep(0.02)
+    assert not (tmp_path / "outlived").exists(), "the workers have outlived the program"
     kept = {path.name: path.read_bytes() for path in results.glob("*.json")}
     n_started = len(started.read_text().splitlines())
-    assert 4 <= len(kept) < 20
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=180)
+    assert len(kept) == 4
+    (tmp_path / "go").touch()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "whole\n"
     assert len(started.read_text().splitlines()) - n_started == 20 - len(kept)  # nothing was run twice
     assert {name: (results / name).read_bytes() for name in kept} == kept
@@ -555,7 +557,7 @@ def window(small, tmp_path):
     path.write_text(page_of(found), encoding="utf-8")
     complaints = []
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=60_000)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=0)
         window = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
         window.on("console", lambda message: complaints.append(message.text))
         window.on("pageerror", lambda error: complaints.append(str(error)))

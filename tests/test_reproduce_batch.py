@@ -10,9 +10,9 @@ import small_data
 from onkel import reproduce
 from onkel.report import page, surface
 from onkel.reproduce import _data, _klr_cells, _polk_cells, klr
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
-from onkel.reproduce._verdict import METRICS, VERDICTS, figures
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
+from onkel.reproduce.verdict import METRICS, VERDICTS, figures
 from onkel.streams import datasets
 from onkel.streams.generators import mixture, mixture_modes
 
@@ -55,7 +55,8 @@ def test_an_experiment_runs(name, small, tmp_path):
         judged = kind not in ("time", "risk")
         grows = kind in ("count", "sparsity")  # with the rows, of which a quick run has fewer
         assert entry.verdict in ((*VERDICTS, *([""] if grows else [])) if judged else ("",)), place
-        assert entry.values or place[0] == "rcv1", place
+        # a claim about seconds may stay open: whether it holds is the machine's affair
+        assert entry.values or place[0] == "rcv1" or place[1] == "time", place
         assert kind != "claim" or place[0] == "rcv1" or entry.note, place
     assert any(entry.learner.startswith("Newton") and entry.values for entry in found.entries)
     assert page_of([found]).startswith("<!doctype html>")
@@ -121,7 +122,7 @@ def test_a_surface_on_a_phone(tmp_path):
     path = tmp_path / "page.html"
     path.write_text(page("A plane", drawn), encoding="utf-8")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=60_000)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=0)
         window = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True)
         errors = []
         window.on("pageerror", lambda error: errors.append(str(error)))

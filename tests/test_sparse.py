@@ -49,7 +49,7 @@ def test_as_the_dense_rows(kernel, dtype):
     np.testing.assert_array_equal(sparse.support()[0].toarray(), dense.support()[0])
 
 
-@cases(dtypes=("float64",), outputs=(True,))
+@cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
 def test_every_learner_takes_them(case):
     X, _ = data()
     y = case.data(len(X))[1]

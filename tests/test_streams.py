@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from onkel import streams
+from table import in_turn
 
 X = np.random.default_rng(0).normal(size=(100, 4))
 Y = (X[:, 0] > 0).astype(int)
@@ -89,18 +90,18 @@ def rows(stream):
     return np.concatenate(dense), np.concatenate([y for _, y in parts])
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 7, 100, 4096])
-def test_every_source_gives_its_rows(source, chunk_rows):
-    with streams.open(source(), chunk_rows=chunk_rows) as stream:
-        first = next(stream)
-        assert 1 <= first[0].shape[0] <= chunk_rows
-        stream.rewind()
-        assert stream.rows == 0
-        got, labels = rows(stream)
-        assert stream.rows == 100
-        assert stream.fraction() in (1.0, None)
-    np.testing.assert_array_equal(got, X)
-    np.testing.assert_array_equal(labels, Y)
+def test_every_source_gives_its_rows(source):
+    for chunk_rows in (1, 7, 100, 4096):
+        with streams.open(source(), chunk_rows=chunk_rows) as stream:
+            first = next(stream)
+            assert 1 <= first[0].shape[0] <= chunk_rows
+            stream.rewind()
+            assert stream.rows == 0
+            got, labels = rows(stream)
+            assert stream.rows == 100
+            assert stream.fraction() in (1.0, None)
+        np.testing.assert_array_equal(got, X)
+        np.testing.assert_array_equal(labels, Y)
 
 
 def test_a_stream_goes_on_from_a_position(source):
@@ -191,20 +192,19 @@ BAD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 20, 50, 4096])
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_the_rows_before_a_wrong_one_come_first(name, chunk_rows, tmp_path):
+def test_the_rows_before_a_wrong_one_come_first(name, tmp_path):
     make, problem = BAD_ROWS[name]
     options = {"target": "y"} if name == "pandas" else {}
-    stream = streams.open(make(tmp_path), chunk_rows=chunk_rows, **options)
-    with stream, pytest.raises(ValueError) as refusal:
-        list(stream)
-    assert str(refusal.value).endswith(problem)
-    assert stream.rows == 50
+    for chunk_rows in (1, 20, 50, 4096):
+        stream = streams.open(make(tmp_path), chunk_rows=chunk_rows, **options)
+        with stream, pytest.raises(ValueError) as refusal:
+            list(stream)
+        assert str(refusal.value).endswith(problem)
+        assert stream.rows == 50
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 20, 4096])
-@pytest.mark.parametrize("name", BAD_ROWS)
+@in_turn({"chunk_rows": [1, 20, 4096]}, name=BAD_ROWS)
 def test_wrong_rows_can_be_skipped(name, chunk_rows, tmp_path):
     make, problem = BAD_ROWS[name]
     options = {"target": "y"} if name == "pandas" else {}

@@ -11,41 +11,18 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "linalg/archive.hpp"
+#include "linalg/buffer.hpp"
+#include "linalg/rows.hpp"
 #include "basis/fourier.hpp"
 #include "isa/isa.hpp"
 #include "linalg/team.hpp"
 
 namespace onkel {
-
-template <class T>
-struct CacheAligned {
-  using value_type = T;
-  CacheAligned() = default;
-  template <class U>
-  CacheAligned(const CacheAligned<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
-  friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
-};
-template <class T>
-using Buffer = std::vector<T, CacheAligned<T>>;
-
-// Rows as the caller holds them, of the basis's own type: dense in C order, or CSR with ascending indices.
-struct Rows {
-  const void* values = nullptr;
-  std::size_t count = 0;
-  std::size_t width = 0;
-  const std::int64_t* offsets = nullptr;  // CSR only
-  const std::int32_t* indices = nullptr;
-};
 
 // The kernel values of some consecutive rows against every column. Scratch: nothing in it outlives the call.
 struct Block {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 
 namespace onkel {
 

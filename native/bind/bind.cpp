@@ -45,6 +45,7 @@ using Floats = nb::ndarray<nb::numpy, double>;
 
 // (name, numbers, parts), as Part.spec of onkel.parts makes it.
 Spec spec(const nb::tuple& part) {
+  if (part.size() != 3) throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
   Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
     made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
@@ -165,14 +166,27 @@ class PyLearner {
     return csr_rows<T>(x, config_.width);
   }
 
-  void set(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
-           const Numbers& constants, std::int64_t t) {
-    const std::size_t outputs = coefficients.shape(0);
-    if (births.shape(0) != points.count || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
-        outputs == 0 || t < 0)
-      throw nb::value_error("points, births, coefficients and constants do not fit together");
+  // Of a function: (output, point), (output,) and (output, random feature).
+  using CoefficientsIn = std::tuple<RowsIn<double>, Numbers, RowsIn<double>>;
+
+  void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
+           const CoefficientsIn& average, std::int64_t t) {
+    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
+    for (const CoefficientsIn& given : {last, average}) {
+      const auto& [coefficients, constants, of_features] = given;
+      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+          of_features.shape(0) != outputs || of_features.shape(1) != features)
+        throw nb::value_error("points, coefficients, constants and random features do not fit together");
+    }
+    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
     if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    unlocked([&] { core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t}); });
+    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
+    const auto as = [features](const CoefficientsIn& given) {
+      const auto& [coefficients, constants, of_features] = given;
+      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
+                                              features == 0 ? nullptr : of_features.data()};
+    };
+    unlocked([&] { core_.set({points, births.data(), as(last), as(average), outputs, t}); });
   }
 
   nb::dict save() const {
@@ -215,19 +229,19 @@ class PyLearner {
     unlocked([&] { core_.load(state); });
   }
 
-  Floats coefficients() const {
-    const auto [values, outputs] = unlocked([&] { return core_.coefficients(); });
+  Floats coefficients(bool last) const {
+    const auto [values, outputs] = unlocked([&] { return core_.coefficients(which(last)); });
     const std::size_t points = values.size() / outputs;
     return array(std::vector<double>(values), {outputs, points});
   }
-  Floats constants() const {
-    auto values = unlocked([&] { return core_.constants(); });
+  Floats constants(bool last) const {
+    auto values = unlocked([&] { return core_.constants(which(last)); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
 
-  nb::tuple random_features() const {
-    auto made = unlocked([&] { return core_.random_features(); });
+  nb::tuple random_features(bool last) const {
+    auto made = unlocked([&] { return core_.random_features(which(last)); });
     const std::size_t n = made.phases.size(), outputs = n == 0 ? 0 : made.coefficients.size() / n;
     return nb::make_tuple(array(std::move(made.frequencies), {n, config_.width}), array(std::move(made.phases), {n}),
                           array(std::move(made.coefficients), {outputs, n}));
@@ -248,6 +262,7 @@ class PyLearner {
   const Learner& core() const { return core_; }
 
  private:
+  static Which which(bool last) { return last ? Which::last : Which::predicting; }
   template <class T>
   void check(std::size_t width, bool sparse) const {
     if (config_.type != type_of<T>()) throw nb::type_error("rows of another dtype than the learner's");
@@ -494,15 +509,15 @@ NB_MODULE(_core, m) {
         .def(
             "set_expansion",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
-               const RowsIn<double>& coefficients, const Numbers& constants,
-               std::int64_t t) { self.set(self.dense<T>(points), births, coefficients, constants, t); },
-            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+               const PyLearner::CoefficientsIn& last, const PyLearner::CoefficientsIn& average,
+               std::int64_t t) { self.set(self.dense<T>(points), births, last, average, t); },
+            "points"_a.noconvert(), "births"_a, "last"_a, "average"_a, "t"_a)
         .def(
             "set_expansion",
             [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
-               const RowsIn<double>& coefficients, const Numbers& constants,
-               std::int64_t t) { self.set(self.sparse<T>(points), births, coefficients, constants, t); },
-            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
+               const PyLearner::CoefficientsIn& last, const PyLearner::CoefficientsIn& average,
+               std::int64_t t) { self.set(self.sparse<T>(points), births, last, average, t); },
+            "points"_a.noconvert(), "births"_a, "last"_a, "average"_a, "t"_a)
         .def(
             "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
@@ -574,16 +589,16 @@ NB_MODULE(_core, m) {
             unlocked([&] { self.core().keep(functions); });
           },
           "functions"_a)
-      .def_prop_ro("random_features", &PyLearner::random_features, nb::rv_policy::automatic,
-                   nb::sig("def random_features(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+      .def("random_features", &PyLearner::random_features, "last"_a = false,
+           nb::sig("def random_features(self, last: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
                            "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
       .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
                    nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                            "numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.core().sizes(); }); })
-      .def_prop_ro("coefficients", &PyLearner::coefficients, nb::rv_policy::automatic)
-      .def_prop_ro("constants", &PyLearner::constants, nb::rv_policy::automatic);
+      .def("coefficients", &PyLearner::coefficients, "last"_a = false)
+      .def("constants", &PyLearner::constants, "last"_a = false);
 }
 
 }  // namespace onkel

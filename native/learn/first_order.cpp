@@ -177,9 +177,9 @@ void FirstOrder::add_constant(std::span<const double> coefficient) {
     function_.add(0, o, coefficient[o] * Basis::constant_value);
 }
 
-void FirstOrder::set(std::size_t column, std::size_t output, double coefficient) {
+void FirstOrder::set(std::size_t column, std::size_t output, double last, double average) {
   function_.reach(basis_.columns());
-  function_.set(column, output, coefficient);
+  function_.set(column, output, last, average);
 }
 
 // A function from elsewhere may lie outside the ball; its next change brings it in.
@@ -189,8 +189,11 @@ void FirstOrder::end_set() {
 
 double FirstOrder::compress(double most_moved, std::size_t most_points) {
   Span points(basis_, function_);
-  const double moved = points.enrol();
-  return std::sqrt(komp(points, moved, most_moved * most_moved, most_points));
+  // Points that are nearly in the span of others go too, but not beyond what is allowed.
+  const double allowed = most_moved * most_moved;
+  const bool few = basis_.size() > most_points;
+  const double moved = few ? points.include_points() : points.include_points(allowed);
+  return std::sqrt(komp(points, moved, allowed, most_points));
 }
 
 void FirstOrder::visit(Archive& archive) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "learn/admission.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/eviction/eviction.hpp"
 #include "learn/function.hpp"
 #include "learn/loss.hpp"
@@ -34,15 +34,15 @@ class FirstOrder final : public Update {
   Judged judge(const Example& example, std::span<double> predicted);
   void act(Judged& judged);
   void flush(std::int64_t t) override;
-  std::vector<double> coefficients(std::size_t, std::size_t output) const override {
-    return function_.coefficients(basis_, output);
+  std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
+    return function_.coefficients(basis_, output, which);
   }
-  double fixed(std::size_t, std::size_t column, std::size_t output) const override {
-    return function_.coefficient(column, output);
+  double fixed(std::size_t, std::size_t column, std::size_t output, Which which) const override {
+    return function_.coefficient(column, output, which);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   void begin_at(std::int64_t t) override { function_.begin_at(t); }
-  void set(std::size_t column, std::size_t output, double coefficient) override;
+  void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
   double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;

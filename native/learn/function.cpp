@@ -28,9 +28,9 @@ void Function::add(std::size_t column, std::size_t output, double change) {
   if (averaged_) c_[output][column] += delta * scale_sum_;
 }
 
-void Function::set(std::size_t column, std::size_t output, double coefficient) {
-  b_[output][column] = coefficient;
-  if (averaged_) c_[output][column] = -coefficient * static_cast<double>(ticks_ + 1);
+void Function::set(std::size_t column, std::size_t output, double last, double average) {
+  b_[output][column] = last;
+  if (averaged_) c_[output][column] = -average * static_cast<double>(ticks_ + 1);
 }
 
 void Function::drop(std::size_t column) {
@@ -102,15 +102,15 @@ void Function::tick() {
   ++ticks_;
 }
 
-double Function::coefficient(std::size_t column, std::size_t output) const {
-  if (!averaged_) return last_coefficient(column, output);
+double Function::coefficient(std::size_t column, std::size_t output, Which which) const {
+  if (!averaged_ || which == Which::last) return last_coefficient(column, output);
   return (b_[output][column] * scale_sum_ - c_[output][column]) / static_cast<double>(ticks_ + 1);
 }
 
-std::vector<double> Function::coefficients(const Basis& basis, std::size_t output) const {
+std::vector<double> Function::coefficients(const Basis& basis, std::size_t output, Which which) const {
   std::vector<double> coefficients;
   for (std::size_t slot = basis.first_slot(); slot < basis.end_slot(); ++slot)
-    coefficients.push_back(coefficient(slot, output));
+    coefficients.push_back(coefficient(slot, output, which));
   return coefficients;
 }
 

@@ -16,6 +16,9 @@
 
 namespace onkel {
 
+// Of the two functions that there are where an average is kept.
+enum class Which { predicting, last };
+
 class Function {
  public:
   Function(std::size_t outputs, bool averaged) : averaged_(averaged) { widen(outputs); }
@@ -31,15 +34,15 @@ class Function {
   template <class Wanted>
   void stretch(std::size_t first, std::size_t n, Wanted wanted);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
-  // For a fresh function: `ticks` rows are over and every f so far was what is set from now on.
+  // For a fresh function: `ticks` rows are over, and what is set from now on is the last f and the average of all.
   void begin_at(std::int64_t ticks) { ticks_ = ticks; }
-  void set(std::size_t column, std::size_t output, double coefficient);
+  void set(std::size_t column, std::size_t output, double last, double average);
   void tick();  // a row is over: the average takes in f
 
   // Of the last f; of what predicts, which is the average or the last f.
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
-  double coefficient(std::size_t column, std::size_t output) const;
-  std::vector<double> coefficients(const Basis& basis, std::size_t output) const;  // the latter, one a slot
+  double coefficient(std::size_t column, std::size_t output, Which which = Which::predicting) const;
+  std::vector<double> coefficients(const Basis& basis, std::size_t output, Which which) const;  // one a slot
   // |a|^2 and |a| over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
   void lengths(std::size_t first, std::span<double> lengths) const;

@@ -192,15 +192,15 @@ void Hedge::flush(std::int64_t) {
   for (Member& member : members_) with_budget(member, [&] { member.learner->flush(member.seen); });
 }
 
-std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output) const {
+std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output, Which which) const {
   const Basis& points = pool_->points();
   std::vector<double> pooled(points.end_slot() - points.first_slot());
-  members_[function].view->scatter(members_[function].learner->coefficients(0, output), pooled);
+  members_[function].view->scatter(members_[function].learner->coefficients(0, output, which), pooled);
   return pooled;
 }
 
-double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output) const {
-  return members_[function].learner->fixed(0, column, output);
+double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const {
+  return members_[function].learner->fixed(0, column, output, which);
 }
 
 // Of sum_i theta_i f_i in the direct sum of the kernels' spaces.

@@ -55,8 +55,8 @@ class Hedge final : public Update {
   void learn(const Example& example, std::span<double> predicted) override;
   void flush(std::int64_t t) override;
   std::size_t functions() const override { return members_.size(); }
-  std::vector<double> coefficients(std::size_t function, std::size_t output) const override;
-  double fixed(std::size_t function, std::size_t column, std::size_t output) const override;
+  std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const override;
+  double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const override;
   double norm_squared() const override;
   std::vector<double> weights() const override { return weights_; }
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;

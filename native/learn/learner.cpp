@@ -197,12 +197,20 @@ void Learner::set(const Expansion& expansion) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
     for (std::size_t row = 0; row < fresh.block_.count; ++row) {
       const std::size_t slot = fresh.basis_->insert(fresh.block_, row, expansion.births[begin + row]);
-      for (std::size_t o = 0; o < expansion.outputs; ++o)
-        fresh.update_->set(slot, o, expansion.coefficients[o * n + begin + row]);
+      for (std::size_t o = 0; o < expansion.outputs; ++o) {
+        const std::size_t i = o * n + begin + row;
+        fresh.update_->set(slot, o, expansion.last.points[i], expansion.average.points[i]);
+      }
     }
   }
   for (std::size_t o = 0; o < expansion.outputs && basis_->has_constant(); ++o)
-    fresh.update_->set(0, o, expansion.constants[o] / Basis::constant_value);
+    fresh.update_->set(0, o, expansion.last.constants[o] / Basis::constant_value,
+                       expansion.average.constants[o] / Basis::constant_value);
+  const std::size_t features = expansion.last.features == nullptr ? 0 : basis_->n_features();
+  for (std::size_t o = 0; o < expansion.outputs; ++o)
+    for (std::size_t i = 0; i < features; ++i)
+      fresh.update_->set(basis_->first_feature() + i, o, expansion.last.features[o * features + i],
+                         expansion.average.features[o * features + i]);
   fresh.update_->end_set();
   adopt(std::move(fresh));
 }
@@ -239,28 +247,28 @@ double Learner::norm() const {
   return std::sqrt(std::max(0.0, update_->norm_squared()));
 }
 
-std::pair<std::vector<double>, std::size_t> Learner::coefficients() const {
+std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
   const std::lock_guard lock(mutex_);
   std::vector<double> coefficients;
   for (std::size_t function = 0; function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output) {
-      const std::vector<double> by_slot = update_->coefficients(function, output);
+      const std::vector<double> by_slot = update_->coefficients(function, output, which);
       for (std::size_t i = 0; i < by_slot.size(); ++i)
         if (basis_->born(basis_->first_slot() + i) >= 0) coefficients.push_back(by_slot[i]);
     }
   return {std::move(coefficients), update_->functions() * update_->outputs()};
 }
 
-std::vector<double> Learner::constants() const {
+std::vector<double> Learner::constants(Which which) const {
   const std::lock_guard lock(mutex_);
   std::vector<double> constants;
   for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output)
-      constants.push_back(update_->fixed(function, 0, output) * Basis::constant_value);
+      constants.push_back(update_->fixed(function, 0, output, which) * Basis::constant_value);
   return constants;
 }
 
-Learner::RandomFeatures Learner::random_features() const {
+Learner::RandomFeatures Learner::random_features(Which which) const {
   const std::lock_guard lock(mutex_);
   const Fourier fourier = fourier_of(config_);
   RandomFeatures made;
@@ -271,7 +279,7 @@ Learner::RandomFeatures Learner::random_features() const {
   }
   for (std::size_t output = 0; output < update_->outputs(); ++output)
     for (std::size_t i = 0; i < fourier.count(); ++i)
-      made.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output));
+      made.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
   return made;
 }
 

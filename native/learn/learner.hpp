@@ -71,12 +71,16 @@ class Learner {
   struct Expansion {
     Rows points;
     const std::int64_t* births = nullptr;  // of the points, ascending or not
-    const double* coefficients = nullptr;  // [output][point]
-    const double* constants = nullptr;     // [output]
+    // Of a function: [output][point], [output], and [output][feature] of random features, null where there are none.
+    struct Coefficients {
+      const double* points = nullptr;
+      const double* constants = nullptr;
+      const double* features = nullptr;
+    } last, average;
     std::size_t outputs = 1;
     std::int64_t t = 0;  // rows that led to it
   };
-  // Forgets everything and goes on from the expansion as last function and as average.
+  // Forgets everything and goes on from the expansion.
   void set(const Expansion& expansion);
   // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
   // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
@@ -87,16 +91,16 @@ class Learner {
   std::size_t size() const;
   std::size_t bytes() const;
   double norm() const;
-  // Of the predicting functions: [function][output][point], points in slot order, and the number of the former two.
-  std::pair<std::vector<double>, std::size_t> coefficients() const;
-  std::vector<double> constants() const;  // [function][output]; empty without a constant term
+  // [function][output][point], points in slot order, and the number of the former two.
+  std::pair<std::vector<double>, std::size_t> coefficients(Which which) const;
+  std::vector<double> constants(Which which) const;  // [function][output]; empty without a constant term
   // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the budget rule keeps such features (see Fourier).
   struct RandomFeatures {
     std::vector<double> frequencies;   // w, [i][feature]
     std::vector<double> phases;        // b, [i]
-    std::vector<double> coefficients;  // of the predicting function, [output][i]
+    std::vector<double> coefficients;  // [output][i]
   };
-  RandomFeatures random_features() const;
+  RandomFeatures random_features(Which which) const;
   // With a hedge (see Update).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;

@@ -356,15 +356,15 @@ void SecondOrder::enrol(std::size_t slot) {
   if (join(slot, before)) covariance_.scale(before / information());
 }
 
-void SecondOrder::set(std::size_t column, std::size_t output, double coefficient) {
+void SecondOrder::set(std::size_t column, std::size_t output, double last, double average) {
   reach();
-  function_.set(column, output, coefficient);
+  function_.set(column, output, last, average);
   if (output == 0 && column >= basis_.first_slot()) enrol(column);
 }
 
 double SecondOrder::compress(double most_moved, std::size_t most_points) {
   Span points(basis_, function_);
-  const double moved = std::sqrt(komp(points, points.enrol(), most_moved * most_moved, most_points));
+  const double moved = std::sqrt(komp(points, points.include_points(), most_moved * most_moved, most_points));
   behind_ = function_.ticks();
   begin();
   for (const std::size_t slot : basis_.alive_slots()) enrol(slot);

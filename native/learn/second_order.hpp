@@ -19,7 +19,7 @@
 
 #include "linalg/cholesky.hpp"
 #include "linalg/covariance.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/function.hpp"
 #include "learn/loss.hpp"
 #include "learn/spec.hpp"
@@ -37,11 +37,11 @@ class SecondOrder final : public Update {
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void learn(const Example& example, std::span<double> predicted) override;
   void flush(std::int64_t) override {}
-  std::vector<double> coefficients(std::size_t, std::size_t output) const override {
-    return function_.coefficients(basis_, output);
+  std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
+    return function_.coefficients(basis_, output, which);
   }
-  double fixed(std::size_t, std::size_t column, std::size_t output) const override {
-    return function_.coefficient(column, output);
+  double fixed(std::size_t, std::size_t column, std::size_t output, Which which) const override {
+    return function_.coefficient(column, output, which);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
   bool has_variance() const override { return true; }
@@ -49,7 +49,7 @@ class SecondOrder final : public Update {
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
   // What the rows before knew is gone but for their number: their information counts as spread evenly over the span.
   void begin_at(std::int64_t t) override;
-  void set(std::size_t column, std::size_t output, double coefficient) override;
+  void set(std::size_t column, std::size_t output, double last, double average) override;
   double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;

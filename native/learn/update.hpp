@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "basis/basis.hpp"
+#include "learn/function.hpp"
 #include "linalg/archive.hpp"
 
 namespace onkel {
@@ -45,11 +46,11 @@ class Update {
   virtual void learn(const Example& example, std::span<double> predicted) = 0;
   // Ends a mini-batch under way.
   virtual void flush(std::int64_t t) = 0;
-  // The functions that it is made of: one, or one a kernel. A coefficient of the one that predicts for each slot of the
-  // basis, and for a column before the slots.
+  // The functions that it is made of: one, or one a kernel. A coefficient for each slot of the basis, and for a column
+  // before the slots.
   virtual std::size_t functions() const { return 1; }
-  virtual std::vector<double> coefficients(std::size_t function, std::size_t output) const = 0;
-  virtual double fixed(std::size_t function, std::size_t column, std::size_t output) const = 0;
+  virtual std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const = 0;
+  virtual double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const = 0;
   virtual double norm_squared() const = 0;
   // Several functions: the scores of each, [function][output]; their weights, now and after some of the rows so far
   // ([row][function]); their sizes; and how to go on with some of them only.
@@ -64,10 +65,11 @@ class Update {
   virtual bool has_variance() const { return false; }
   virtual double variance(Block&, std::size_t) const { return 0.0; }
   virtual double noise_variance() const { return 0.0; }
-  // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
-  // been the same.
+  // For a fresh one: as if `t` rows had led to the function, and its average, that are set now, column by column.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }
-  virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*coefficient*/) { refuse_expansion(); }
+  virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*last*/, double /*average*/) {
+    refuse_expansion();
+  }
   virtual void end_set() {}  // all of it is set
   // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
   virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }

@@ -2,7 +2,7 @@
 
 from onkel import batch, evaluate, parts, recipes, streams
 from onkel._core import isa
-from onkel.choice.width import gamma_from_percentile
+from onkel.choice import ChoosingLearner, gamma_from_percentile
 from onkel.estimators import named
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
@@ -11,8 +11,9 @@ from onkel.estimators.platt import PlattClassifier
 from onkel.learner import Learner
 from onkel.models import export
 from onkel.models.checkpoint import Checkpointer
+from onkel.models.compress import compress
 from onkel.models.importers import from_libsvm, from_sklearn
-from onkel.models.model import compress, merge
+from onkel.models.merge import merge
 from onkel.models.persistence import load, save
 from onkel.streams import datasets
 from onkel.streams.pipeline import StreamPipeline
@@ -20,6 +21,7 @@ from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
     "Checkpointer",
+    "ChoosingLearner",
     "KernelClassifier",
     "KernelRegressor",
     "Learner",

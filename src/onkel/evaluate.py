@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
+from onkel.contents import Model, contents_of
 from onkel.utils.validation import check_number
 
 __all__ = ["Curve", "Point", "progressive", "progressive_steps"]
@@ -385,5 +386,5 @@ def _width_is_open(est: Any) -> bool:
 
 
 def learner_of(est: Any) -> Any:
-    """Return the estimator itself, or the one at the end of a pipeline."""
-    return getattr(est, "estimator_", getattr(est, "estimator", est))
+    """Return the estimator itself, or the one inside of a pipeline or a calibration."""
+    return contents_of(est).estimator if isinstance(est, Model) else est

@@ -1,4 +1,4 @@
-"""The learners of the literature, each as a choice of parts: one row of the table :data:`onkel.learners.LEARNERS`.
+"""The learners of the literature, each as a choice of parts: one row of the table :data:`onkel.catalogue.LEARNERS`.
 
 With their default parameters they are
 
@@ -60,7 +60,7 @@ from __future__ import annotations
 import warnings
 from typing import Annotated
 
-from onkel.learners import named
+from onkel.catalogue import named
 from onkel.parameters import Note
 from onkel.parts import (
     KOMP,

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import recipes
-from onkel.docstrings import complete, entries, one_of
+from onkel.catalogue.docstrings import complete, entries, one_of
+from onkel.choice import ChoosingLearner
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
 from onkel.parameters import FunctionParameters, KernelParameters, Note, declare, parameters_of, with_note
@@ -136,13 +137,16 @@ class _KernelModel:
     _task = ""
 
     def __post_init__(self) -> None:
-        self._learner = Learner(
+        told = {name: getattr(self, name) for name in _TAKES}
+        chosen = ["gamma"] if told["gamma"] == "stream" else []
+        learner = Learner(
             self.recipe,
             task=self._task,
             seed=random.randrange(2**31) if self.seed is None else self.seed,
-            **{name: getattr(self, name) for name in _TAKES},
+            **told | dict.fromkeys(chosen, 1.0),
         )
-        if any(isinstance(each, CallableKernel) for each in self._learner.kernels):
+        self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
+        if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
                 "a kernel of your own is not called with sparse rows, which records are: use onkel's kernels"
             )
@@ -174,15 +178,15 @@ class _KernelModel:
 
     def _reach(self) -> None:
         """Make room for as many features as records have asked for, and as many again."""
-        if self._columns.width > (self._learner.n_features or 0):
+        if self._columns.width > (self._learner.current.n_features or 0):
             self._learner.reach(max(16, 2 * self._columns.width))
-        elif self._learner.n_features is None:
+        elif self._learner.current.n_features is None:
             self._learner.reach(16)
 
     @property
     def n_support(self) -> int:
         """Number of support vectors."""
-        return self._learner.n_support
+        return self._learner.current.n_support
 
     @property
     def nbytes(self) -> int:

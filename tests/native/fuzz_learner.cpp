@@ -164,7 +164,7 @@ class Session {
     }
   }
   void look() {
-    const auto [coefficients, outputs] = learner_.coefficients();
+    const auto [coefficients, outputs] = learner_.coefficients(Which::predicting);
     learner_.norm();
     learner_.bytes();
     learner_.weights();

@@ -70,7 +70,7 @@ const char* fault(const Config& config) {
   do {
     beside.score(rows, config.hedge.has_value(), two, always);
     beside.save();
-    beside.coefficients();
+    beside.coefficients(Which::predicting);
     beside.norm();
     beside.bytes();
   } while (learning);

@@ -11,7 +11,7 @@
 #include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/function.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/scored.hpp"
 #include "learn/spec.hpp"
 

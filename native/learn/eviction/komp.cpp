@@ -26,7 +26,7 @@ struct KOMP final : Eviction {
   void visit(Archive& archive) override { archive.part("gram", points); }
 
   void prune() {
-    const double moved = points.enrol();
+    const double moved = points.include_points();
     komp(points, moved, most_moved, context_.budget);
     points.settle();
   }

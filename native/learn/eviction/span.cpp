@@ -6,7 +6,7 @@
 namespace onkel {
 
 void Span::look(const Scored& row) {
-  if (size() < basis_.size()) enrol();  // after the expansion was set from outside
+  if (size() < basis_.size()) include_points();  // after the expansion was set from outside
   values_.resize(basis_.columns());
   basis_.values(*row.block, row.row, values_);
   members_.resize(size());
@@ -22,7 +22,7 @@ void Span::add_projection(std::span<const double> c) {
       if (c[o] != 0) function_.add(slot(i), o, c[o] * shadow[i]);
 }
 
-double Span::enrol() {
+double Span::include_points(double most_moved) {
   std::vector<std::size_t> strangers, inside;
   std::vector<bool> known(basis_.end_slot());
   for (std::size_t i = 0; i < size(); ++i) known[slot(i)] = true;
@@ -37,7 +37,7 @@ double Span::enrol() {
     else
       inside.push_back(slot);
   }
-  return replace(inside);
+  return replace(inside, most_moved);
 }
 
 void Span::look_at_point(std::size_t slot) {
@@ -50,24 +50,28 @@ void Span::look_at_point(std::size_t slot) {
 
 // What the points leave outside of the span is orthogonal to it, but not to each other: the inner product of two such
 // rests is k(x, x') - k . d', with k the kernel row of the one and d' the projection of the other.
-double Span::replace(const std::vector<std::size_t>& inside) {
+double Span::replace(const std::vector<std::size_t>& inside, double most_moved) {
   double moved = 0.0;
+  std::vector<std::size_t> replaced;
   std::vector<std::vector<double>> rows;
   std::vector<double> c(function_.outputs());
   for (const std::size_t slot : inside) {
     look_at_point(slot);
     for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
-    moved += squared_length(slot) * outside();
+    double further = moved + squared_length(slot) * outside();
     for (std::size_t e = 0; e < rows.size(); ++e) {
-      double along = 0.0, inner = values_[inside[e]];
-      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(inside[e], o);
+      double along = 0.0, inner = values_[replaced[e]];
+      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(replaced[e], o);
       for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.shadow()[i];
-      moved += 2 * along * inner;
+      further += 2 * along * inner;
     }
+    if (further > most_moved) continue;
+    moved = further;
+    replaced.push_back(slot);
     rows.push_back(members_);
     add_projection(c);
   }
-  for (const std::size_t slot : inside) erase(slot);
+  for (const std::size_t slot : replaced) erase(slot);
   return std::max(0.0, moved);
 }
 
@@ -96,7 +100,7 @@ double Span::project_out(std::size_t position) {
   erase(leaving);
   if (gram_.remove(position)) return moved;
   gram_.clear();
-  return moved + enrol();
+  return moved + include_points();
 }
 
 void Span::erase(std::size_t slot) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,9 @@ class Span {
   void append(std::size_t slot) { gram_.append(slot); }
 
   // Every point that is no member yet becomes one, in stream order; those that lie too close to the span are then
-  // replaced by their projections on it. Returns the squared distance that this moves f.
-  double enrol();
+  // replaced by their projections on it, as long as f moves by no more than this squared distance: the others stay as
+  // they are. Returns the squared distance that f moves.
+  double include_points(double most_moved = std::numeric_limits<double>::infinity());
 
   std::size_t size() const { return gram_.size(); }
   std::size_t slot(std::size_t position) const { return gram_.slot(position); }
@@ -45,7 +47,7 @@ class Span {
 
  private:
   void look_at_point(std::size_t slot);
-  double replace(const std::vector<std::size_t>& inside);
+  double replace(const std::vector<std::size_t>& inside, double most_moved);
   double squared_length(std::size_t slot) const;
   void erase(std::size_t slot);
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import logsumexp
 
+from onkel.learner import Learner
+
 Floats = NDArray[np.float64]
 
 STAGES = (4, 16, 64, 256, 1024, 4096)
@@ -86,34 +88,42 @@ class FirstRows:
                 choice = next(c for c in candidates if loss(c) <= (1 + SLACK) * least)
         return choice
 
+    def widened(self, n_features: int) -> FirstRows:
+        """Return these sparse rows with more features, which they did not have."""
+        parts = self.rows.data, self.rows.indices, self.rows.indptr
+        return FirstRows(csr_array(parts, shape=(len(self), n_features)), self.y, self.weight)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the rows as named arrays."""
-        named = {"first.y": self.y, "first.weight": self.weight}
+        named = {"y": self.y, "weight": self.weight}
         if not issparse(self.rows):
-            return named | {"first.rows": self.rows}
-        parts = {"values": self.rows.data, "features": self.rows.indices, "offsets": self.rows.indptr}
-        as_saved = {name: part if name == "values" else part.astype(np.int64) for name, part in parts.items()}
-        return named | {f"first.{name}": part for name, part in as_saved.items()}
+            return named | {"rows": self.rows}
+        places = {"features": self.rows.indices.astype(np.int64), "offsets": self.rows.indptr.astype(np.int64)}
+        return named | {"values": self.rows.data} | places
 
     @classmethod
-    def from_arrays(cls, state: dict[str, NDArray[Any]], n_features: int, dtype: str) -> FirstRows:
-        """Take the rows back out of a learner's state; refuse arrays that are none."""
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], learner: Learner) -> FirstRows:
+        """Take the rows of a learner back; refuse arrays that are none."""
+        arrays = dict(arrays)
         try:
-            y, weight = state.pop("first.y"), state.pop("first.weight")
-            if "first.rows" in state:
-                rows: Any = state.pop("first.rows")
+            y, weight = arrays.pop("y"), arrays.pop("weight")
+            if "rows" in arrays:
+                rows: Any = arrays.pop("rows")
             else:
-                parts = [state.pop(f"first.{name}") for name in ("values", "features", "offsets")]
-                rows = csr_array((parts[0], parts[1].astype(np.int32), parts[2]), shape=(len(y), n_features))
+                parts = [arrays.pop(name) for name in ("values", "features", "offsets")]
+                shape = len(y), learner.n_features
+                rows = csr_array((parts[0], parts[1].astype(np.int32), parts[2]), shape=shape)
                 rows.check_format(full_check=True)
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"the first rows of the stream are incomplete: {error}") from None
-        fits = rows.shape == (len(y), n_features) and weight.shape == y.shape and rows.dtype == dtype
+        fits = rows.shape == (len(y), learner.n_features) and weight.shape == y.shape and rows.dtype == learner.dtype
         values = rows.data if issparse(rows) else rows
-        if not fits or y.dtype != np.float64 or weight.dtype != np.float64 or len(y) >= STAGES[-1]:
+        if arrays or not fits or y.dtype != np.float64 or weight.dtype != np.float64 or len(y) >= STAGES[-1]:
             raise ValueError("the first rows of the stream do not fit the learner")
         if not all(np.isfinite(part).all() for part in (values, y, weight)) or not (weight > 0).all():
             raise ValueError("the first rows of the stream must be finite numbers, and their weights positive")
+        if issparse(rows) != learner.sparse or len(y) != learner.t:
+            raise ValueError(f"there are {len(y)} first rows after {learner.t} rows, or they are held in another way")
         return cls(rows, y, weight)
 
 

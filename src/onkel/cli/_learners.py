@@ -18,8 +18,8 @@ def names(task: str) -> dict[str, type[Any]]:
     >>> names("classification")["spa"].__name__, "klr" in names("regression")
     ('SPAClassifier', False)
     """
+    from onkel.catalogue import LEARNERS
     from onkel.estimators import named
-    from onkel.learners import LEARNERS
 
     found = {row.name.lower(): row.estimators[task] for row in LEARNERS.values() if task in row.estimators}
     return {name: getattr(named, found[name]) for name in sorted(found)}
@@ -27,7 +27,7 @@ def names(task: str) -> dict[str, type[Any]]:
 
 def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[str, Any]:
     """Make the learners that a comma-separated list names ("all": every one), with the options' parameters."""
-    from onkel.learners import TASKS
+    from onkel.catalogue import TASKS
 
     known = names(task)
     picked = list(known) if wanted == "all" else list(dict.fromkeys(wanted.lower().split(",")))
@@ -112,7 +112,7 @@ def scaler(scale: Scale) -> Any:
 
 def parameters(model: Any) -> dict[str, Any]:
     """Return a learner's parameters as JSON would have them."""
-    from onkel.evaluate import learner_of
+    from onkel.contents import contents_of
 
-    values = learner_of(model).get_params(deep=False)
+    values = contents_of(model).parameters
     return {k: v if isinstance(v, str | int | float | bool | None) else repr(v) for k, v in values.items()}

@@ -75,7 +75,7 @@ def get(*, name: Name, json: Json = False) -> None:
     """
     from onkel.cli._show import print_json
     from onkel.streams import datasets
-    from onkel.streams.datasets._store import found
+    from onkel.streams.datasets.store import found
 
     if name in _generators():
         raise ValueError(f"{name} is drawn, and there is nothing to get: onkel evaluate {name} --rows 10000")

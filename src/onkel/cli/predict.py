@@ -38,26 +38,27 @@ def predict(
 
     import onkel
     from onkel.cli._data import is_libsvm, open_rows
-    from onkel.evaluate import learner_of
+    from onkel.contents import fitted_learner
 
     if scores and proba:
         raise Misused("--scores and --proba: expected one of them")
     loaded = onkel.load(model)
-    if not hasattr(loaded, "predict") or not hasattr(loaded, "n_features_in_"):
-        raise ValueError(f"{model} has learned nothing yet: there is nothing to predict with")
+    learner = fitted_learner(loaded, "onkel predict")
+    if not hasattr(loaded, "predict"):
+        raise ValueError(f"{model} holds a {type(loaded).__name__}, which knows no labels: save an estimator instead")
     what = "decision_function" if scores else "predict_proba" if proba else "predict"
     if not hasattr(loaded, what):
         raise Misused(
             f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none"
         )
-    how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
+    how: dict[str, Any] = {"n_features": learner.n_features} if is_libsvm(data, options) else {}
     if no_target:
         how["target"] = False
     name = "scores" if scores else "probabilities" if proba else "prediction"
     classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
     quality = _Quality()
     with open_rows(data, options, **how) as rows:
-        rows.dense = not learner_of(loaded)._learner.sparse
+        rows.dense = not learner.sparse
         for X, y in rows:
             values = getattr(loaded, what)(X)
             _print(values, json, name, classes)

@@ -17,12 +17,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from onkel.catalogue import Named
+from onkel.choice import ChoosingLearner
+from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.learner import Learner
-from onkel.learners import Named
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
-from onkel.parts import Recipe
+from onkel.parts import RBF, Recipe
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -95,7 +97,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _order(self, epoch: int, n_rows: int) -> NDArray[np.intp]:
         """The epoch's order of rows, a function of the seed and the epoch alone."""
-        return np.random.Generator(np.random.Philox(key=[self._learner.seed, epoch])).permutation(n_rows)
+        return np.random.Generator(np.random.Philox(key=[self._learner.current.seed, epoch])).permutation(n_rows)
 
     def _fitted_attributes(self) -> dict[str, Any]:
         """What a copy of this estimator needs to predict as if `fit` had stopped here."""
@@ -113,7 +115,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
-                self._learner.n_jobs = self._threads()
+                self._learner.current.n_jobs = self._threads()
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._forget()
@@ -127,12 +129,11 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     def _start(self, rows: NDArray[Any], horizon: int | None) -> None:
         """Make the learner: parameters are checked here, as scikit-learn wants it."""
         self.gamma_ = self._gamma_of(rows)
-        self._learner = Learner(
+        learner = Learner(
             self._recipe(horizon),
             task=self._task(),
             kernel=self._chosen_kernel(),
-            gamma="stream" if isinstance(self.gamma, str) and self.gamma == "stream" else self.gamma_,
-            lam="stream" if self._chooses_lam else None,
+            gamma=self.gamma_,
             degree=self.degree,
             coef0=self.coef0,
             budget=self.budget,
@@ -143,6 +144,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             seed=self._seed(),
             n_jobs=self._threads(),
         )
+        chosen = [name for name in ("gamma", "lam") if self._stream_chooses(name)]
+        self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
 
     def _chosen_kernel(self) -> Any:
         """The kernel, or all of them."""
@@ -152,16 +155,15 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         """The learner's row of the table, with this estimator's parameters."""
         make = type(self)._row.recipe
         given = {name: getattr(self, name) for name in inspect.signature(make).parameters if hasattr(self, name)}
-        if self._chooses_lam:
+        if self._stream_chooses("lam"):
             del given["lam"]
         if "horizon" in given:
             given["horizon"] = horizon
         return make(**given)
 
-    @property
-    def _chooses_lam(self) -> bool:
-        lam = getattr(self, "lam", None)
-        return isinstance(lam, str) and lam == "stream"
+    def _stream_chooses(self, name: str) -> bool:
+        value = getattr(self, name, None)
+        return isinstance(value, str) and value == "stream"
 
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
@@ -194,7 +196,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     def _checked_rows(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[NDArray[Any], Floats | None]:
-        dtype = [np.float64, np.float32] if reset else self._learner.dtype
+        dtype = [np.float64, np.float32] if reset else self._learner.current.dtype
         rows = self._validated(X, reset=reset, dtype=dtype)
         return rows, check_weights(sample_weight, rows.shape[0])
 
@@ -249,15 +251,17 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
-        if isinstance(self.gamma, str) and self.gamma == "stream":
-            self.gamma_ = float(self._learner.kernel.gamma)  # type: ignore[attr-defined]
+        if self._stream_chooses("gamma"):
+            kernel = self._learner.current.kernel
+            assert isinstance(kernel, RBF)
+            self.gamma_ = float(kernel.gamma)
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
     def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
         check_is_fitted(self)
-        rows = self._validated(X, reset=False, dtype=self._learner.dtype)
-        self._learner.n_jobs = self._threads()
+        rows = self._validated(X, reset=False, dtype=self._learner.current.dtype)
+        self._learner.current.n_jobs = self._threads()
         return self._learner.score_rows(rows, each=each)
 
     # -- saving (see onkel.models.persistence) ------------------------------------------------------------------------
@@ -267,7 +271,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         if not isinstance(self.random_state, int | np.integer | None):
             if not hasattr(self, "_learner"):
                 raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
-            parameters["random_state"] = self._learner.seed
+            parameters["random_state"] = self._learner.current.seed
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
         return {"parameters": parameters, "fitted": fitted}
 
@@ -291,19 +295,31 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
-        if not isinstance(self._learner, Learner):
+        if not isinstance(self._learner, Learner | ChoosingLearner):
             raise ValueError("_learner must be a Learner")
+        learner = self._learner.current
         check_number("gamma_", self.gamma_, above=0)
         check_number("n_features_in_", self.n_features_in_, at_least=1, below=2**31, integer=True)
-        if self._learner.n_features not in (None, self.n_features_in_):
-            raise ValueError(f"the learner has {self._learner.n_features} features, not {self.n_features_in_}")
+        if learner.n_features not in (None, self.n_features_in_):
+            raise ValueError(f"the learner has {learner.n_features} features, not {self.n_features_in_}")
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             known = isinstance(names, np.ndarray) and all(isinstance(name, str) for name in names.tolist())
             if not known or len(names) != self.n_features_in_:
                 raise ValueError(f"feature_names_in_ must be {self.n_features_in_} strings")
-        if self._learner.task != self._task():
-            raise ValueError(f"the learner's task is {self._learner.task}, not {self._task()}")
+        if learner.task != self._task():
+            raise ValueError(f"the learner's task is {learner.task}, not {self._task()}")
+
+    def __onkel_contents__(self) -> Contents:
+        learner = self._learner.current if hasattr(self, "_learner") else None
+        facts = {} if learner is None else learner.facts()
+        return Contents(self, learner, self.get_params(deep=False), facts)
+
+    def __onkel_with_learner__(self, learner: Learner) -> Self:
+        made = copy.copy(self)
+        made._learner = learner
+        made.budget = learner.budget
+        return made
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -317,7 +333,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _fitted(self) -> Learner:
         check_is_fitted(self)
-        return self._learner
+        return self._learner.current
 
     @property
     def support_vectors_(self) -> Any:
@@ -363,7 +379,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     @property
     def nbytes_(self) -> int:
         """Bytes of the model."""
-        return self._fitted().nbytes
+        check_is_fitted(self)
+        return self._learner.nbytes
 
 
 def _is_fitted_name(name: str) -> bool:

@@ -1,7 +1,7 @@
 """How a class becomes an estimator: a dataclass whose fields are its parameters, with a docstring that lists them.
 
 The class of a named learner holds its summary and its example; its fields are its recipe's parameters
-(:mod:`onkel.learners`) and those that all learners share (:mod:`onkel.parameters`).
+(:mod:`onkel.catalogue`) and those that all learners share (:mod:`onkel.parameters`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
-from onkel.docstrings import complete, entries, one_of
-from onkel.learners import LEARNERS, TASKS, Named
+from onkel.catalogue import LEARNERS, TASKS, Named
+from onkel.catalogue.docstrings import complete, entries, one_of
 from onkel.parameters import COMMON, declare, parameters_of
 from onkel.parts import KERNELS
 

@@ -93,7 +93,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
     @property
     def kernel_weights_(self) -> Floats:
         """Weights θ of the kernels' votes; their sum is 1."""
-        return self._fitted().kernel_weights
+        return np.array([term.weight for term in self._fitted().expansion().terms])
 
     @property
     def kernel_weights_history_(self) -> tuple[NDArray[np.int64], Floats]:
@@ -113,17 +113,12 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
     @property
     def dual_coef_(self) -> Floats:
         """Coefficients of each kernel's function, 0 where a support vector is none of its own."""
-        learner = self._fitted()
-        return learner.coefficients.reshape(len(learner.kernels), -1, learner.n_support)
+        return np.stack([term.average.points for term in self._fitted().expansion().terms])
 
     @property
     def intercept_(self) -> Floats:
         """Constant terms of each kernel's function."""
-        learner = self._fitted()
-        return np.broadcast_to(
-            learner.constants.reshape(len(learner.kernels) if self.fit_intercept else 1, -1),
-            (len(learner.kernels), learner.n_outputs),
-        )
+        return np.stack([term.average.constants for term in self._fitted().expansion().terms])
 
     def scores_per_kernel(self, X: ArrayLike) -> Floats:
         """Return each kernel's own scores.

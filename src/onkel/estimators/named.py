@@ -1,16 +1,16 @@
 """The named learners as scikit-learn estimators: a class each, with its summary and its example.
 
-All else comes from the learner's row in :data:`onkel.learners.LEARNERS` and its recipe's signature. Type checkers read
+All else comes from the learner's row in :data:`onkel.catalogue.LEARNERS` and its recipe's signature. Type checkers read
 the fields in ``named.pyi``, which ``scripts/facts`` writes.
 """
 
 from __future__ import annotations
 
 from onkel import recipes  # noqa: F401 (which fills the table of learners)
+from onkel.catalogue import LEARNERS
 from onkel.estimators.making import named_estimator
 from onkel.estimators.second_order import ChosenPrior, Predictive
 from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
-from onkel.learners import LEARNERS
 
 __all__ = [name for row in LEARNERS.values() for name in row.estimators.values()]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +12,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from onkel.contents import Contents, Model, contents_of
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, checked_labels
-from onkel.streams.pipeline import StreamPipeline
+from onkel.learner import Learner
 from onkel.utils.validation import check_number, check_weights
 
 Floats = NDArray[np.float64]
@@ -134,8 +137,9 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return _learn(self._sigmoids, estimator, scores, checked_labels(y), weight, known)
 
     def _clone(self) -> Any:
-        kernel_estimator = self.estimator.estimator if isinstance(self.estimator, StreamPipeline) else self.estimator
-        if not isinstance(kernel_estimator, ClassifierBase):
+        if not isinstance(self.estimator, Model) or not isinstance(
+            contents_of(self.estimator).estimator, ClassifierBase
+        ):
             raise ValueError(f"estimator must be one of onkel's classifiers, got {self.estimator!r}")
         check_number("forget", self.forget, above=0, at_most=1)
         return clone(self.estimator)
@@ -192,6 +196,16 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __onkel_contents__(self) -> Contents:
+        inside = contents_of(self.estimator_ if self.__sklearn_is_fitted__() else self.estimator)
+        return replace(inside, calibrated=True, facts={"calibration": "Platt's sigmoids", **inside.facts})
+
+    def __onkel_with_learner__(self, learner: Learner) -> Self:
+        made = copy.copy(self)
+        made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        made._sigmoids = copy.deepcopy(self._sigmoids)
+        return made
+
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
 
@@ -228,8 +242,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _is_binary(estimator: Any) -> bool:
-    inner = estimator.estimator_ if isinstance(estimator, StreamPipeline) else estimator
-    return bool(inner._is_binary())
+    return bool(contents_of(estimator).estimator._is_binary())
 
 
 def _learn(
@@ -241,7 +254,7 @@ def _learn(
     known: int,
 ) -> Floats:
     """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
-    inner = estimator.estimator_ if isinstance(estimator, StreamPipeline) else estimator
+    inner = contents_of(estimator).estimator
     codes, recognised = inner._look_up(labels)
     counts = recognised if weight is None else recognised & (weight != 0)
     columns = scores[:, None] if scores.ndim == 1 else scores

@@ -35,5 +35,6 @@ class Predictive(ChosenPrior, RegressorBase):
         mean = super().predict(X)
         if not return_std:
             return mean
-        variance, noise = self._learner.variance_rows(self._validated(X, reset=False, dtype=self._learner.dtype))
+        learner = self._fitted()
+        variance, noise = learner.variance_rows(self._validated(X, reset=False, dtype=learner.dtype))
         return mean, np.sqrt(noise * (1 + variance))

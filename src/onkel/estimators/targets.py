@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from onkel.contents import Contents
 from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.parameters import ClassifierParameters
@@ -112,6 +114,12 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
 
+    def __onkel_contents__(self) -> Contents:
+        contents = super().__onkel_contents__()
+        if contents.learner is None:
+            return contents
+        return replace(contents, classes=self.classes_, facts={"classes": self.classes_.tolist(), **contents.facts})
+
     def _is_binary(self) -> bool:
         return not self._open and len(self.classes_) == 2
 
@@ -198,8 +206,9 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             raise ValueError("classes_ must be different labels, and two of them or more")
         super()._check_loaded()
         expected = 1 if self._is_binary() else len(self.classes_)
-        if self._learner.t > 0 and self._learner.n_outputs != expected:
-            raise ValueError(f"the learner has {self._learner.n_outputs} outputs for {len(self.classes_)} classes")
+        learner = self._learner.current
+        if learner.t > 0 and learner.n_outputs != expected:
+            raise ValueError(f"the learner has {learner.n_outputs} outputs for {len(self.classes_)} classes")
         if not self._open and not np.array_equal(self.classes_, np.unique(self.classes_)):
             raise ValueError("classes_ must be in ascending order")
 
@@ -207,7 +216,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         super()._learned()
         # An interrupted call may have met fewer new classes than its rows hold.
         if self._open:
-            self.classes_ = self.classes_[: self._learner.n_outputs]
+            self.classes_ = self.classes_[: self._learner.current.n_outputs]
 
 
 @estimator

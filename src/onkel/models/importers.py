@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
-from onkel.models.model import _compressed
+from onkel.expansion import Coefficients, Expansion, Term
+from onkel.models.compress import smaller
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, Sigmoid
-from onkel.streams._libsvm import MOST_FEATURES
-from onkel.utils.validation import check_number
+from onkel.utils.validation import MOST_FEATURES, check_number
 
 Path = str | os.PathLike[str]
 _DENSE = 0.25  # share of values other than 0 from which on points are kept dense
@@ -33,6 +33,13 @@ class _Machine:
     constant: float
     kernel: Kernel
     classes: NDArray[Any] | None  # None: a regression
+
+    def function(self) -> Expansion:
+        """Return the machine's function."""
+        coefficients = Coefficients(self.coefficients[None], np.array([self.constant]), np.empty((1, 0)))
+        relevances, ghosts = np.ones(self.points.shape[1]), np.zeros(len(self.births), bool)
+        term = Term(self.kernel, relevances, self.points, self.births, ghosts, coefficients, coefficients)
+        return Expansion((term,), self.rows)
 
 
 def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None = None, **settings: Any) -> Any:
@@ -170,16 +177,10 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
     if not regresses:
         made.classes_, made._open = machine.classes, False
     made._start(machine.points, horizon=None)
-    made._learner, _ = _compressed(
-        made._learner,
-        machine.points,
-        machine.births,
-        machine.coefficients[None],
-        np.array([machine.constant]),
-        machine.rows,
-        eps=None,
-        n_support=budget,
-    )
+    function = machine.function()
+    if budget is not None:
+        function, _ = smaller(function, made._learner, eps=None, n_support=budget)
+    made._learner.set_expansion(function)
     return made
 
 

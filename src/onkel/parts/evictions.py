@@ -18,6 +18,12 @@ class Eviction(Part):
     row_by_row: ClassVar[bool] = False
     needs_gaussian: ClassVar[bool] = False
     needs_hinge: ClassVar[bool] = False
+    needs_one_kernel: ClassVar[bool] = False
+
+    @property
+    def without_points(self) -> Eviction:
+        """An eviction that keeps nothing about points, for work on a function with the same fixed columns."""
+        return Stop()
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,16 @@ class GrowAtRandom(Eviction):
         """As the eviction that it holds."""
         return self.eviction.needs_hinge
 
+    @property
+    def needs_one_kernel(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.needs_one_kernel
+
+    @property
+    def without_points(self) -> Eviction:
+        """As the eviction that it holds."""
+        return self.eviction.without_points
+
 
 @dataclass(frozen=True)
 class MoveIntoFeatures(Eviction):
@@ -135,8 +151,14 @@ class MoveIntoFeatures(Eviction):
 
     reweights = True
     needs_gaussian = True
+    needs_one_kernel = True
     n_components: int = number(200, at_least=1, at_most=10**6, integer=True)
     k: int = number(20, at_least=1, integer=True)
+
+    @property
+    def without_points(self) -> Eviction:
+        """This eviction: its random features are columns of the function."""
+        return self
 
 
 @dataclass(frozen=True)

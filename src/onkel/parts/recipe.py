@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from onkel.parts._part import Part, Spec
 from onkel.parts.admissions import Admission
 from onkel.parts.evictions import Eviction, Stop
+from onkel.parts.kernels import RBF, Hedge, Kernel
 from onkel.parts.losses import HingeLoss, Loss
 from onkel.parts.second_order import Dictionary, FadingMemory, GaussianPrior, GrowingDictionary, Memory, Prior
 from onkel.parts.steps import Step
@@ -18,11 +19,21 @@ class Recipe:
     """A learner as a choice of parts: a `FirstOrder` or a `SecondOrder`."""
 
     loss: Loss
+    average: bool = field(default=False, kw_only=True)
 
     @property
     def spec(self) -> Spec:
         """The recipe as the core takes it."""
         raise NotImplementedError
+
+    def check_kernel(self, kernel: Kernel, budget: int | None) -> None:
+        """Refuse a kernel, or a budget for several kernels, that the parts cannot work with."""
+        if not isinstance(kernel, Hedge) or budget is None or kernel.shares_budget:
+            return
+        if budget < len(kernel.kernels):
+            raise ValueError(
+                f"budget must be at least {len(kernel.kernels)}, one support vector for each kernel, got {budget}"
+            )
 
     def _check_kinds(self, **kinds: type[Part]) -> None:
         for name, kind in kinds.items():
@@ -65,7 +76,6 @@ class FirstOrder(Recipe):
     eviction: Eviction = field(default_factory=Stop)
     ball: float | None = None
     batch_size: int = 1
-    average: bool = False
 
     def __post_init__(self) -> None:
         self._check_kinds(loss=Loss, admission=Admission, step=Step, eviction=Eviction)
@@ -93,6 +103,15 @@ class FirstOrder(Recipe):
             raise ValueError(f"{_name(self.admission)} needs log_loss, and the loss is {self.loss.name}")
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{_name(self.admission)} needs classes, and {self.loss.name} is for regression")
+
+    def check_kernel(self, kernel: Kernel, budget: int | None) -> None:
+        """Refuse a kernel, or a budget for several kernels, that the parts cannot work with."""
+        super().check_kernel(kernel, budget)
+        for each in kernel.kernels if isinstance(kernel, Hedge) else (kernel,):
+            if self.eviction.needs_gaussian and not isinstance(each, RBF):
+                raise ValueError(f"{_name(self.eviction)} needs the gaussian kernel, and the kernel is {each.name}")
+        if isinstance(kernel, Hedge) and self.eviction.needs_one_kernel:
+            raise ValueError(f"{_name(self.eviction)} makes features of one kernel, and there are several kernels")
 
     @property
     def spec(self) -> Spec:
@@ -136,13 +155,18 @@ class SecondOrder(Recipe):
     prior: Prior = field(default_factory=GaussianPrior)
     dictionary: Dictionary = field(default_factory=GrowingDictionary)
     memory: Memory = field(default_factory=FadingMemory)
-    average: bool = False
 
     def __post_init__(self) -> None:
         self._check_kinds(loss=Loss, prior=Prior, dictionary=Dictionary, memory=Memory)
         check_flag("average", self.average)
         if not self.loss.smooth:
             raise ValueError(f"a second-order learner needs a loss with a curvature, and {self.loss.name} has none")
+
+    def check_kernel(self, kernel: Kernel, budget: int | None) -> None:
+        """Refuse a kernel, or a budget for several kernels, that the parts cannot work with."""
+        super().check_kernel(kernel, budget)
+        if isinstance(kernel, Hedge):
+            raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
 
     @property
     def spec(self) -> Spec:

@@ -3,7 +3,7 @@
 How an experiment is added:
 
 1. The paper's figures go to ``papers/<paper>.tsv``: one line a cell, with experiment, data, learner, metric (a key of
-   `METRICS` in ``_verdict.py``, or "claim" with the claim as its note), mean, sd, note.
+   `METRICS` in ``verdict.py``, or "claim" with the claim as its note), mean, sd, note.
 2. ``<paper>.py`` gets a function named after the table, whose docstring's first line is its title. It takes a `Lab` and
    returns `Findings`: it asks ``lab.run({key: cell, ...})`` in as many stages as it has (a search, then the runs that
    need what it found) and hands what comes back to ``findings.add``. The lab spreads cells over the cores and keeps
@@ -26,8 +26,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onkel.reproduce._lab import Lab
-    from onkel.reproduce._verdict import Findings
+    from onkel.reproduce.lab import Lab
+    from onkel.reproduce.verdict import Findings
 
 __all__ = ["experiment", "names", "title"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
 from onkel.streams import datasets
-from onkel.streams.datasets._store import found
+from onkel.streams.datasets.store import found
 
 _SAMPLE = 2_000  # of the rows kept apart, for a curve
 _DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones

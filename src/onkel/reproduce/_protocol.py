@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from onkel.reproduce._cells import Cell, Result, cell, cross_validate, search, tune
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._verdict import Findings
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.verdict import Findings
 
 Key = TypeVar("Key")
 Place = tuple[str, str]

@@ -18,7 +18,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import pairwise_distances_argmin
 
 from onkel.reproduce._data import Missing
-from onkel.streams.datasets._store import File, found
+from onkel.streams.datasets.store import File, found
 
 ARCHIVE = File(
     "brodatz-textures.tar", "9bd65ce99ba0741271ee21b7f3e29d2a38820d7993ae765f3b6f7b5fd9e78c93", "", True, None

@@ -19,10 +19,10 @@ from onkel.report import View, plots, section
 from onkel.reproduce._cells import Cell, Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._klr_cells import best_lambda, descent, text
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import relative_accuracy
 from onkel.reproduce._protocol import mean_count, over_permutations, searched
-from onkel.reproduce._verdict import Findings
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.verdict import Findings
 
 SETS = {
     "mushrooms": Data(("mushrooms",), split=5, paper_rows=6_499),

@@ -15,9 +15,9 @@ from typing import Any
 
 from onkel.reproduce._cells import Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched
-from onkel.reproduce._verdict import Findings
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.verdict import Findings
 
 SETS = {
     "magic04": Data(("magic04",), split=0.2, scale=(0.0, 1.0), paper_rows=15_216),

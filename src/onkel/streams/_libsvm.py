@@ -10,9 +10,7 @@ from onkel import _core
 from onkel.streams._bytes import Bytes
 from onkel.streams._stream import Chunk, Position
 from onkel.streams._text import TextStream
-from onkel.utils.validation import check_number
-
-MOST_FEATURES = 2**31 - 1
+from onkel.utils.validation import MOST_FEATURES, check_number
 
 
 class LibsvmStream(TextStream):

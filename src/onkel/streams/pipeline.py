@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +12,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from onkel.contents import Contents, contents_of
 from onkel.estimators.base import KernelEstimator
+from onkel.learner import Learner
 from onkel.streams.scalers import StreamScaler
 from onkel.utils.validation import check_weights
 
@@ -169,6 +173,17 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
             owner = self.scaler_ if name in ("n_features_in_", "feature_names_in_") else self.estimator_
             return getattr(owner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __onkel_contents__(self) -> Contents:
+        fitted = self.__sklearn_is_fitted__()
+        inside = contents_of(self.estimator_ if fitted else self.estimator)
+        scaler = self.scaler_ if fitted else self.scaler
+        return replace(inside, scaler=scaler, facts={"scaler": type(scaler).__name__, **inside.facts})
+
+    def __onkel_with_learner__(self, learner: Learner) -> Self:
+        made = copy.copy(self)
+        made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        return made
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")

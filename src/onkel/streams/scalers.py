@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel import _core
+from onkel.contents import Contents
 from onkel.utils.validation import check_flag, check_number, unchanged_if_refused
 
 Floats = NDArray[np.float64]
@@ -96,7 +97,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """
         check_is_fitted(self)
         rows = self._validated(X, first=False)
-        factor, shift = self._inverse()
+        factor, shift = self.inverse_factors()
         if issparse(rows):
             return csr_array((rows.data * factor[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
         return (rows * factor + shift).astype(rows.dtype)
@@ -164,9 +165,22 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
         raise NotImplementedError
 
-    def _inverse(self) -> tuple[Floats, Floats | float]:
-        """Factors and shifts of the way back."""
+    def inverse_factors(self) -> tuple[Floats, Floats | float]:
+        """Return the factors and shifts of the way back."""
         raise NotImplementedError
+
+    def has_statistics_of(self, other: StreamScaler) -> bool:
+        """Return whether both scale rows alike."""
+        mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
+        if type(self) is not type(other) or mine != theirs:
+            return False
+        return all(np.array_equal(values, other._statistics[name]) for name, values in self._statistics.items())
+
+    def __onkel_contents__(self) -> Contents:
+        facts = {"scaler": type(self).__name__}
+        if self.__sklearn_is_fitted__():
+            facts |= {"n_features": self.n_features_in_, "rows": self.n_samples_seen_}
+        return Contents(self, None, self.get_params(deep=False), facts, scaler=self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")
@@ -301,7 +315,8 @@ class StreamStandardScaler(StreamScaler):
         centre, scale = bool(self.with_mean), bool(self.with_std)
         return _core.scale_standard(n, seen, mean, squares, centre, scale, rows, learn, counts)
 
-    def _inverse(self) -> tuple[Floats, Floats | float]:
+    def inverse_factors(self) -> tuple[Floats, Floats | float]:
+        """Return the factors and shifts of the way back."""
         return self.scale_, self.mean_ if self.with_mean else 0.0
 
 
@@ -375,7 +390,8 @@ class StreamMinMaxScaler(StreamScaler):
         n, least, greatest = (statistics[name] for name in ("n", "least", "greatest"))
         return _core.scale_range(n, least, greatest, start, end, rows, learn, counts)
 
-    def _inverse(self) -> tuple[Floats, Floats | float]:
+    def inverse_factors(self) -> tuple[Floats, Floats | float]:
+        """Return the factors and shifts of the way back."""
         start, end = map(float, self.feature_range)
         span = self.data_max_ - self.data_min_
         factor = np.where(span > 0, span, 1.0) / (end - start)

@@ -76,10 +76,13 @@ def check_finite(name: str, values: NDArray[Any], columns: NDArray[Any] | None =
     raise ValueError(f"Input {name} contains {what} at {where}; expected finite numbers")
 
 
+MOST_FEATURES = 2**31 - 1  # of sparse rows: 32 bits number them
+
+
 def check_sparse_width(n_features: int) -> None:
     """Refuse features that 32 bits cannot number."""
-    if n_features > 2**31 - 1:
-        raise ValueError(f"a sparse X must have at most {2**31 - 1} features, got {n_features}")
+    if n_features > MOST_FEATURES:
+        raise ValueError(f"a sparse X must have at most {MOST_FEATURES} features, got {n_features}")
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:

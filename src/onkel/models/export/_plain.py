@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted
 
-from onkel.estimators.base import KernelEstimator
-from onkel.estimators.targets import ClassifierBase
+from onkel.contents import contents_of, fitted_learner
+from onkel.expansion import Expansion
 from onkel.learner import Learner
-from onkel.parts import CallableKernel, Hedge, Kernel
-from onkel.streams.pipeline import StreamPipeline
+from onkel.parts import CallableKernel, Kernel
 
 Floats = NDArray[np.float64]
 
@@ -76,32 +73,31 @@ class Plain:
 
 def plain(model: Any) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it."""
-    estimator, shift, factor = model, None, None
-    if isinstance(model, StreamPipeline):
-        check_is_fitted(model)
-        estimator = model.estimator_
-        inverse, back = model.scaler_._inverse()
-        shift, factor = np.broadcast_to(back, inverse.shape), 1.0 / inverse
-    if isinstance(estimator, KernelEstimator):
-        check_is_fitted(estimator)
-    elif not isinstance(estimator, Learner):
-        raise ValueError(f"expected an estimator of onkel, a StreamPipeline or a Learner, got {type(model).__name__}")
-    learner = estimator if isinstance(estimator, Learner) else estimator._learner
-    if learner.n_features is None:
-        raise ValueError("the learner has learned nothing yet: there is nothing to export")
+    contents = contents_of(model)
+    if contents.calibrated:
+        raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
+    learner = fitted_learner(model, "an export")
+    assert learner.n_features is not None
+    shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
+    if contents.scaler is not None:
+        inverse, back = contents.scaler.inverse_factors()
+        shift, factor = np.array(np.broadcast_to(back, inverse.shape), np.float64), 1.0 / inverse
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
-    points = learner.support()[0]
+    expansion = learner.expansion()
     made = Plain(
         task=learner.task,
-        classes=_classes(estimator, learner),
-        shift=np.zeros(learner.n_features) if shift is None else np.array(shift, np.float64),
-        factor=np.ones(learner.n_features) if factor is None else np.array(factor, np.float64),
-        points=np.asarray(points.toarray() if issparse(points) else points, np.float64),
-        functions=_functions(learner),
-        combination="sum" if not isinstance(learner.kernel, Hedge) else "mean" if _regresses(learner) else "vote",
-        features=_features(learner),
-        logistic=learner.recipe.loss.logistic and not isinstance(learner.kernel, Hedge),
+        classes=_classes(contents.classes, learner),
+        shift=shift,
+        factor=factor,
+        points=expansion.terms[0].dense_points(),
+        functions=tuple(
+            Function(term.kernel.terms, term.average.points, term.average.constants, term.weight)
+            for term in expansion.terms
+        ),
+        combination=expansion.combination,
+        features=_features(expansion),
+        logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
         dtype=learner.dtype,
     )
     arrays = [made.points, *(f.coefficients for f in made.functions), *(f.constants for f in made.functions)]
@@ -110,30 +106,16 @@ def plain(model: Any) -> Plain:
     return made
 
 
-def _regresses(learner: Learner) -> bool:
-    return learner.task == "regression"
-
-
-def _classes(estimator: Any, learner: Learner) -> NDArray[Any] | None:
-    if _regresses(learner):
+def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | None:
+    if learner.task == "regression":
         return None
-    if isinstance(estimator, ClassifierBase):
-        return np.asarray(estimator.classes_)
+    if classes is not None:
+        return np.asarray(classes)
     return np.arange(2 if learner.task == "binary" else learner.n_outputs)
 
 
-def _functions(learner: Learner) -> tuple[Function, ...]:
-    kernels, outputs = learner.kernels, learner.n_outputs
-    weights = learner.kernel_weights if isinstance(learner.kernel, Hedge) else np.ones(1)
-    coefficients = learner.coefficients.reshape(len(kernels), outputs, learner.n_support)
-    constants = np.zeros((len(kernels), outputs))
-    if learner.fit_intercept:
-        constants = learner.constants.reshape(len(kernels), outputs)
-    return tuple(
-        Function(kernel.terms, coefficients[i], constants[i], float(weights[i])) for i, kernel in enumerate(kernels)
-    )
-
-
-def _features(learner: Learner) -> RandomFeatures | None:
-    features = RandomFeatures(*learner.random_features)
-    return features if len(features.phases) else None
+def _features(expansion: Expansion) -> RandomFeatures | None:
+    features = expansion.features
+    if features is None:
+        return None
+    return RandomFeatures(features.frequencies, features.phases, expansion.only.average.features)

@@ -22,7 +22,7 @@ from scipy.sparse import issparse, vstack
 from onkel import streams
 from onkel.streams import Stream
 from onkel.streams.datasets import _formats
-from onkel.streams.datasets._store import File, found
+from onkel.streams.datasets.store import File, found
 from onkel.utils.validation import check_number
 
 __all__ = ["Dataset", "info", "load", "names", "stream"]

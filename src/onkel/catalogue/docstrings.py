@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import get_args
 
+from onkel.catalogue.ranges import limits_of
 from onkel.parameters import Parameter
-from onkel.ranges import limits_of
 from onkel.utils.validation import range_in_words
 
 _WIDTH = 112

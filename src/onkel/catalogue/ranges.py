@@ -16,7 +16,7 @@ def limits_of(parameter: Parameter) -> Mapping[str, Any]:
 
     Examples
     --------
-    >>> from onkel.learners import LEARNERS
+    >>> from onkel.catalogue import LEARNERS
     >>> limits_of(LEARNERS["DualSGD"].parameters("classification")["k"])
     {'at_least': 1}
     """

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, TypeVar
 
-from onkel.docstrings import complete, entries, one_of
+from onkel.catalogue.docstrings import complete, entries, one_of
+from onkel.catalogue.ranges import check
 from onkel.parameters import COMMON, Parameter, parameters_of, with_note
 from onkel.parts import LOSSES, FirstOrder, Recipe, SecondOrder
-from onkel.ranges import check
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Recipe)

@@ -8,7 +8,7 @@ from typing import Any
 
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._verdict import METRICS, VERDICTS, Entry, Findings, reason
+from onkel.reproduce.verdict import METRICS, VERDICTS, Entry, Findings, reason
 
 UNEXPLAINED = "not explained yet"
 _QUICK = "a quick run has few rows, runs and choices of parameters"

@@ -1,0 +1,58 @@
+"""What is inside a model: every class that can be saved answers the same few questions, in ``__onkel_contents__``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import NDArray
+
+from onkel.learner import Learner
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The answers of a model, fitted or not."""
+
+    estimator: Any  # the one with the learner's parameters, inside of whatever is around it; a scaler is its own
+    learner: Learner | None  # that has learned the function; None where there is none, or none yet
+    parameters: dict[str, Any]  # of the estimator
+    facts: dict[str, Any] = field(default_factory=dict)  # what is fitted, for people to read
+    classes: NDArray[Any] | None = None  # labels, where there are some
+    scaler: Any = None  # the fitted (or new) one that rows go through first
+    calibrated: bool = False  # whether sigmoids make probabilities of the scores
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What `onkel.save` takes, and everything that takes a model."""
+
+    def __onkel_contents__(self) -> Contents: ...
+
+
+def contents_of(model: Any) -> Contents:
+    """Return what is inside a model, or refuse what is none.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> contents_of(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier())).estimator
+    OGDClassifier()
+    >>> contents_of(3)
+    Traceback (most recent call last):
+    ValueError: expected a model of onkel, got int
+    """
+    if isinstance(model, type) or not isinstance(model, Model):
+        raise ValueError(f"expected a model of onkel, got {type(model).__name__}")
+    return model.__onkel_contents__()
+
+
+def fitted_learner(model: Any, purpose: str) -> Learner:
+    """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
+    contents = contents_of(model)
+    if contents.learner is None or contents.learner.n_features is None:
+        unfitted = (
+            "a scaler predicts nothing" if contents.estimator is contents.scaler else "it has learned nothing yet"
+        )
+        raise ValueError(f"{purpose} needs a function, and this {type(model).__name__} has none: {unfitted}")
+    return contents.learner

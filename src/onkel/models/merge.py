@@ -1,0 +1,137 @@
+"""Add up fitted functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse import vstack
+
+from onkel.contents import contents_of, fitted_learner
+from onkel.expansion import Coefficients, Expansion, Term
+from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
+from onkel.utils.validation import check_number
+
+M = TypeVar("M")
+
+
+def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: int | None = None) -> Compressed:
+    """Add up fitted models of one class, kernel and set of labels.
+
+    The result predicts with ``sum_i weights[i] f_i`` and can go on learning, as if its rows had come one model after
+    the other. Without a budget this is exact, whatever the kernel.
+
+    Parameters
+    ----------
+    models : sequence of estimators, pipelines or learners
+        Stay as they are; the result takes its parameters from the first. Pipelines need scalers with equal statistics.
+    weights : sequence of float, default=None
+        None is each one's share of all rows, ``t_ / sum(t_)``, so that merging is associative.
+    budget : int, default=None
+        Compress the sum to so many support vectors (see `compress`), and keep to it from then on. Without it the
+        budget of the result is the sum of the budgets.
+
+    Returns
+    -------
+    model : as given
+        A new one.
+    distance : float
+        The RKHS distance between it and the exact sum: 0 without a budget.
+    n_support : int
+    loss_change : float or None
+        None: the rows are not known.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(1000, noise=0.1, random_state=0)
+    >>> halves = [onkel.OGDClassifier(gamma=2.0, random_state=0).fit(X[i::2], y[i::2]) for i in range(2)]
+    >>> merged = onkel.merge(halves, budget=30)
+    >>> merged.n_support, merged.model.score(X, y) > 0.95
+    (30, True)
+    """
+    models = list(models)
+    if not models:
+        raise ValueError("merge needs at least one model")
+    learners = [fitted_learner(model, "merge") for model in models]
+    for model, learner in zip(models, learners, strict=True):
+        check_one_kernel(learner)
+        _check_alike(models[0], model)
+    if weights is not None and len(weights) != len(learners):
+        raise ValueError(f"merge needs one weight for each of the {len(learners)} models, got {len(weights)}")
+    for weight in weights or ():
+        check_number("a weight", weight)
+    if budget is not None:
+        check_number("budget", budget, at_least=1, integer=True)
+    rows = sum(learner.t for learner in learners)
+    factors = [learner.t / max(1, rows) for learner in learners] if weights is None else [float(w) for w in weights]
+
+    function, distance = total([learner.expansion() for learner in learners], factors), 0.0
+    if budget is not None:
+        function, distance = smaller(function.predicting, learners[0], eps=None, n_support=budget)
+    budgets = [learner.budget for learner in learners]
+    whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
+    made = with_function(models[0], learners[0].blank(budget=whole), function)
+    return Compressed(made, distance, len(function.terms[0]), None)
+
+
+def total(functions: Sequence[Expansion], weights: Sequence[float]) -> Expansion:
+    """Return the weighted sum of functions of one kernel, as if their rows had come one function after the other."""
+    terms = [function.only for function in functions]
+    starts = np.cumsum([0] + [function.t for function in functions])
+    stack: Any = vstack if terms[0].is_sparse else np.concatenate
+    term = Term(
+        kernel=terms[0].kernel,
+        relevances=terms[0].relevances,
+        points=stack([term.points for term in terms]),
+        births=np.concatenate([term.births + start for term, start in zip(terms, starts, strict=False)]),
+        ghosts=np.concatenate([term.ghosts for term in terms]),
+        last=_sum([weight * term.last for weight, term in zip(weights, terms, strict=True)]),
+        average=_sum([weight * term.average for weight, term in zip(weights, terms, strict=True)]),
+    )
+    return replace(functions[0], terms=(term,), t=int(starts[-1]), information=None)
+
+
+def _sum(parts: Sequence[Coefficients]) -> Coefficients:
+    return Coefficients(
+        np.hstack([part.points for part in parts]),
+        np.sum([part.constants for part in parts], axis=0),
+        np.sum([part.features for part in parts], axis=0),
+    )
+
+
+def _check_alike(one: Any, other: Any) -> None:
+    """Refuse to add functions that do not live in one space, and say what makes models that do."""
+    mine, theirs = contents_of(one), contents_of(other)
+    a, b = mine.learner, theirs.learner
+    assert a is not None
+    assert b is not None
+    sides: dict[str, tuple[Any, Any]] = {
+        "classes": (type(mine.estimator).__name__, type(theirs.estimator).__name__),
+        "recipes": (type(a.recipe).__name__, type(b.recipe).__name__),
+        "kernels": (a.kernel, b.kernel),
+        "constant terms": (a.fit_intercept, b.fit_intercept),
+        "widths": (a.n_features, b.n_features),
+        "storage": ("sparse" if a.sparse else "dense", "sparse" if b.sparse else "dense"),
+        "dtypes": (a.dtype, b.dtype),
+        "tasks": (a.task, b.task),
+    }
+    if mine.classes is not None and theirs.classes is not None:
+        sides["labels"] = (mine.classes.tolist(), theirs.classes.tolist())
+    for what, (left, right) in sides.items():
+        if left != right:
+            pinned = ": give each the same width, such as gamma=0.5" if what == "kernels" else ""
+            raise ValueError(f"models with different {what} cannot be merged: {left} and {right}{pinned}")
+    features = a.expansion().features
+    if features is not None and a.seed != b.seed:
+        raise ValueError(
+            f"models with random features of different seeds cannot be merged: {a.seed} and {b.seed}: "
+            "give each the same random_state"
+        )
+    if (mine.scaler is None) != (theirs.scaler is None) or mine.calibrated or theirs.calibrated:
+        raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
+    if mine.scaler is not None and not mine.scaler.has_statistics_of(theirs.scaler):
+        raise ValueError("pipelines whose scalers have different statistics cannot be merged: scale all rows alike")

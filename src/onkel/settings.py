@@ -1,0 +1,119 @@
+"""What a learner is told before its first row, checked, and the core that is made of it at the first row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from onkel import _core
+from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, kernel_named
+from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
+
+UNBOUNDED = 2**62
+
+
+class Settings:
+    """The settings of a learner (`Learner` documents them)."""
+
+    NAMES = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "n_classes", "dtype", "seed")
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        task: str = "binary",
+        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        gamma: float = 1.0,
+        degree: int = 3,
+        coef0: float = 0.0,
+        budget: int | None = None,
+        average: bool | None = None,
+        fit_intercept: bool = False,
+        n_classes: int = 1,
+        dtype: str = "float64",
+        seed: int = 0,
+        n_jobs: int = 1,
+    ) -> None:
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe must be a Recipe, for example onkel.recipes.SPA(), got {recipe!r}")
+        check_choice("task", task, ("binary", "multiclass", "regression"))
+        check_choice("dtype", dtype, ("float64", "float32"))
+        check_flag("fit_intercept", fit_intercept)
+        check_number("n_classes", n_classes, at_least=1, at_most=2**20, integer=True)
+        check_number("n_jobs", n_jobs, at_least=1, integer=True)
+        check_number("seed", seed, at_least=0, at_most=2**64 - 1, integer=True)
+        if budget is not None:
+            check_number("budget", budget, at_least=1, integer=True)
+        if average is not None:
+            check_flag("average", average)
+        if recipe.loss.regression != (task == "regression"):
+            raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
+        self.recipe = recipe
+        self.task = task
+        self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        recipe.check_kernel(self.kernel, budget)
+        self.budget = budget
+        # Several kernels vote with their last functions, as in the paper.
+        self.average = recipe.average and not isinstance(self.kernel, Hedge) if average is None else bool(average)
+        self.fit_intercept = bool(fit_intercept)
+        self.n_classes = n_classes
+        self.dtype = dtype
+        self.seed = int(seed)
+        self.n_jobs = n_jobs
+        self.n_features: int | None = None
+        self.sparse = False
+        self._core: _core.Learner | None = None
+
+    def as_core_rows(self, X: Any) -> Any:
+        """Return rows as the core takes them, in the container and type that the first call fixed."""
+        if not self.sparse:
+            return np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=self.dtype)
+        rows = csr_array(X, dtype=self.dtype)
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
+
+    def started_for(self, X: Any) -> _core.Learner:
+        """Return the core, made for rows like these if there is none yet."""
+        if issparse(X):
+            check_sparse_width(X.shape[1])
+        return self.started(X.shape[1], sparse=issparse(X))
+
+    def started(self, n_features: int, sparse: bool = False) -> _core.Learner:
+        """Return the core, made for so many features if there is none yet."""
+        if self._core is None:
+            self.n_features = n_features
+            self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
+            streams = self.kernel.streams if isinstance(self.kernel, Hedge) else (0,)
+            self._core = _core.Learner(
+                recipe=self.recipe.spec,
+                kernels=list(zip(streams, [kernel.alone for kernel in self.kernels], strict=True)),
+                hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
+                task=self.task,
+                dtype=self.dtype,
+                sparse=self.sparse,
+                n_features=n_features,
+                n_outputs=self.n_classes if self.task == "multiclass" else 1,
+                budget=self.budget_of_a_function,
+                average=self.average,
+                constant=self.fit_intercept,
+                seed=self.seed,
+            )
+        return self._core
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels: one, or those of a hedge."""
+        return self.kernel.kernels if isinstance(self.kernel, Hedge) else (self.kernel,)
+
+    @property
+    def budget_of_a_function(self) -> int:
+        """The budget of all kernels together, or of each."""
+        if self.budget is None:
+            return UNBOUNDED
+        divided = isinstance(self.kernel, Hedge) and not self.kernel.shares_budget
+        return self.budget // len(self.kernels) if divided else self.budget

@@ -1,0 +1,42 @@
+"""A call that is interrupted while it runs."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+
+class Interrupted(Exception):
+    """What the signal raises."""
+
+
+def interrupted_amid(learn: Callable[[int], tuple[Callable[[], object], Callable[[], int]]]) -> None:
+    """Interrupt a call amid its rows, on a machine of any speed.
+
+    `learn(rows)` returns the call of a new learner that learns so many rows, and a function that counts those it has
+    learned. A signal that comes too early is tried again later, one that comes too late with more rows.
+    """
+
+    running = False
+
+    def interrupt(*_: object) -> None:
+        if running:
+            raise Interrupted
+
+    delay, rows = 0.01, 50_000
+    while True:
+        call, count = learn(rows)
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            running = True
+            signal.setitimer(signal.ITIMER_REAL, delay)
+            call()
+            running = False
+        except Interrupted:
+            running = False
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        if 0 < count() < rows:
+            return
+        delay, rows = (2 * delay, rows) if count() == 0 else (delay, 2 * rows)
