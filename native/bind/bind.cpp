@@ -1,4 +1,4 @@
-// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+// This folder is the only one that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -15,6 +15,8 @@
 #include <optional>
 #include <variant>
 
+#include "bind/python_parts.hpp"
+#include "learn/admission.hpp"
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
@@ -43,11 +45,12 @@ using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::dev
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<nb::numpy, double>;
 
-// (name, numbers, parts), as Part.spec of onkel.parts makes it.
+// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
 Spec spec(const nb::tuple& part) {
   Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
     made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  if (part.size() > 3) made.maker = maker_of(part[3]);
   return made;
 }
 
@@ -273,11 +276,7 @@ Terms terms_named(const std::vector<WeightedPart>& parts) {
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
 KernelFunction call_kernel(nb::callable function, std::size_t width) {
-  // The learner may be dropped by a thread without the interpreter's lock.
-  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
-    const nb::gil_scoped_acquire lock;
-    delete f;
-  });
+  const Kept kept = keep(std::move(function));
   return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
     const nb::gil_scoped_acquire lock;
     using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
@@ -374,6 +373,7 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_FloatingPointError, error.what());
     }
   });
+  bind_views(m);
   m.attr("isa") = isa::level().name;
   m.def(
       "uniform",

@@ -42,6 +42,7 @@ struct Forget final : Eviction {
 
   void visit(Archive& archive) override {
     archive.scalar("mistakes", mistakes_);
+    archive.require(mistakes_ >= 0, "mistakes", "must not be negative");
     archive.scalar("damage", damage_);
   }
 
