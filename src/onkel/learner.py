@@ -133,8 +133,6 @@ class Learner:
             if eviction.needs_gaussian and not isinstance(each, RBF):
                 raise ValueError(f"{type(eviction).__name__} needs the gaussian kernel, and the kernel is {each.name}")
         if isinstance(made, Hedge):
-            if isinstance(recipe, SecondOrder):
-                raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
             if isinstance(eviction, MoveIntoFeatures):
                 raise ValueError("MoveIntoFeatures makes features of one kernel, and there are several kernels")
             if budget is not None and budget < len(made.kernels) and not made.shares_budget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from onkel.parts._part import Part, Spec
-from onkel.parts.admissions import Admission
+from onkel.parts.admissions import Admission, MarginSampling
 from onkel.parts.evictions import Eviction, Stop
 from onkel.parts.losses import HingeLoss, Loss
 from onkel.parts.second_order import Dictionary, FadingMemory, GaussianPrior, GrowingDictionary, Memory, Prior
@@ -91,6 +91,10 @@ class FirstOrder(Recipe):
                 )
         if self.admission.needs_log_loss and not self.loss.logistic:
             raise ValueError(f"{_name(self.admission)} needs log_loss, and the loss is {self.loss.name}")
+        if isinstance(self.admission, MarginSampling) and self.admission.eta != getattr(self.step, "eta", None):
+            raise ValueError(
+                f"MarginSampling has eta={self.admission.eta}, which must be that of the step, and the step is {self.step!r}"
+            )
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{_name(self.admission)} needs classes, and {self.loss.name} is for regression")
 
