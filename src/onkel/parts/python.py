@@ -141,7 +141,7 @@ class Points(Protocol):
         ...
 
 
-class _InPython:
+class InPython:
     """What all parts in Python are: told apart by all of their attributes, and handed to the core as they are."""
 
     kind: ClassVar[str]
@@ -170,7 +170,7 @@ class _InPython:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PythonLoss(_InPython, Loss):
+class PythonLoss(InPython, Loss):
     """A loss as a curve in the margin ``z = y f(x)`` (classes) or the residual ``z = f(x) - y`` (regression).
 
     With several classes ``z`` is the score of the row's class less the strongest other score. Write `value`, `slope`
@@ -228,7 +228,7 @@ class PythonLoss(_InPython, Loss):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PythonAdmission(_InPython, Admission):
+class PythonAdmission(InPython, Admission):
     """With what probability a row becomes a support vector: write `probability`.
 
     Declare `needs_classes`, `needs_log_loss` and `needs_start` as :mod:`onkel.parts` does, where they hold.
@@ -257,7 +257,7 @@ class PythonAdmission(_InPython, Admission):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PythonEviction(_InPython, Eviction):
+class PythonEviction(InPython, Eviction):
     """What happens when the budget is full: write `settle`, and where they are needed `absorb` and `idle`.
 
     Each learner works on a copy of its own. Attributes that change while it learns must go through `state` and
@@ -314,7 +314,7 @@ class PythonEviction(_InPython, Eviction):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PythonKernel(_InPython, CallableKernel):
+class PythonKernel(InPython, CallableKernel):
     """A kernel with parameters of its own: write `matrix`. (A plain function is a kernel, too.)
 
     Rules that need a positive semidefinite kernel trust it to be one.
@@ -337,7 +337,7 @@ class PythonKernel(_InPython, CallableKernel):
     """
 
     kind = "kernel"
-    function: Any = field(init=False)
+    function: Any = field(init=False, repr=False, compare=False)
 
     def matrix(self, X: NDArray[Any], S: NDArray[Any]) -> NDArray[Any]:
         """Return the kernel of each row of X with each row of S, of shape (len(X), len(S)); X has one row."""
