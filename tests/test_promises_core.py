@@ -351,6 +351,39 @@ def test_fork_beside_a_learning_thread_is_no_trap():
     run(program)
 
 
+def test_open_labels_of_two_threads_are_all_kept():
+    program = """
+    import threading, time, numpy as np, onkel
+    within, go_on = threading.Event(), threading.Event()
+
+    def kernel(A, S):
+        if threading.current_thread() is first and len(S) == 2:
+            within.set()
+            go_on.wait(60)
+        return np.exp(-((A - S) ** 2).sum(1))[None]
+
+    first = None
+    model = onkel.OGDClassifier(kernel=kernel, random_state=0)
+    model.partial_fit([[0.0], [1.0]], ["a", "b"])
+    first = threading.Thread(target=model.partial_fit, args=([[2.0], [3.0]], ["a", "c"]))
+    second = threading.Thread(target=model.partial_fit, args=([[4.0], [5.0]], ["d", "d"]))
+    first.start()
+    assert within.wait(60)
+    second.start()
+    for _ in range(100):  # until the second has said its label, where it can
+        if "d" in model.classes_:
+            break
+        time.sleep(0.01)
+    go_on.set()
+    first.join()
+    second.join()
+    assert model.classes_.tolist() == ["a", "b", "c", "d"], model.classes_
+    assert model._learner.n_outputs == 4 and model.t_ == 6
+    assert model.predict([[5.0]]).tolist() == ["d"]
+    """
+    run(program)
+
+
 def test_set_and_load_beside_learning():
     """Both take their turn: nothing is read while another thread changes it."""
     X, y = stream(3000)

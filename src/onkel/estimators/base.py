@@ -32,6 +32,7 @@ from onkel.utils.validation import (
 )
 from onkel.learner import Learner
 from onkel.parts import Recipe
+from onkel.utils.turns import one_at_a_time
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -152,6 +153,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         """
         return self._fit(X, y, sample_weight)
 
+    @one_at_a_time
     def _fit(
         self,
         X: ArrayLike,
@@ -193,6 +195,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
+    @one_at_a_time  # labels that appear join the classes before the learner has met them
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:
