@@ -135,7 +135,7 @@ def test_batch_that_fails_changes_nothing(name):
         assert learner.fingerprint() == counted.fingerprint()
 
 
-@pytest.mark.parametrize("recipe", [recipes.RBP(), recipes.Forgetron(), recipes.Newton()], ids=["RBP", "Forget", "Newton"])
+@pytest.mark.parametrize("recipe", [recipes.RBP(), recipes.Forgetron(), recipes.Newton()], ids=["RBP", "F", "Newton"])
 @pytest.mark.parametrize("combination", ["deterministic", "spa"])
 def test_row_of_several_kernels_that_fails_changes_nothing(recipe, combination):
     X, y = stream(10)
@@ -448,7 +448,7 @@ def test_column_of_a_candidate_that_left_may_be_infinite(recipe):
     assert states[0] == states[1]
 
 
-@pytest.mark.parametrize("cuts", list(itertools.chain.from_iterable(itertools.combinations(range(1, 6), k) for k in range(6))))
+@pytest.mark.parametrize("cuts", [cuts for k in range(6) for cuts in itertools.combinations(range(1, 6), k)])
 def test_class_of_weight_zero_among_open_labels(cuts):
     X, _ = stream(6)
     y = np.array(list("azabbb"))
@@ -493,8 +493,8 @@ def test_mini_batch_shrinks_once(name, flushes):
 def test_polk_goes_on_after_fit_without_shrinking_twice():
     X = 100.0 * np.arange(6)[:, None]
     y = np.ones(6)
-    lam, eta, size = 0.4, 0.5, 4
-    model = onkel.POLKRegressor(gamma=1.0, lam=lam, eta=eta, eps=1e-9, batch_size=size, shuffle=False, fit_intercept=False)
+    settings = {"lam": 0.4, "eta": 0.5, "eps": 1e-9, "batch_size": 4}
+    model = onkel.POLKRegressor(gamma=1.0, shuffle=False, fit_intercept=False, **settings)
     model.fit(X[:3], y[:3])  # flushes a mini-batch of three
     before = model.predict(X[:3])
     model.partial_fit(X[3:4], y[3:4])  # and here the mini-batch ends

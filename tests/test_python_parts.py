@@ -512,8 +512,8 @@ def test_row_is_what_it_says():
 
     class Looks(PythonAdmission):
         def probability(self, row):
-            rows.append((row.t, row.y, row.weight, row.scores, row.z, row.loss, row.gradient, row.mistake, row.self_kernel))
-            rows[-1] += (row.kernel_row,)
+            rows.append((row.t, row.y, row.weight, row.scores, row.z, row.loss, row.gradient))
+            rows[-1] += (row.mistake, row.self_kernel, row.kernel_row)
             return 1.0
 
     X, y = stream("binary", 5)

@@ -1,4 +1,4 @@
-// This folder is the only one that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+// This folder alone knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -16,14 +16,14 @@
 #include <variant>
 
 #include "bind/python_parts.hpp"
+#include "io/libsvm.hpp"
+#include "io/scaler.hpp"
 #include "learn/admission.hpp"
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
 #include "learn/learner.hpp"
-#include "io/libsvm.hpp"
 #include "learn/names.hpp"
-#include "io/scaler.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -382,7 +382,8 @@ NB_MODULE(_core, m) {
       },
       "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: list[float], y: float) -> "
+        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
+                "list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
   // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
   m.def(
@@ -402,7 +403,8 @@ NB_MODULE(_core, m) {
       },
       "L"_a, "A"_a, "B"_a, "C"_a);
   m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: tuple[str, dict[str, float], dict[str, typing.Any]], "
+        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: "
+                "tuple[str, dict[str, float], dict[str, typing.Any]], "
                 "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
 
   m.def(
@@ -547,8 +549,8 @@ NB_MODULE(_core, m) {
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },
-          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget"_a,
-          "average"_a, "constant"_a, "seed"_a)
+          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a,
+          "n_outputs"_a, "budget"_a, "average"_a, "constant"_a, "seed"_a)
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)

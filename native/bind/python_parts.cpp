@@ -317,8 +317,8 @@ void PythonEviction::visit(Archive& archive) {
     const bool whole = nb::cast<std::string>(given.attr("dtype").attr("str")) == "<i8";
     if ((!whole && nb::cast<std::string>(given.attr("dtype").attr("str")) != "<f8") ||
         nb::cast<int>(given.attr("ndim")) != 1)
-      throw std::invalid_argument(source_->name + ".state must return arrays of one dimension, of float64 or int64, and '" +
-                                  name + "' is none");
+      throw std::invalid_argument(
+          source_->name + ".state must return arrays of one dimension, float64 or int64, and '" + name + "' is none");
     source_->fields.emplace_back(name, whole ? Type::i64 : Type::f64);
     if (archive.loading()) {
       loaded.emplace(name, field_of(name, source_->fields.back().second));
@@ -362,12 +362,15 @@ void bind_views(nb::module_& module) {
       .def_prop_ro("t", [](const RowView& self) { return self.row().t; })
       .def_prop_ro("y", [](const RowView& self) { return self.row().y; })
       .def_prop_ro("weight", [](const RowView& self) { return self.row().weight; })
-      .def_prop_ro("scores", [](const RowView& self) { return vector(self.row().f); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "scores", [](const RowView& self) { return vector(self.row().f); }, nb::rv_policy::automatic)
       .def_prop_ro("z", [](const RowView& self) { return self.row().z; })
       .def_prop_ro("loss", [](const RowView& self) { return self.row().loss; })
-      .def_prop_ro("gradient", [](const RowView& self) { return vector(self.row().g); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "gradient", [](const RowView& self) { return vector(self.row().g); }, nb::rv_policy::automatic)
       .def_prop_ro("mistake", [](const RowView& self) { return self.row().mistake; })
-      .def_prop_ro("coefficients", [](const RowView& self) { return vector(self.row().coefficient); }, nb::rv_policy::automatic)
+      .def_prop_ro(
+          "coefficients", [](const RowView& self) { return vector(self.row().coefficient); }, nb::rv_policy::automatic)
       .def_prop_ro("self_kernel", &RowView::self_kernel)
       .def_prop_ro("kernel_row", &RowView::kernel_row, nb::rv_policy::automatic);
   nb::class_<PointsView>(module, "Points")

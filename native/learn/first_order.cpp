@@ -18,9 +18,8 @@ FirstOrder::FirstOrder(const Spec& recipe, Task task, std::size_t outputs, bool 
       budget_(budget),
       radius_(recipe.at("ball")),
       period_(static_cast<std::int64_t>(recipe.at("batch_size"))),
-      eviction_(make_eviction(
-          recipe.part("eviction"),
-          EvictionContext{basis_, function_, draws_, budget_, radius_ > 0 ? &norm_squared_ : nullptr})) {
+      eviction_(make_eviction(recipe.part("eviction"), EvictionContext{basis_, function_, draws_, budget_,
+                                                                       radius_ > 0 ? &norm_squared_ : nullptr})) {
   if (averaged && eviction_->evicts()) basis_.keep_ghosts();
   widen(outputs);
   function_.reach(basis_.columns());

@@ -68,7 +68,7 @@ class FirstOrder final : public Update {
   std::int64_t committed_ = 0;  // rows whose mini-batches have ended
   // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
   std::vector<std::int64_t> pending_slots_;
-  std::vector<double> pending_;                          // [row][output]
+  std::vector<double> pending_;  // [row][output]
   // The row prepared, and its numbers.
   Scored row_{};
   bool admitted_ = false;

@@ -103,8 +103,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
     block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
     if (config_.task == Task::binary)
       for (double& y : block_y_) y = 2 * y - 1;
-    for (std::size_t row = 0; row < block_.count; ++row)
-      whole_or_not_at_all([&] { learn_row(batch, row, scores); });
+    for (std::size_t row = 0; row < block_.count; ++row) whole_or_not_at_all([&] { learn_row(batch, row, scores); });
   }
   return batch.rows.count;
 }

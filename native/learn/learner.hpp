@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
 #include "learn/turns.hpp"
 #include "learn/update.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 

@@ -1,5 +1,5 @@
-// Turns: a lock whose holders come in the order of asking, so that who lets go of it between two pieces of work and asks
-// again lets in who waits. (With std::mutex the one that runs would mostly have it again.)
+// Turns: a lock whose holders come in the order of asking: who lets go of it between two pieces of work and asks again
+// lets in who waits. (With std::mutex the one that runs would mostly have it again.)
 #pragma once
 
 #include <atomic>

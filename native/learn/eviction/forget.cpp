@@ -52,6 +52,8 @@ struct Forget final : Eviction {
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext& context) { return std::make_unique<Forget>(context); }
+std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext& context) {
+  return std::make_unique<Forget>(context);
+}
 
 }  // namespace onkel

@@ -145,6 +145,11 @@ class InPython:
     """What all parts in Python are: told apart by all of their attributes, and handed to the core as they are."""
 
     kind: ClassVar[str]
+    name: ClassVar[str]
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls.name = cls.__name__
 
     def __post_init__(self) -> None:
         """Accept any attributes: their ranges are the part's own business."""
@@ -157,11 +162,6 @@ class InPython:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-    @property
-    def name(self) -> str:
-        """The name of its class."""
-        return type(self).__name__
 
     @property
     def spec(self) -> Any:
@@ -241,7 +241,9 @@ class PythonAdmission(InPython, Admission):
     ...     needs_classes = True
     ...     def probability(self, row):
     ...         return 1.0 if row.mistake and row.t % 2 else 0.0
-    >>> recipe = onkel.parts.FirstOrder(onkel.parts.HingeLoss(), EverySecondMistake(), onkel.parts.GradientStep(eta=1.0))
+    >>> recipe = onkel.parts.FirstOrder(
+    ...     onkel.parts.HingeLoss(), EverySecondMistake(), onkel.parts.GradientStep(eta=1.0)
+    ... )
     >>> learner = onkel.Learner(recipe)
     >>> for x in (0.0, 1.0, 2.0):
     ...     learner.learn([x], x == 0)
@@ -350,4 +352,4 @@ class PythonKernel(InPython, CallableKernel):
 
 
 # What the core calls. (In the class it would be taken for the default of the field.)
-PythonKernel.function = property(lambda self: self.matrix)  # type: ignore[assignment]
+PythonKernel.function = property(lambda self: self.matrix)

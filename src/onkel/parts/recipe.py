@@ -93,7 +93,7 @@ class FirstOrder(Recipe):
             raise ValueError(f"{_name(self.admission)} needs log_loss, and the loss is {self.loss.name}")
         if isinstance(self.admission, MarginSampling) and self.admission.eta != getattr(self.step, "eta", None):
             raise ValueError(
-                f"MarginSampling has eta={self.admission.eta}, which must be that of the step, and the step is {self.step!r}"
+                f"MarginSampling has eta={self.admission.eta}, which must be the step's, and the step is {self.step!r}"
             )
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{_name(self.admission)} needs classes, and {self.loss.name} is for regression")

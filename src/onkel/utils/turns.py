@@ -17,7 +17,7 @@ class _Locks:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()  # type: ignore[valid-type]
+        self._locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
 
     def of(self, owner: Any) -> Any:
         """Return the object's lock."""
