@@ -156,7 +156,7 @@ class Basis {
   // Makes `block` the table of one row, the point in this slot.
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
 
-  // Every column at a row of the block (a row's own column comes after the row: its value is self()).
+  // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is self()).
   void values(const Block& block, std::size_t row, std::span<double> values) const;
   // Every column at the point in this slot.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
@@ -200,6 +200,7 @@ class Basis {
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
  private:
+  double dot_without_holes(const Block& block, std::size_t row, const double* weights) const;
   std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
   void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);
