@@ -22,6 +22,7 @@
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
+#include "learn/eviction/eviction.hpp"
 #include "learn/learner.hpp"
 #include "learn/names.hpp"
 

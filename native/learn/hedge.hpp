@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "basis/pool.hpp"
-#include "learn/draws.hpp"
+#include "linalg/draws.hpp"
 #include "learn/loss.hpp"
 #include "learn/update.hpp"
 
