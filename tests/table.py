@@ -485,7 +485,8 @@ class Case:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of choices that a paper's bound does not cover, which work all the same
             recipe = self.named.recipe(**parameters)
-        recipe = replace(recipe, batch_size=self.batch_size(parameters, batch_size))
+        if isinstance(recipe, onkel.parts.FirstOrder):
+            recipe = replace(recipe, batch_size=self.batch_size(parameters, batch_size))
         settings.setdefault("budget", SMALL if self.named.evicts else None)
         return onkel.Learner(recipe, task=self.task, dtype=self.dtype, average=self.average, **settings)
 

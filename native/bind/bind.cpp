@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -167,12 +168,33 @@ class PyLearner {
 
   void set(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
            const Numbers& constants, std::int64_t t) {
-    const std::size_t outputs = coefficients.shape(0);
-    if (births.shape(0) != points.count || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
-        outputs == 0 || t < 0)
-      throw nb::value_error("points, births, coefficients and constants do not fit together");
-    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    unlocked([&] { core_.set({points, births.data(), coefficients.data(), constants.data(), outputs, t}); });
+    const Learner::Expansion expansion = expansion_of(points, births, coefficients, constants, t);
+    unlocked([&] { core_.set(expansion); });
+  }
+
+  // (slots in the order of joining, H as a square matrix, lam, noise, steps)
+  nb::tuple knowledge() const {
+    auto known = unlocked([&] { return core_.knowledge(); });
+    std::size_t n = 0;
+    while (n * (n + 1) / 2 < known.half.size()) ++n;
+    std::vector<double> square(n * n);
+    for (std::size_t i = 0, next = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = known.half[next++];
+    const std::size_t points = known.births.size();
+    return nb::make_tuple(array(std::move(known.births), {points}), array(std::move(square), {n, n}), known.lam,
+                          known.noise, known.steps);
+  }
+  void set_knowledge(const RowsIn<double>& information, double noise, std::int64_t steps) {
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.set_knowledge(half, noise, steps); });
+  }
+  void add_knowledge(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
+                     const Numbers& constants, const RowsIn<double>& information, double noise, std::int64_t steps,
+                     double weight) {
+    const Learner::Expansion expansion = expansion_of(points, births, coefficients, constants, steps);
+    if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.add_knowledge(expansion, half, noise, steps, weight); });
   }
 
   nb::dict save() const {
@@ -253,6 +275,22 @@ class PyLearner {
     if (config_.type != type_of<T>()) throw nb::type_error("rows of another dtype than the learner's");
     if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
     if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
+  }
+  Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births,
+                                  const RowsIn<double>& coefficients, const Numbers& constants, std::int64_t t) const {
+    const std::size_t outputs = coefficients.shape(0);
+    if (births.shape(0) != points.count || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+        outputs == 0 || t < 0)
+      throw nb::value_error("points, births, coefficients and constants do not fit together");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
+    return {points, births.data(), coefficients.data(), constants.data(), outputs, t};
+  }
+  static std::vector<double> lower_half(const RowsIn<double>& square) {
+    if (square.shape(0) != square.shape(1)) throw nb::value_error("the information must be a square matrix");
+    std::vector<double> half;
+    for (std::size_t i = 0; i < square.shape(0); ++i)
+      for (std::size_t j = 0; j <= i; ++j) half.push_back(square(i, j));
+    return half;
   }
   void check_labels(const double* y, std::size_t n) const {
     for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
@@ -504,6 +542,26 @@ NB_MODULE(_core, m) {
                std::int64_t t) { self.set(self.sparse<T>(points), births, coefficients, constants, t); },
             "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
         .def(
+            "add_knowledge",
+            [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants, const RowsIn<double>& information,
+               double noise, std::int64_t steps, double weight) {
+              self.add_knowledge(self.dense<T>(points), births, coefficients, constants, information, noise, steps,
+                                 weight);
+            },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "information"_a, "noise"_a, "steps"_a,
+            "weight"_a)
+        .def(
+            "add_knowledge",
+            [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
+               const RowsIn<double>& coefficients, const Numbers& constants, const RowsIn<double>& information,
+               double noise, std::int64_t steps, double weight) {
+              self.add_knowledge(self.sparse<T>(points), births, coefficients, constants, information, noise, steps,
+                                 weight);
+            },
+            "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "information"_a, "noise"_a, "steps"_a,
+            "weight"_a)
+        .def(
             "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
   };
@@ -556,6 +614,17 @@ NB_MODULE(_core, m) {
           "compress",
           [](PyLearner& self, double eps, std::size_t n) {
             return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
+      .def("knowledge", &PyLearner::knowledge,
+           nb::sig("def knowledge(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.float64], float, float, int]"))
+      .def("set_knowledge", &PyLearner::set_knowledge, "information"_a, "noise"_a, "steps"_a)
+      .def(
+          "eliminate",
+          [](PyLearner& self, double eps, std::size_t n) {
+            const auto moved = unlocked([&] { return self.core().eliminate(eps, n); });
+            return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })

@@ -159,21 +159,59 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
 
 std::vector<double> Learner::variance(const Rows& rows) const {
   const std::lock_guard lock(mutex_);
-  if (!update_->has_variance()) throw std::invalid_argument("this learner has no variance");
+  const Informed& second_order = informed();
   const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
   for (std::size_t begin = 0; begin < rows.count; begin += step) {
     basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
-    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update_->variance(block, row);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = second_order.variance(block, row);
   }
   return variance;
 }
 
 double Learner::noise_variance() const {
   const std::lock_guard lock(mutex_);
-  return update_->noise_variance();
+  return informed().noise_variance();
+}
+
+Informed& Learner::informed() const {
+  if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
+  throw std::invalid_argument("this learner has no variance and no information: it takes first-order steps");
+}
+
+Informed::Knowledge Learner::knowledge() const {
+  const std::lock_guard lock(mutex_);
+  return informed().knowledge();
+}
+
+void Learner::set_knowledge(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::lock_guard lock(mutex_);
+  informed().set_knowledge(half, noise, steps);
+}
+
+void Learner::add_knowledge(const Expansion& expansion, std::span<const double> half, double noise,
+                            std::int64_t steps, double weight) {
+  Learner other(config_);
+  other.set(expansion);
+  other.set_knowledge(half, noise, steps);
+  const std::lock_guard lock(mutex_);
+  const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> kernel(n * columns);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    basis_->tile(expansion.points, begin, std::min(step, n - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row)
+      basis_->values(block, row, {kernel.data() + (begin + row) * columns, columns});
+  }
+  informed().add_knowledge(other.informed(), kernel, weight);
+}
+
+Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {
+  const std::lock_guard lock(mutex_);
+  return informed().eliminate(most_moved, most_points);
 }
 
 void Learner::widen(std::size_t outputs) {

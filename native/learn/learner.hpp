@@ -17,6 +17,7 @@
 #include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
+#include "learn/informed.hpp"
 #include "learn/update.hpp"
 
 namespace onkel {
@@ -61,9 +62,12 @@ class Learner {
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
   // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
   Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
-  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  // For second-order learners (see Informed); the others refuse.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
+  Informed::Knowledge knowledge() const;
+  void set_knowledge(std::span<const double> half, double noise, std::int64_t steps);
+  Informed::Moved eliminate(double most_moved, std::size_t most_points);
   void widen(std::size_t outputs);
   void flush();
 
@@ -81,6 +85,10 @@ class Learner {
   // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
   // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
   double compress(double most_moved, std::size_t most_points);
+  // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
+  // learner.
+  void add_knowledge(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
+                     double weight);
 
   std::int64_t t() const;
   std::size_t outputs() const;
@@ -109,6 +117,7 @@ class Learner {
  private:
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
+  Informed& informed() const;
   void visit(Archive& archive);
   void check_rows() const;
 

@@ -2,19 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
-
-#include "learn/eviction/komp.hpp"
 
 namespace onkel {
 namespace {
 
 // Of a newcomer's squared length, what must lie outside of the span for it to join.
 constexpr double tolerance = 1e-4;
+constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
+// Of a row's variance k . A k beside |k| |A k|: below this it is rounding, and the function is known there.
+constexpr double digits = 1e-14;
 constexpr std::size_t most_candidates = 32;
 constexpr int most_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
+
+// A tenth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
+std::int64_t period_of(double forget) {
+  const double tenth = std::floor((1 + 1e-9) / (10 * (1 - forget)));
+  return static_cast<std::int64_t>(std::clamp(tenth, 1.0, 1e15));
+}
+
+bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
 
 double largest(std::span<const double> values) {
   double found = 0.0;
@@ -36,7 +46,8 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       lam_(recipe.part("prior").at("lam")),
       min_slope_(recipe.part("dictionary").at("min_slope")),
       spread_(recipe.part("dictionary").at("spread")),
-      forget_(recipe.part("memory").at("forget")) {
+      forget_(recipe.part("memory").at("forget")),
+      period_(forgets() ? period_of(forget_) : 1) {
   widen(outputs);
   begin();
 }
@@ -47,10 +58,12 @@ void SecondOrder::begin() {
   candidates_.clear();
   factor_ = {};
   covariance_ = {};
+  information_ = {};
   reach();
   if (!basis_.has_constant()) return;
+  if (forgets()) information_.reach(1);
   values_.assign(basis_.columns(), 0.0);
-  values_[0] = 1 / std::sqrt(information());
+  values_[0] = 1 / std::sqrt(lam_);
   covariance_.change(values_, -1.0);
 }
 
@@ -103,7 +116,7 @@ void SecondOrder::learn(const Example& example, std::span<double> predicted) {
   }
   grow(example.t);
   if (informative) take_step(example, row);
-  if (forget_ < 1) forget(example.t);
+  if (forgets() && example.t % period_ == 0) forget();
   function_.tick();
 }
 
@@ -118,7 +131,7 @@ void SecondOrder::offer(const Scored& row) {
   if (others >= budget_) return;
   const std::size_t room = std::min(most_candidates, budget_ - others);
   const double kappa = kernel_with_itself(*row.block, row.row), newness = outside(k_, kappa, l_);
-  if (!(newness > tolerance * kappa)) return;
+  if (!is_independent(newness, kappa)) return;
   const double g = largest(row.g), q = row.weight * g * g * std::sqrt(newness);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
   if (!std::isfinite(key)) return;  // a slope too small to square
@@ -146,7 +159,7 @@ void SecondOrder::grow(std::int64_t t) {
                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
     const std::size_t slot = best->slot;
     candidates_.erase(best);
-    if (!join(slot, lam_)) basis_.erase(slot, false);
+    if (!join(slot)) basis_.erase(slot, false);
   }
 }
 
@@ -161,22 +174,31 @@ double SecondOrder::outside(std::span<const double> values, double kappa, Buffer
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 
-// The point in this slot gets a coefficient: L grows by a row and the new direction has the prior 1 / lam. In the
-// coefficients, with d = K^-1 k and s = what lies outside: A += u u' / (lam s), u = (d, -1).
-bool SecondOrder::join(std::size_t slot, double lam) {
+// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in the
+// span of the others.
+bool SecondOrder::extend(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   const double kappa = values_[slot], s = outside(values_, kappa, l_);
-  if (!(s > tolerance * kappa)) return false;
-  const double unit = 1 / std::sqrt(lam * s);
-  Buffer<double> d = l_;
-  factor_.solve_transposed(d);
-  std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::size_t i = 0; i < members_.size(); ++i) values_[static_cast<std::size_t>(members_[i])] = unit * d[i];
+  if (!is_independent(s, kappa)) return false;
+  d_ = l_;
+  factor_.solve_transposed(d_);
   factor_.append(l_, std::sqrt(s));
+  members_.push_back(static_cast<std::int64_t>(slot));
+  return true;
+}
+
+// The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it. In the
+// coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
+bool SecondOrder::join(std::size_t slot) {
+  const std::size_t n = members_.size();
+  if (!extend(slot)) return false;
+  const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
+  std::fill(values_.begin(), values_.end(), 0.0);
+  for (std::size_t i = 0; i < n; ++i) values_[static_cast<std::size_t>(members_[i])] = unit * d_[i];
   values_[slot] = -unit;
   covariance_.change(values_, -1.0);
-  members_.push_back(static_cast<std::int64_t>(slot));
+  if (forgets()) information_.reach(n_fixed() + n + 1);
   return true;
 }
 
@@ -191,14 +213,19 @@ std::vector<std::size_t> SecondOrder::covered() const {
 
 void SecondOrder::take_step(const Example& example, Scored& row) {
   multiply(example);
-  const double s = std::max(0.0, isa::routines<double>().dot(k_.data(), h_.data(), h_.size()));
+  const auto dot = isa::routines<double>().dot;
+  double s = dot(k_.data(), h_.data(), h_.size());
+  const bool is_known = !(s > digits * std::sqrt(dot(k_.data(), k_.data(), k_.size()) * dot(h_.data(), h_.data(), h_.size())));
   const double residual = largest(row.g);
+  if (is_known) s = 0.0;
   const double v = solve(row, s);
+  noise_ += row.weight * residual * residual / (1 + row.weight * s);
+  ++steps_;
+  if (forgets() && v != 0) learn_information(v);
+  if (is_known) return;
   for (const std::size_t column : covered())
     for (std::size_t o = 0; o < b_.size(); ++o)
       if (const double change = h_[column] * b_[o]; change != 0) function_.add(column, o, change);
-  noise_ += row.weight * residual * residual / (1 + row.weight * s);
-  ++steps_;
   if (v == 0) return;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
@@ -297,32 +324,20 @@ void SecondOrder::look_ahead(const Example& example) {
   covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
 }
 
-// P^-1 <- rho P^-1 + (1 - rho) lam I. The second term is given to a few directions of the span a row, in turn and as
-// many times stronger: so many that all have had theirs before P can have grown by half.
-void SecondOrder::forget(std::int64_t t) {
-  const std::vector<std::size_t> columns = covered();
-  if (columns.empty()) return;
-  covariance_.scale(1 / forget_);
-  const std::size_t n = columns.size(), fixed = n - members_.size();
-  const double shares = std::ceil(2 * (1 - forget_) * static_cast<double>(n));
-  const double v = static_cast<double>(n) / shares * (1 - forget_) * lam_;
-  const auto turns = static_cast<std::size_t>(shares);
-  for (std::size_t i = 0; i < turns; ++i) restore((static_cast<std::size_t>(t) % n * turns + i) % n, fixed, v);
+// H += v z z', z the coordinates of the row whose columns are in k_.
+void SecondOrder::learn_information(double v) {
+  outside(k_, 0.0, l_);
+  z_.assign(n_fixed() + members_.size(), 0.0);
+  if (n_fixed() == 1) z_[0] = k_[0];
+  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
+  information_.add_row(z_, v);
 }
 
-// P^-1 += v e e', e the unit vector of a direction: a fixed column, or a row of L'.
-void SecondOrder::restore(std::size_t direction, std::size_t fixed, double v) {
-  values_.assign(covariance_.columns(), 0.0);
-  if (direction < fixed) values_[direction] = 1.0;
-  for (std::size_t i = direction - fixed; direction >= fixed && i < members_.size(); ++i)
-    values_[static_cast<std::size_t>(members_[i])] = factor_.at(i, direction - fixed);
-  h_.resize(covariance_.columns());
-  covariance_.multiply(values_.data(), 1, h_.data());
-  covariance_.finish(values_.data(), h_.data());
-  const double s = std::max(0.0, isa::routines<double>().dot(values_.data(), h_.data(), h_.size()));
-  const double root = std::sqrt(v / (1 + v * s));
-  for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0);
+// What the rows so far told counts less, and the function stays.
+void SecondOrder::forget() {
+  if (information_.size() == 0) return;
+  information_.scale(std::pow(forget_, static_cast<double>(period_)));
+  know(std::move(information_));
 }
 
 // With s of the span as k . A k: what lies outside of it has the prior's variance.
@@ -340,34 +355,241 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
 
 void SecondOrder::begin_at(std::int64_t t) {
   function_.begin_at(t);
-  behind_ = t;
   begin();
-}
-
-// The prior's, and the rows' before: each told of one direction as much as a row at the score 0 does.
-double SecondOrder::information() const {
-  const double rows = static_cast<double>(behind_) * (logistic_ ? 0.25 : 1.0);
-  return lam_ + rows / static_cast<double>(members_.size() + 1);
 }
 
 // A point too close to the span of the others keeps the coefficient it has.
-void SecondOrder::enrol(std::size_t slot) {
-  const double before = information();
-  if (join(slot, before)) covariance_.scale(before / information());
-}
-
 void SecondOrder::set(std::size_t column, std::size_t output, double coefficient) {
   reach();
   function_.set(column, output, coefficient);
-  if (output == 0 && column >= basis_.first_slot()) enrol(column);
+  if (output == 0 && column >= basis_.first_slot()) extend(column);
 }
 
+// Each row before told of one direction as much as a row at the score 0 does.
+void SecondOrder::end_set() {
+  const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
+  Information even(n_fixed() + members_.size());
+  even.add_evenly(rows / static_cast<double>(members_.size() + 1));
+  know(std::move(even));
+}
+
+// ---- What is known of the function ------------------------------------------------------------------------------
+
+// L of the coordinates: that of the points, and 1 for the constant.
+Triangle SecondOrder::coordinates() const {
+  Triangle lower(n_fixed() + members_.size());
+  if (n_fixed() == 1) lower.at(0, 0) = 1.0;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed() + i, n_fixed() + j) = factor_.at(i, j);
+  return lower;
+}
+
+Information SecondOrder::information() const {
+  if (forgets()) return information_;
+  return Information::from_covariance(covariance_.among(covered()), coordinates(), lam_);
+}
+
+// From now on this is known: the covariance follows from it.
+void SecondOrder::know(Information information) {
+  covariance_.assign(covered(), information.covariance(coordinates(), lam_));
+  if (forgets()) information_ = std::move(information);
+}
+
+SecondOrder::Knowledge SecondOrder::knowledge() const {
+  std::vector<std::int64_t> births;
+  for (const std::int64_t slot : members_) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
+  return {std::move(births), information().half(), lam_, noise_, steps_};
+}
+
+void SecondOrder::set_knowledge(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::size_t n = n_fixed() + members_.size();
+  if (half.size() != n * (n + 1) / 2 || members_.size() != basis_.size())
+    throw std::invalid_argument("the information must be the lower half of a matrix of " + std::to_string(n) +
+                                " coordinates, and every point must add one");
+  if (!std::all_of(half.begin(), half.end(), [](double x) { return std::isfinite(x); }) || !std::isfinite(noise))
+    throw std::invalid_argument("the information must be of finite numbers");
+  if (noise < 0 || steps < 0 || steps > function_.ticks())
+    throw std::invalid_argument("the noise and its steps must be those of the rows so far");
+  know(Information::from_half(n, half));
+  noise_ = noise;
+  steps_ = steps;
+}
+
+// The coordinates w = L' a of an output.
+std::vector<double> SecondOrder::mean(std::size_t output) const {
+  const std::vector<std::size_t> columns = covered();
+  std::vector<double> w(columns.size(), 0.0);
+  if (n_fixed() == 1) w[0] = function_.last_coefficient(0, output);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      w[n_fixed() + j] += factor_.at(i, j) * function_.last_coefficient(columns[n_fixed() + i], output);
+  return w;
+}
+
+// The coefficients of an output become these.
+void SecondOrder::move(std::size_t output, std::span<const double> coefficients) {
+  const std::vector<std::size_t> columns = covered();
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    function_.add(columns[i], output, coefficients[i] - function_.last_coefficient(columns[i], output));
+}
+
+// With M = L^-1 K_old' L_old^-T the coordinates z of a row in the other's span are M z in this one; so H += weight M H_old M',
+// and the linear terms (lam I + H) w add up the same way.
+void SecondOrder::add_knowledge(const Informed& other, std::span<const double> kernel, double weight) {
+  const auto& old = dynamic_cast<const SecondOrder&>(other);
+  const std::size_t n = members_.size(), n_old = old.members_.size(), width = basis_.columns();
+  Matrix across(n, n_old);  // L^-1 K_old'
+  Buffer<double> column;
+  for (std::size_t j = 0; j < n_old; ++j) {
+    outside(kernel.subspan(j * width, width), 0.0, column);
+    for (std::size_t i = 0; i < n; ++i) across.at(i, j) = column[i];
+  }
+  Matrix m(n_fixed() + n, n_fixed() + n_old);
+  if (n_fixed() == 1) m.at(0, 0) = 1.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    old.factor_.solve({across.row(i), across.stride()});
+    std::copy_n(across.row(i), n_old, m.row(n_fixed() + i) + n_fixed());
+  }
+  Information sum = information();
+  const Information theirs = old.information();
+  std::vector<std::vector<double>> linear(outputs());
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    const std::vector<double> w = mean(o);
+    linear[o] = sum.times(w);
+    for (std::size_t i = 0; i < w.size(); ++i) linear[o][i] += lam_ * w[i];
+    if (o >= old.outputs()) continue;
+    const std::vector<double> w_old = old.mean(o);
+    std::vector<double> added = theirs.times(w_old);
+    for (std::size_t i = 0; i < w_old.size(); ++i) added[i] += lam_ * w_old[i];
+    added = onkel::multiply(m, added);
+    for (std::size_t i = 0; i < w.size(); ++i) linear[o][i] += weight * added[i];
+  }
+  sum.add(theirs.transformed(m), weight);
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    const std::vector<double> w = sum.mean(linear[o], lam_);
+    column.assign(Cholesky::padded(n), 0.0);
+    std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n, column.begin());
+    factor_.solve_transposed(column);
+    std::vector<double> coefficients(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
+    coefficients.insert(coefficients.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(n));
+    move(o, coefficients);
+  }
+  know(std::move(sum));
+  noise_ += weight * old.noise_;
+  steps_ += std::llround(weight * static_cast<double>(old.steps_));
+}
+
+// ---- Fewer points -----------------------------------------------------------------------------------------------
+
 double SecondOrder::compress(double most_moved, std::size_t most_points) {
-  Span points(basis_, function_);
-  const double moved = std::sqrt(komp(points, points.enrol(), most_moved * most_moved, most_points));
-  behind_ = function_.ticks();
-  begin();
-  for (const std::size_t slot : basis_.alive_slots()) enrol(slot);
+  return std::sqrt(eliminate(most_moved, most_points).rkhs);
+}
+
+void SecondOrder::erase(std::size_t slot) {
+  function_.drop(slot);
+  basis_.erase(slot, !function_.silent(slot));
+}
+
+// Candidates leave, and points in the span of the members give their coefficients to those.
+void SecondOrder::keep_members_only() {
+  for (const Candidate& candidate : candidates_) basis_.erase(candidate.slot, false);
+  candidates_.clear();
+  for (const std::size_t slot : basis_.alive_slots()) {
+    if (std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) != members_.end()) continue;
+    values_.resize(basis_.columns());
+    basis_.row_of(slot, scratch_, values_);
+    outside(values_, 0.0, l_);
+    factor_.solve_transposed(l_);
+    for (std::size_t o = 0; o < outputs(); ++o)
+      for (std::size_t i = 0; i < members_.size(); ++i)
+        function_.add(static_cast<std::size_t>(members_[i]), o, l_[i] * function_.last_coefficient(slot, o));
+    erase(slot);
+  }
+}
+
+// To condition on a_j = 0 costs a_j^2 / A_jj: a -= A_:j a_j / A_jj and A -= A_:j A_j: / A_jj. In the coordinates of the points
+// that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S.
+SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_points) {
+  // The function is compared with what it was, on the kernel matrix of all points that are members now.
+  const auto& routines = isa::routines<double>();
+  keep_members_only();
+  const std::vector<std::size_t> columns = covered();
+  const std::size_t n = columns.size();
+  const Triangle lower = coordinates();
+  Matrix rows_of_l(n, n), covariance = covariance_.among(columns), a(outputs(), n), kernel_moves(outputs(), n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) rows_of_l.at(i, j) = lower.at(i, j);
+  const Matrix kernel = multiply_transposed(rows_of_l, rows_of_l);
+  for (std::size_t o = 0; o < outputs(); ++o)
+    for (std::size_t i = 0; i < n; ++i) a.at(o, i) = function_.last_coefficient(columns[i], o);
+
+  std::vector<bool> gone(n, false);
+  std::size_t left = members_.size();
+  Moved moved{0.0, 0.0};
+  Buffer<double> step(covariance.stride()), kernel_step(covariance.stride());
+  while (left > 0) {
+    std::size_t leaver = n;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = n_fixed(); i < n; ++i) {
+      if (gone[i]) continue;
+      double square = 0.0;
+      for (std::size_t o = 0; o < outputs(); ++o) square += a.at(o, i) * a.at(o, i);
+      const double cost = square / std::max(covariance.at(i, i), std::numeric_limits<double>::min());
+      if (leaver != n && !(cost < least)) continue;
+      leaver = i;
+      least = cost;
+    }
+    const double variance = std::max(covariance.at(leaver, leaver), std::numeric_limits<double>::min());
+    for (std::size_t i = 0; i < n; ++i) step[i] = covariance.at(leaver, i) / variance;
+    step[leaver] = 1.0;
+    std::fill(kernel_step.begin(), kernel_step.end(), 0.0);
+    for (std::size_t i = 0; i < n; ++i) kernel_step[i] = routines.dot(kernel.row(i), step.data(), kernel.stride());
+    const double length = routines.dot(step.data(), kernel_step.data(), kernel.stride());
+    double squared = moved.rkhs;
+    for (std::size_t o = 0; o < outputs(); ++o) {
+      const double share = a.at(o, leaver);
+      squared += share * (share * length - 2 * routines.dot(step.data(), kernel_moves.row(o), kernel.stride()));
+    }
+    if (left <= most_points && !(squared <= most_moved * most_moved)) break;
+    moved = {moved.data + least, std::max(0.0, squared)};
+    for (std::size_t o = 0; o < outputs(); ++o) {
+      const double share = a.at(o, leaver);
+      routines.axpy(-share, step.data(), a.row(o), a.stride());
+      routines.axpy(-share, kernel_step.data(), kernel_moves.row(o), a.stride());
+      a.at(o, leaver) = 0.0;
+    }
+    for (std::size_t i = 0; i < n; ++i)
+      routines.axpy(-step[i] * variance, step.data(), covariance.row(i), covariance.stride());
+    for (std::size_t i = 0; i < n; ++i) covariance.at(i, leaver) = covariance.at(leaver, i) = 0.0;
+    gone[leaver] = true;
+    --left;
+  }
+  for (std::size_t o = 0; o < outputs(); ++o) move(o, {a.row(o), n});
+
+  std::vector<std::size_t> stay;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (gone[i]) erase(columns[i]);
+    else stay.push_back(i);
+  }
+  members_.clear();
+  factor_ = {};
+  for (const std::size_t i : stay)
+    if (i >= n_fixed()) extend(columns[i]);
+  Triangle half(stay.size());
+  for (std::size_t i = 0; i < stay.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = covariance.at(stay[i], stay[j]);
+  covariance_.assign(covered(), half);
+  if (!forgets()) return moved;
+  Matrix m(stay.size(), n);
+  if (n_fixed() == 1) m.at(0, 0) = 1.0;
+  Buffer<double> column;
+  for (std::size_t j = n_fixed(); j < n; ++j) {
+    column.assign(Cholesky::padded(members_.size()), 0.0);
+    for (std::size_t i = n_fixed(); i < stay.size(); ++i) column[i - n_fixed()] = rows_of_l.at(stay[i], j);
+    factor_.solve(column);
+    for (std::size_t i = n_fixed(); i < stay.size(); ++i) m.at(i, j) = column[i - n_fixed()];
+  }
+  information_ = information_.transformed(m);
   return moved;
 }
 
@@ -400,7 +622,7 @@ void SecondOrder::visit(Archive& archive) {
       archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
                           slot < static_cast<std::int64_t>(basis_.end_slot()) &&
                           basis_.alive(static_cast<std::size_t>(slot)),
-                      "members", "must context, as the candidates, slots that have a point");
+                      "members", "must hold, as the candidates, slots that have a point");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
     covariance_ = {};
@@ -413,6 +635,11 @@ void SecondOrder::visit(Archive& archive) {
     void visit(Archive& inner) { self.covariance_.visit(inner, self.covered()); }
   } covariance{*this};
   archive.part("covariance", covariance);
+  struct {
+    SecondOrder& self;
+    void visit(Archive& inner) { self.information_.visit(inner, self.n_fixed() + self.members_.size()); }
+  } information{*this};
+  if (forgets()) archive.part("information", information);
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");

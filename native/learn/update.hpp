@@ -60,10 +60,6 @@ class Update {
   virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const { return {}; }
   virtual std::vector<std::int64_t> sizes() const { return {}; }
   virtual void keep(const std::vector<std::size_t>& /*functions*/) {}
-  // How uncertain the last function is at a row, in units of the noise's variance; only where `has_variance`.
-  virtual bool has_variance() const { return false; }
-  virtual double variance(Block&, std::size_t) const { return 0.0; }
-  virtual double noise_variance() const { return 0.0; }
   // For a fresh one: as if `t` rows had led to the function that is set now, column by column, and all before it had
   // been the same.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }

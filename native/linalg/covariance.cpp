@@ -1,12 +1,10 @@
 #include "linalg/covariance.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace onkel {
 namespace {
 
-constexpr double largest_scale = 0x1p10;
 constexpr Kernel product{Base::dot, Shape::identity, 1.0, 0.0, 1};
 
 }  // namespace
@@ -34,26 +32,35 @@ void Covariance::finish(const double* k, double* product) const {
     const double* c = open_.data() + j * columns_;
     routines.axpy(-signs_[j] * routines.dot(c, k, columns_), c, product, columns_);
   }
-  if (scale_ != 1.0)
-    for (std::size_t i = 0; i < columns_; ++i) product[i] *= scale_;
 }
 
 void Covariance::change(std::span<const double> c, double sign) {
   if (open() == most_open) fold();
-  double* place = open_.data() + open() * columns_;
-  const double factor = 1 / std::sqrt(scale_);
-  for (std::size_t i = 0; i < columns_; ++i) place[i] = c[i] * factor;
+  std::copy_n(c.begin(), columns_, open_.data() + open() * columns_);
   signs_.push_back(sign);
 }
 
-void Covariance::scale(double factor) {
-  scale_ *= factor;
-  if (scale_ < largest_scale) return;
-  const double root = std::sqrt(scale_);
-  for (double& value : tiles_) value *= scale_;
-  for (double& value : open_) value *= root;
-  scale_ = 1.0;
+void Covariance::assign(std::span<const std::size_t> columns, const Triangle& half) {
+  std::fill(tiles_.begin(), tiles_.end(), 0.0);
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      at(columns[i], columns[j]) = at(columns[j], columns[i]) = half.at(i, j);
+  signs_.clear();
   ++folds_;
+}
+
+Matrix Covariance::among(std::span<const std::size_t> columns) const {
+  Matrix made(columns.size(), columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double value = at(columns[i], columns[j]);
+      for (std::size_t change = 0; change < open(); ++change) {
+        const double* c = open_.data() + change * columns_;
+        value -= signs_[change] * c[columns[i]] * c[columns[j]];
+      }
+      made.at(i, j) = made.at(j, i) = value;
+    }
+  return made;
 }
 
 // The half below the diagonal is computed, in blocks of 8 by 8 and their own mirror images on it; the rest is copied.
@@ -87,12 +94,10 @@ void Covariance::visit(Archive& archive, std::span<const std::size_t> members) {
   for (std::size_t c = 0; c < most_open && !archive.loading(); ++c)
     for (const std::size_t member : members) changes.push_back(c < m ? open_[c * columns_ + member] : 0.0);
   signs.resize(most_open, 0.0);
-  archive.scalar("scale", scale_);
   archive.array("signs", signs);
   archive.array("matrix", half);
   archive.array("open", changes);
   if (!archive.loading()) return;
-  archive.require(scale_ > 0 && scale_ < largest_scale, "scale", "must be between 0 and 2^10");
   const auto end = std::find(signs.begin(), signs.end(), 0.0);
   archive.require(signs.size() == most_open && std::all_of(signs.begin(), end, [](double s) { return s * s == 1; }) &&
                       std::all_of(end, signs.end(), [](double s) { return s == 0; }),

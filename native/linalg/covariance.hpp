@@ -12,8 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
+#include "linalg/archive.hpp"
+#include "linalg/matrix.hpp"
+#include "linalg/triangle.hpp"
 
 namespace onkel {
 
@@ -32,7 +34,10 @@ class Covariance {
   void finish(const double* k, double* product) const;
   // A -= sign c c'; folds first when 32 changes wait.
   void change(std::span<const double> c, double sign);
-  void scale(double factor);  // A <- factor A, factor > 0
+  // A is this among these columns and zero elsewhere; no change waits.
+  void assign(std::span<const std::size_t> columns, const Triangle& half);
+  // Among these columns, with the changes that wait.
+  Matrix among(std::span<const std::size_t> columns) const;
 
   // Only the columns of `members` are not zero.
   void visit(Archive& archive, std::span<const std::size_t> members);
@@ -40,13 +45,13 @@ class Covariance {
  private:
   static constexpr std::size_t lanes = isa::lanes<double>;
   double& at(std::size_t i, std::size_t j) { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
+  double at(std::size_t i, std::size_t j) const { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
   void fold();
 
   std::size_t columns_ = 0;
   Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
   Buffer<double> open_;   // [change][column]
   std::vector<double> signs_;
-  double scale_ = 1.0;  // of A_0 and of the open changes
   std::int64_t folds_ = 0;
   Buffer<double> packed_;  // scratch
 };
