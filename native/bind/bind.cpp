@@ -173,8 +173,8 @@ class PyLearner {
   }
 
   // (slots in the order of joining, H as a square matrix, lam, noise, steps)
-  nb::tuple knowledge() const {
-    auto known = unlocked([&] { return core_.knowledge(); });
+  nb::tuple information() const {
+    auto known = unlocked([&] { return core_.information(); });
     std::size_t n = 0;
     while (n * (n + 1) / 2 < known.half.size()) ++n;
     std::vector<double> square(n * n);
@@ -184,17 +184,17 @@ class PyLearner {
     return nb::make_tuple(array(std::move(known.births), {points}), array(std::move(square), {n, n}), known.lam,
                           known.noise, known.steps);
   }
-  void set_knowledge(const RowsIn<double>& information, double noise, std::int64_t steps) {
+  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_.set_knowledge(half, noise, steps); });
+    unlocked([&] { core_.set_information(half, noise, steps); });
   }
-  void add_knowledge(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
+  void add_information(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
                      const Numbers& constants, const RowsIn<double>& information, double noise, std::int64_t steps,
                      double weight) {
     const Learner::Expansion expansion = expansion_of(points, births, coefficients, constants, steps);
     if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_.add_knowledge(expansion, half, noise, steps, weight); });
+    unlocked([&] { core_.add_information(expansion, half, noise, steps, weight); });
   }
 
   nb::dict save() const {
@@ -542,21 +542,21 @@ NB_MODULE(_core, m) {
                std::int64_t t) { self.set(self.sparse<T>(points), births, coefficients, constants, t); },
             "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "t"_a)
         .def(
-            "add_knowledge",
+            "add_information",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
                const RowsIn<double>& coefficients, const Numbers& constants, const RowsIn<double>& information,
                double noise, std::int64_t steps, double weight) {
-              self.add_knowledge(self.dense<T>(points), births, coefficients, constants, information, noise, steps,
+              self.add_information(self.dense<T>(points), births, coefficients, constants, information, noise, steps,
                                  weight);
             },
             "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "information"_a, "noise"_a, "steps"_a,
             "weight"_a)
         .def(
-            "add_knowledge",
+            "add_information",
             [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
                const RowsIn<double>& coefficients, const Numbers& constants, const RowsIn<double>& information,
                double noise, std::int64_t steps, double weight) {
-              self.add_knowledge(self.sparse<T>(points), births, coefficients, constants, information, noise, steps,
+              self.add_information(self.sparse<T>(points), births, coefficients, constants, information, noise, steps,
                                  weight);
             },
             "points"_a.noconvert(), "births"_a, "coefficients"_a, "constants"_a, "information"_a, "noise"_a, "steps"_a,
@@ -616,10 +616,10 @@ NB_MODULE(_core, m) {
             return unlocked([&] { return self.core().compress(eps, n); });
           },
           "eps"_a, "n_support"_a)
-      .def("knowledge", &PyLearner::knowledge,
-           nb::sig("def knowledge(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+      .def("information", &PyLearner::information,
+           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.float64], float, float, int]"))
-      .def("set_knowledge", &PyLearner::set_knowledge, "information"_a, "noise"_a, "steps"_a)
+      .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a)
       .def(
           "eliminate",
           [](PyLearner& self, double eps, std::size_t n) {

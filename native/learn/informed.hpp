@@ -28,12 +28,12 @@ class Informed {
     double noise = 0.0;               // sum of the squared residuals, each over its own variance
     std::int64_t steps = 0;           // how many they are
   };
-  virtual Knowledge knowledge() const = 0;
+  virtual Knowledge information() const = 0;
   // After a function was set: this is known of it, in the order in which its points were set.
-  virtual void set_knowledge(std::span<const double> half, double noise, std::int64_t steps) = 0;
+  virtual void set_information(std::span<const double> half, double noise, std::int64_t steps) = 0;
   // What the other knows is known here too, `weight` times: the information adds up and the function becomes the mean
   // of both. What of it lies outside of this span is lost. `kernel`: [point of the other][column of this basis].
-  virtual void add_knowledge(const Informed& other, std::span<const double> kernel, double weight) = 0;
+  virtual void add_information(const Informed& other, std::span<const double> kernel, double weight) = 0;
 
   struct Moved {
     double data;  // (a - a')' (lam K + sum_i v_i k_i k_i') (a - a')

@@ -181,21 +181,21 @@ Informed& Learner::informed() const {
   throw std::invalid_argument("this learner has no variance and no information: it takes first-order steps");
 }
 
-Informed::Knowledge Learner::knowledge() const {
+Informed::Knowledge Learner::information() const {
   const std::lock_guard lock(mutex_);
-  return informed().knowledge();
+  return informed().information();
 }
 
-void Learner::set_knowledge(std::span<const double> half, double noise, std::int64_t steps) {
+void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
   const std::lock_guard lock(mutex_);
-  informed().set_knowledge(half, noise, steps);
+  informed().set_information(half, noise, steps);
 }
 
-void Learner::add_knowledge(const Expansion& expansion, std::span<const double> half, double noise,
+void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
                             std::int64_t steps, double weight) {
   Learner other(config_);
   other.set(expansion);
-  other.set_knowledge(half, noise, steps);
+  other.set_information(half, noise, steps);
   const std::lock_guard lock(mutex_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
   std::vector<double> kernel(n * columns);
@@ -206,7 +206,7 @@ void Learner::add_knowledge(const Expansion& expansion, std::span<const double> 
     for (std::size_t row = 0; row < block.count; ++row)
       basis_->values(block, row, {kernel.data() + (begin + row) * columns, columns});
   }
-  informed().add_knowledge(other.informed(), kernel, weight);
+  informed().add_information(other.informed(), kernel, weight);
 }
 
 Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {

@@ -65,8 +65,8 @@ class Learner {
   // For second-order learners (see Informed); the others refuse.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
-  Informed::Knowledge knowledge() const;
-  void set_knowledge(std::span<const double> half, double noise, std::int64_t steps);
+  Informed::Knowledge information() const;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Moved eliminate(double most_moved, std::size_t most_points);
   void widen(std::size_t outputs);
   void flush();
@@ -87,7 +87,7 @@ class Learner {
   double compress(double most_moved, std::size_t most_points);
   // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
   // learner.
-  void add_knowledge(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
+  void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
                      double weight);
 
   std::int64_t t() const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -12,8 +11,11 @@ namespace {
 // Of a newcomer's squared length, what must lie outside of the span for it to join.
 constexpr double tolerance = 1e-4;
 constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
-// Of a row's variance k . A k beside |k| |A k|: below this it is rounding, and the function is known there.
+// Of a row's variance k . A k, beside the size of its terms: what is below this is rounding, and the function is known
+// there.
 constexpr double digits = 1e-14;
+// What a row's weight may make of the prior's variance there is one part in so many: digits for all rows that follow.
+constexpr double most_certain = 1e10;
 constexpr std::size_t most_candidates = 32;
 constexpr int most_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
@@ -113,6 +115,7 @@ void SecondOrder::learn(const Example& example, std::span<double> predicted) {
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", example.position);
     offer(row);
+    row.weight = std::min(row.weight, most_certain * lam_ / self);
   }
   grow(example.t);
   if (informative) take_step(example, row);
@@ -213,9 +216,8 @@ std::vector<std::size_t> SecondOrder::covered() const {
 
 void SecondOrder::take_step(const Example& example, Scored& row) {
   multiply(example);
-  const auto dot = isa::routines<double>().dot;
-  double s = dot(k_.data(), h_.data(), h_.size());
-  const bool is_known = !(s > digits * std::sqrt(dot(k_.data(), k_.data(), k_.size()) * dot(h_.data(), h_.data(), h_.size())));
+  double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
+  const bool is_known = !(s > digits * covariance_.size_of_terms(k_));
   const double residual = largest(row.g);
   if (is_known) s = 0.0;
   const double v = solve(row, s);
@@ -349,248 +351,6 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
   covariance_.finish(k.data(), h.data());
   const double inside = isa::routines<double>().dot(k.data(), h.data(), h.size());
   return std::max(0.0, inside) + std::max(0.0, outside(k, kappa, l)) / lam_;
-}
-
-// ---- Functions from elsewhere -----------------------------------------------------------------------------------
-
-void SecondOrder::begin_at(std::int64_t t) {
-  function_.begin_at(t);
-  begin();
-}
-
-// A point too close to the span of the others keeps the coefficient it has.
-void SecondOrder::set(std::size_t column, std::size_t output, double coefficient) {
-  reach();
-  function_.set(column, output, coefficient);
-  if (output == 0 && column >= basis_.first_slot()) extend(column);
-}
-
-// Each row before told of one direction as much as a row at the score 0 does.
-void SecondOrder::end_set() {
-  const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
-  Information even(n_fixed() + members_.size());
-  even.add_evenly(rows / static_cast<double>(members_.size() + 1));
-  know(std::move(even));
-}
-
-// ---- What is known of the function ------------------------------------------------------------------------------
-
-// L of the coordinates: that of the points, and 1 for the constant.
-Triangle SecondOrder::coordinates() const {
-  Triangle lower(n_fixed() + members_.size());
-  if (n_fixed() == 1) lower.at(0, 0) = 1.0;
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed() + i, n_fixed() + j) = factor_.at(i, j);
-  return lower;
-}
-
-Information SecondOrder::information() const {
-  if (forgets()) return information_;
-  return Information::from_covariance(covariance_.among(covered()), coordinates(), lam_);
-}
-
-// From now on this is known: the covariance follows from it.
-void SecondOrder::know(Information information) {
-  covariance_.assign(covered(), information.covariance(coordinates(), lam_));
-  if (forgets()) information_ = std::move(information);
-}
-
-SecondOrder::Knowledge SecondOrder::knowledge() const {
-  std::vector<std::int64_t> births;
-  for (const std::int64_t slot : members_) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
-  return {std::move(births), information().half(), lam_, noise_, steps_};
-}
-
-void SecondOrder::set_knowledge(std::span<const double> half, double noise, std::int64_t steps) {
-  const std::size_t n = n_fixed() + members_.size();
-  if (half.size() != n * (n + 1) / 2 || members_.size() != basis_.size())
-    throw std::invalid_argument("the information must be the lower half of a matrix of " + std::to_string(n) +
-                                " coordinates, and every point must add one");
-  if (!std::all_of(half.begin(), half.end(), [](double x) { return std::isfinite(x); }) || !std::isfinite(noise))
-    throw std::invalid_argument("the information must be of finite numbers");
-  if (noise < 0 || steps < 0 || steps > function_.ticks())
-    throw std::invalid_argument("the noise and its steps must be those of the rows so far");
-  know(Information::from_half(n, half));
-  noise_ = noise;
-  steps_ = steps;
-}
-
-// The coordinates w = L' a of an output.
-std::vector<double> SecondOrder::mean(std::size_t output) const {
-  const std::vector<std::size_t> columns = covered();
-  std::vector<double> w(columns.size(), 0.0);
-  if (n_fixed() == 1) w[0] = function_.last_coefficient(0, output);
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      w[n_fixed() + j] += factor_.at(i, j) * function_.last_coefficient(columns[n_fixed() + i], output);
-  return w;
-}
-
-// The coefficients of an output become these.
-void SecondOrder::move(std::size_t output, std::span<const double> coefficients) {
-  const std::vector<std::size_t> columns = covered();
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    function_.add(columns[i], output, coefficients[i] - function_.last_coefficient(columns[i], output));
-}
-
-// With M = L^-1 K_old' L_old^-T the coordinates z of a row in the other's span are M z in this one; so H += weight M H_old M',
-// and the linear terms (lam I + H) w add up the same way.
-void SecondOrder::add_knowledge(const Informed& other, std::span<const double> kernel, double weight) {
-  const auto& old = dynamic_cast<const SecondOrder&>(other);
-  const std::size_t n = members_.size(), n_old = old.members_.size(), width = basis_.columns();
-  Matrix across(n, n_old);  // L^-1 K_old'
-  Buffer<double> column;
-  for (std::size_t j = 0; j < n_old; ++j) {
-    outside(kernel.subspan(j * width, width), 0.0, column);
-    for (std::size_t i = 0; i < n; ++i) across.at(i, j) = column[i];
-  }
-  Matrix m(n_fixed() + n, n_fixed() + n_old);
-  if (n_fixed() == 1) m.at(0, 0) = 1.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    old.factor_.solve({across.row(i), across.stride()});
-    std::copy_n(across.row(i), n_old, m.row(n_fixed() + i) + n_fixed());
-  }
-  Information sum = information();
-  const Information theirs = old.information();
-  std::vector<std::vector<double>> linear(outputs());
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    const std::vector<double> w = mean(o);
-    linear[o] = sum.times(w);
-    for (std::size_t i = 0; i < w.size(); ++i) linear[o][i] += lam_ * w[i];
-    if (o >= old.outputs()) continue;
-    const std::vector<double> w_old = old.mean(o);
-    std::vector<double> added = theirs.times(w_old);
-    for (std::size_t i = 0; i < w_old.size(); ++i) added[i] += lam_ * w_old[i];
-    added = onkel::multiply(m, added);
-    for (std::size_t i = 0; i < w.size(); ++i) linear[o][i] += weight * added[i];
-  }
-  sum.add(theirs.transformed(m), weight);
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    const std::vector<double> w = sum.mean(linear[o], lam_);
-    column.assign(Cholesky::padded(n), 0.0);
-    std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n, column.begin());
-    factor_.solve_transposed(column);
-    std::vector<double> coefficients(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
-    coefficients.insert(coefficients.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(n));
-    move(o, coefficients);
-  }
-  know(std::move(sum));
-  noise_ += weight * old.noise_;
-  steps_ += std::llround(weight * static_cast<double>(old.steps_));
-}
-
-// ---- Fewer points -----------------------------------------------------------------------------------------------
-
-double SecondOrder::compress(double most_moved, std::size_t most_points) {
-  return std::sqrt(eliminate(most_moved, most_points).rkhs);
-}
-
-void SecondOrder::erase(std::size_t slot) {
-  function_.drop(slot);
-  basis_.erase(slot, !function_.silent(slot));
-}
-
-// Candidates leave, and points in the span of the members give their coefficients to those.
-void SecondOrder::keep_members_only() {
-  for (const Candidate& candidate : candidates_) basis_.erase(candidate.slot, false);
-  candidates_.clear();
-  for (const std::size_t slot : basis_.alive_slots()) {
-    if (std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) != members_.end()) continue;
-    values_.resize(basis_.columns());
-    basis_.row_of(slot, scratch_, values_);
-    outside(values_, 0.0, l_);
-    factor_.solve_transposed(l_);
-    for (std::size_t o = 0; o < outputs(); ++o)
-      for (std::size_t i = 0; i < members_.size(); ++i)
-        function_.add(static_cast<std::size_t>(members_[i]), o, l_[i] * function_.last_coefficient(slot, o));
-    erase(slot);
-  }
-}
-
-// To condition on a_j = 0 costs a_j^2 / A_jj: a -= A_:j a_j / A_jj and A -= A_:j A_j: / A_jj. In the coordinates of the points
-// that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S.
-SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_points) {
-  // The function is compared with what it was, on the kernel matrix of all points that are members now.
-  const auto& routines = isa::routines<double>();
-  keep_members_only();
-  const std::vector<std::size_t> columns = covered();
-  const std::size_t n = columns.size();
-  const Triangle lower = coordinates();
-  Matrix rows_of_l(n, n), covariance = covariance_.among(columns), a(outputs(), n), kernel_moves(outputs(), n);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) rows_of_l.at(i, j) = lower.at(i, j);
-  const Matrix kernel = multiply_transposed(rows_of_l, rows_of_l);
-  for (std::size_t o = 0; o < outputs(); ++o)
-    for (std::size_t i = 0; i < n; ++i) a.at(o, i) = function_.last_coefficient(columns[i], o);
-
-  std::vector<bool> gone(n, false);
-  std::size_t left = members_.size();
-  Moved moved{0.0, 0.0};
-  Buffer<double> step(covariance.stride()), kernel_step(covariance.stride());
-  while (left > 0) {
-    std::size_t leaver = n;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = n_fixed(); i < n; ++i) {
-      if (gone[i]) continue;
-      double square = 0.0;
-      for (std::size_t o = 0; o < outputs(); ++o) square += a.at(o, i) * a.at(o, i);
-      const double cost = square / std::max(covariance.at(i, i), std::numeric_limits<double>::min());
-      if (leaver != n && !(cost < least)) continue;
-      leaver = i;
-      least = cost;
-    }
-    const double variance = std::max(covariance.at(leaver, leaver), std::numeric_limits<double>::min());
-    for (std::size_t i = 0; i < n; ++i) step[i] = covariance.at(leaver, i) / variance;
-    step[leaver] = 1.0;
-    std::fill(kernel_step.begin(), kernel_step.end(), 0.0);
-    for (std::size_t i = 0; i < n; ++i) kernel_step[i] = routines.dot(kernel.row(i), step.data(), kernel.stride());
-    const double length = routines.dot(step.data(), kernel_step.data(), kernel.stride());
-    double squared = moved.rkhs;
-    for (std::size_t o = 0; o < outputs(); ++o) {
-      const double share = a.at(o, leaver);
-      squared += share * (share * length - 2 * routines.dot(step.data(), kernel_moves.row(o), kernel.stride()));
-    }
-    if (left <= most_points && !(squared <= most_moved * most_moved)) break;
-    moved = {moved.data + least, std::max(0.0, squared)};
-    for (std::size_t o = 0; o < outputs(); ++o) {
-      const double share = a.at(o, leaver);
-      routines.axpy(-share, step.data(), a.row(o), a.stride());
-      routines.axpy(-share, kernel_step.data(), kernel_moves.row(o), a.stride());
-      a.at(o, leaver) = 0.0;
-    }
-    for (std::size_t i = 0; i < n; ++i)
-      routines.axpy(-step[i] * variance, step.data(), covariance.row(i), covariance.stride());
-    for (std::size_t i = 0; i < n; ++i) covariance.at(i, leaver) = covariance.at(leaver, i) = 0.0;
-    gone[leaver] = true;
-    --left;
-  }
-  for (std::size_t o = 0; o < outputs(); ++o) move(o, {a.row(o), n});
-
-  std::vector<std::size_t> stay;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (gone[i]) erase(columns[i]);
-    else stay.push_back(i);
-  }
-  members_.clear();
-  factor_ = {};
-  for (const std::size_t i : stay)
-    if (i >= n_fixed()) extend(columns[i]);
-  Triangle half(stay.size());
-  for (std::size_t i = 0; i < stay.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = covariance.at(stay[i], stay[j]);
-  covariance_.assign(covered(), half);
-  if (!forgets()) return moved;
-  Matrix m(stay.size(), n);
-  if (n_fixed() == 1) m.at(0, 0) = 1.0;
-  Buffer<double> column;
-  for (std::size_t j = n_fixed(); j < n; ++j) {
-    column.assign(Cholesky::padded(members_.size()), 0.0);
-    for (std::size_t i = n_fixed(); i < stay.size(); ++i) column[i - n_fixed()] = rows_of_l.at(stay[i], j);
-    factor_.solve(column);
-    for (std::size_t i = n_fixed(); i < stay.size(); ++i) m.at(i, j) = column[i - n_fixed()];
-  }
-  information_ = information_.transformed(m);
-  return moved;
 }
 
 // ---- State ------------------------------------------------------------------------------------------------------

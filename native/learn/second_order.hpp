@@ -56,9 +56,9 @@ class SecondOrder final : public Update, public Informed {
   void set(std::size_t column, std::size_t output, double coefficient) override;
   void end_set() override;
   double compress(double most_moved, std::size_t most_points) override;
-  Knowledge knowledge() const override;
-  void set_knowledge(std::span<const double> half, double noise, std::int64_t steps) override;
-  void add_knowledge(const Informed& other, std::span<const double> kernel, double weight) override;
+  Knowledge information() const override;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
+  void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
   Moved eliminate(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
@@ -92,12 +92,13 @@ class SecondOrder final : public Update, public Informed {
   std::vector<std::size_t> covered() const;
   std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
   Triangle coordinates() const;
-  Information information() const;
+  Information known() const;
   void know(Information information);
   std::vector<double> mean(std::size_t output) const;
   void move(std::size_t output, std::span<const double> coefficients);
   void erase(std::size_t slot);
-  void keep_members_only();
+  std::vector<std::size_t> strangers();
+  double project(const std::vector<std::size_t>& slots, double most_moved);
   double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
 

@@ -15,6 +15,7 @@ from reference.common import CONSTANT, LOSSES, NEGLIGIBLE
 TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the span
 RESERVOIR = 32
 STEPS = 3
+MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
 
 
 @dataclass
@@ -50,6 +51,10 @@ class Newton(Budgeted):
         z = self.z(x)
         return z @ self.P @ z + (1 - self.inside(x) @ self.inside(x)) / self.lam
 
+    @property
+    def self_kernel(self):
+        return 1 + (CONSTANT**2 if self.fit_intercept else 0.0)
+
     # -- a row
     def _update(self, x, label, weight):
         self.t += 1
@@ -62,7 +67,7 @@ class Newton(Budgeted):
             self.offer(x, slope, weight)
         self.grow()
         if slope > threshold:
-            self.step(x, label, weight, slope)
+            self.step(x, label, min(weight, MOST_CERTAIN * self.lam / self.self_kernel), slope)
         if self.forget < 1:
             self.fade()
         for member, a in zip(self.order, self.coefficients(), strict=True):
