@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -175,22 +176,33 @@ class PyLearner {
 
   void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
            const CoefficientsIn& average, std::int64_t t) {
-    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
-    for (const CoefficientsIn& given : {last, average}) {
-      const auto& [coefficients, constants, of_features] = given;
-      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
-          of_features.shape(0) != outputs || of_features.shape(1) != features)
-        throw nb::value_error("points, coefficients, constants and random features do not fit together");
-    }
-    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
-    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
-    const auto as = [features](const CoefficientsIn& given) {
-      const auto& [coefficients, constants, of_features] = given;
-      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
-                                              features == 0 ? nullptr : of_features.data()};
-    };
-    unlocked([&] { core_.set({points, births.data(), as(last), as(average), outputs, t}); });
+    const Learner::Expansion expansion = expansion_of(points, births, last, average, t);
+    unlocked([&] { core_.set(expansion); });
+  }
+
+  // (slots in the order of joining, H as a square matrix, lam, noise, steps)
+  nb::tuple information() const {
+    auto known = unlocked([&] { return core_.information(); });
+    std::size_t n = 0;
+    while (n * (n + 1) / 2 < known.half.size()) ++n;
+    std::vector<double> square(n * n);
+    for (std::size_t i = 0, next = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = known.half[next++];
+    const std::size_t points = known.births.size();
+    return nb::make_tuple(array(std::move(known.births), {points}), array(std::move(square), {n, n}), known.lam,
+                          known.noise, known.steps);
+  }
+  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.set_information(half, noise, steps); });
+  }
+  void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
+                       const RowsIn<double>& information, double noise, std::int64_t steps,
+                     double weight) {
+    const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
+    if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.add_information(expansion, half, noise, steps, weight); });
   }
 
   nb::dict save() const {
@@ -273,6 +285,32 @@ class PyLearner {
     if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
     if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
   }
+  Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
+                                  const CoefficientsIn& average, std::int64_t t) const {
+    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
+    for (const CoefficientsIn& given : {last, average}) {
+      const auto& [coefficients, constants, of_features] = given;
+      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+          of_features.shape(0) != outputs || of_features.shape(1) != features)
+        throw nb::value_error("points, coefficients, constants and random features do not fit together");
+    }
+    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
+    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
+    const auto as = [features](const CoefficientsIn& given) {
+      const auto& [coefficients, constants, of_features] = given;
+      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
+                                              features == 0 ? nullptr : of_features.data()};
+    };
+    return {points, births.data(), as(last), as(average), outputs, t};
+  }
+  static std::vector<double> lower_half(const RowsIn<double>& square) {
+    if (square.shape(0) != square.shape(1)) throw nb::value_error("the information must be a square matrix");
+    std::vector<double> half;
+    for (std::size_t i = 0; i < square.shape(0); ++i)
+      for (std::size_t j = 0; j <= i; ++j) half.push_back(square(i, j));
+    return half;
+  }
   void check_labels(const double* y, std::size_t n) const {
     for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
       if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
@@ -323,6 +361,7 @@ struct LoneRow {
         row{.basis = nullptr,
             .block = nullptr,
             .row = 0,
+            .position = 0,
             .t = 1,
             .step = 1,
             .y = y,
@@ -526,6 +565,22 @@ NB_MODULE(_core, m) {
                std::int64_t t) { self.set(self.sparse<T>(points), births, last, average, t); },
             "points"_a.noconvert(), "births"_a, "last"_a, "average"_a, "t"_a)
         .def(
+            "add_information",
+            [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
+               const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
+               std::int64_t steps, double weight) {
+              self.add_information(self.dense<T>(points), births, function, information, noise, steps, weight);
+            },
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+        .def(
+            "add_information",
+            [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
+               const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
+               std::int64_t steps, double weight) {
+              self.add_information(self.sparse<T>(points), births, function, information, noise, steps, weight);
+            },
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+        .def(
             "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
   };
@@ -578,6 +633,17 @@ NB_MODULE(_core, m) {
           "compress",
           [](PyLearner& self, double eps, std::size_t n) {
             return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
+      .def("information", &PyLearner::information,
+           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.float64], float, float, int]"))
+      .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a)
+      .def(
+          "eliminate",
+          [](PyLearner& self, double eps, std::size_t n) {
+            const auto moved = unlocked([&] { return self.core().eliminate(eps, n); });
+            return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })

@@ -207,6 +207,44 @@ double Learner::noise_variance() const {
   return uncertain().noise_variance();
 }
 
+Informed& Learner::informed() const {
+  if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
+  throw std::invalid_argument("this learner has no information: it takes first-order steps");
+}
+
+Informed::Knowledge Learner::information() const {
+  const std::lock_guard turn(turns_);
+  return informed().information();
+}
+
+void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::lock_guard turn(turns_);
+  informed().set_information(half, noise, steps);
+}
+
+void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
+                            std::int64_t steps, double weight) {
+  Learner other(config_);
+  other.set(expansion);
+  other.set_information(half, noise, steps);
+  const std::lock_guard turn(turns_);
+  const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> kernel(n * columns);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    basis_->tile(expansion.points, begin, std::min(step, n - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row)
+      basis_->values(block, row, {kernel.data() + (begin + row) * columns, columns});
+  }
+  informed().add_information(other.informed(), kernel, weight);
+}
+
+Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {
+  const std::lock_guard turn(turns_);
+  return informed().eliminate(most_moved, most_points);
+}
+
 void Learner::widen(std::size_t outputs) {
   const std::lock_guard call(calls_);
   const std::lock_guard turn(turns_);

@@ -16,6 +16,7 @@
 
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
+#include "learn/informed.hpp"
 #include "learn/turns.hpp"
 #include "learn/update.hpp"
 #include "linalg/archive.hpp"
@@ -66,6 +67,10 @@ class Learner {
   // How uncertain the last function is at each row (see Uncertain), and the variance of the noise.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
+  // For second-order learners (see Informed); the others refuse.
+  Informed::Knowledge information() const;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps);
+  Informed::Moved eliminate(double most_moved, std::size_t most_points);
   void widen(std::size_t outputs);
   void flush();
 
@@ -87,6 +92,10 @@ class Learner {
   // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
   // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
   double compress(double most_moved, std::size_t most_points);
+  // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
+  // learner.
+  void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
+                     double weight);
 
   std::int64_t t() const;
   std::size_t outputs() const;
@@ -120,6 +129,7 @@ class Learner {
   const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
+  Informed& informed() const;
   void visit(Archive& archive);
   void check_rows() const;
 
