@@ -50,7 +50,7 @@ def read_json(text, X, folder):
     points = long(read["points"]).reshape(-1, Z.shape[1])
     each = []
     for function in read["functions"]:
-        terms = [(t.pop("weight"), (t.pop("name"), t)) for t in map(dict, function["kernel"])]
+        terms = [(t["weight"], [(f.pop("name"), f) for f in map(dict, t["factors"])]) for t in function["kernel"]]
         scores = gram(terms, Z, points) @ long(function["coefficients"]).T + long(function["constants"])
         each.append((function["weight"], scores))
     if read["random_features"] is not None:
@@ -87,7 +87,7 @@ def read_libsvm(text, X, folder):
         for word in line[n_classes - 1 :]:
             feature, _, value = word.partition(":")
             point[int(feature) - 1] = float(value)
-    values = gram([(1.0, (name, numbers))], long(X), points)
+    values = gram([(1.0, [(name, numbers)])], long(X), points)
     rho = [float(word) for word in facts["rho"]]
     if facts["svm_type"] == ["epsilon_svr"]:
         scores = (values @ coefficients[0] - rho[0]).astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,13 @@ def long(values: Any) -> Any:
     return np.asarray(values.toarray() if issparse(values) else values, np.longdouble)
 
 
-def gram(terms: list[tuple[float, tuple[str, dict[str, float], dict[str, Any]]]], A: Any, B: Any) -> Any:
-    """The values of a weighted sum of kernels between rows."""
-    values = (w * FORMULAS[name](A, B, **{k: long(v) for k, v in p.items()}) for w, (name, p, _) in terms)
-    return sum(values, np.zeros((len(A), len(B)), np.longdouble))
+def gram(terms: Any, A: Any, B: Any) -> Any:
+    """The values of a weighted sum of products of kernels, each its name and numbers, between rows."""
+    total = np.zeros((len(A), len(B)), np.longdouble)
+    for weight, factors in terms:
+        values = (FORMULAS[name](A, B, **{k: long(v) for k, v in numbers.items()}) for name, numbers, *_ in factors)
+        total += weight * math.prod(values)
+    return total
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,17 @@ from onkel import recipes
 from onkel.parts import COMBINATIONS, RBF, Hedge, Laplacian, Linear, Polynomial, Sigmoid
 from table import CASES, SMALL, VARIANTS
 
-KERNELS = [RBF(0.5), Laplacian(0.3), RBF(0.5) + 0.1 * Polynomial(degree=2), RBF(2.0), Linear(), Sigmoid(0.3)]
-SEVERAL = (RBF(0.5), Polynomial(degree=2), Linear(), RBF(0.1) + Laplacian(1.0), Sigmoid(0.2))
+KERNELS = [
+    RBF(0.5),
+    Laplacian(0.3),
+    RBF(0.5) + 0.1 * Polynomial(degree=2),
+    RBF(2.0),
+    Linear(),
+    Sigmoid(0.3),
+    0.5 * RBF(0.1) * Polynomial(degree=2) + Laplacian(1.0) * Linear(),
+]
+SEVERAL = (RBF(0.5), Polynomial(degree=2), Linear(), RBF(0.1) + Laplacian(1.0), RBF(0.2) * Laplacian(0.1))
+INDEFINITE = (*SEVERAL, Sigmoid(0.2))
 
 
 def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
@@ -31,12 +40,12 @@ def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
             made = {"n_classes": 2, "fit_intercept": sparse, "seed": 3, "budget": SMALL, "batch_size": batch_size}
             try:
                 learner = case.learner(kernel=kernel, **made)
-            except ValueError:  # needs the gaussian kernel
+            except ValueError:  # needs the gaussian kernel, or a positive semidefinite one
                 learner = case.learner(kernel=RBF(0.5), **made)
             yield f"{case}-{batch_size}-{learner.kernel.name}{'-sparse' * sparse}", learner, sparse
     members = [recipes.RBP(), recipes.SPA(eta=0.5), recipes.BOGD(eta=0.3), recipes.Projectron(), recipes.Forgetron()]
     for recipe, combination, sparse in itertools.product(members, COMBINATIONS, (False, True)):
-        hedge = Hedge(SEVERAL, combination)
+        hedge = Hedge(SEVERAL if recipe.eviction.needs_psd else INDEFINITE, combination)
         learner = onkel.Learner(recipe, kernel=hedge, budget=20, dtype="float32" if sparse else "float64", seed=2)
         eviction = type(recipe.eviction).__name__
         yield f"Hedge-{eviction}-{combination}{'-sparse' * sparse}", learner, sparse
@@ -54,8 +63,10 @@ def _words(settings: dict[str, Any]) -> Iterator[str]:
         if key == "kernels":
             for stream, terms in value:
                 yield f"kernel={stream}"
-                for weight, (name, numbers, _) in terms:
-                    yield from _part("term", name, {"weight": weight, **numbers}, {})
+                for weight, factors in terms:
+                    yield f"term={float(weight)!r}"
+                    for factor in factors:
+                        yield from _part("factor", *factor)
         elif key == "hedge" and value is not None:
             yield from (f"hedge={value[0]}", *(f"{name}={number!r}" for name, number in value[1].items()))
         elif isinstance(value, tuple):

@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import math
 import shutil
 import subprocess
 
@@ -365,21 +366,17 @@ def test_numbers_beyond_float32_are_refused():
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def kernel_values(kernel, S, z):
-    total = np.zeros(len(S))
-    for term in kernel:
-        if term["name"] == "rbf":
-            values = np.exp(-term["gamma"] * ((S - z) ** 2).sum(axis=1))
-        elif term["name"] == "laplacian":
-            values = np.exp(-term["gamma"] * abs(S - z).sum(axis=1))
-        elif term["name"] == "linear":
-            values = S @ z
-        elif term["name"] == "poly":
-            values = (term["gamma"] * S @ z + term["coef0"]) ** term["degree"]
-        else:
-            values = np.tanh(term["gamma"] * S @ z + term["coef0"])
-        total += term["weight"] * values
-    return total
+def kernel_values(kernel, S, z, least_exponent):
+    def of(name, gamma=None, coef0=None, degree=None):
+        if name in ("rbf", "laplacian"):
+            exponent = -gamma * (((S - z) ** 2) if name == "rbf" else abs(S - z)).sum(axis=1)
+            return np.where(exponent < least_exponent, 0.0, np.exp(exponent))
+        if name == "linear":
+            return S @ z
+        inner = gamma * S @ z + coef0
+        return {"poly": lambda: inner**degree, "sigmoid": lambda: np.tanh(inner)}[name]()
+
+    return sum(t["weight"] * math.prod(of(**factor) for factor in t["factors"]) for t in kernel)
 
 
 def json_scores(read, x):
@@ -388,7 +385,7 @@ def json_scores(read, x):
     S = np.array(read["points"]).reshape(-1, len(z))
     each = []
     for function in read["functions"]:
-        f = np.array(function["coefficients"]) @ kernel_values(function["kernel"], S, z) + function["constants"]
+        f = np.array(function["coefficients"]) @ kernel_values(function["kernel"], S, z, read["least_exponent"]) + function["constants"]
         each.append((function["weight"], f))
     features = read["random_features"]
     if features is not None:

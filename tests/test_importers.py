@@ -235,7 +235,7 @@ def loaded(text):
         (
             "kernel_type rbf",
             "kernel_type precomputed",
-            "its kernel_type must be one of linear, rbf, polynomial, sigmoid",
+            "its kernel_type must be one of linear, polynomial, rbf, sigmoid",
         ),
         ("gamma 0.5\n", "", "it has no line 'gamma'"),
         ("gamma 0.5", "gamma nan", "its gamma must be 1 number, got 'nan'"),

@@ -56,7 +56,7 @@ double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const
   onkel::Config config;
   config.recipe = {{rule.name == "KOMP" ? "hinge" : "perceptron", {}}, admission, step, rule};
   const onkel::Kernel gaussian{onkel::Base::squared_distance, onkel::Shape::exponential, 0.1, 0.0, 1};
-  config.kernels = {{.terms = {{1.0, gaussian}}, .function = {}}};
+  config.kernels = {{.terms = {{1.0, {gaussian}}}, .function = {}}};
   config.width = Points::width;
   config.budget = size;
   onkel::Learner learner(config);

@@ -7,8 +7,17 @@
 namespace onkel {
 
 double Basis::dot(const Block& block, std::size_t row, const double* weights) const {
-  if (type_ == Type::f32) return isa::routines<float>().dot(table_row<float>(block, row), weights, columns());
-  return isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+  const double sum = type_ == Type::f32
+                         ? isa::routines<float>().dot(table_row<float>(block, row), weights, columns())
+                         : isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+  return std::isfinite(sum) || holes_ == 0 ? sum : dot_without_holes(block, row, weights);
+}
+
+// A point that left in the middle of a block has its values there still, and 0 times an infinite one is no number.
+double Basis::dot_without_holes(const Block& block, std::size_t row, const double* weights) const {
+  Buffer<double> values(columns());
+  this->values(block, row, values);
+  return isa::routines<double>().dot(values.data(), weights, columns());
 }
 
 std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, const double* first,
@@ -18,6 +27,8 @@ std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, c
     isa::routines<float>().dot_pair(table_row<float>(block, row), first, second, columns(), sums);
   else
     isa::routines<double>().dot_pair(table_row<double>(block, row), first, second, columns(), sums);
+  if (holes_ > 0 && !(std::isfinite(sums[0]) && std::isfinite(sums[1])))
+    return {dot_without_holes(block, row, first), dot_without_holes(block, row, second)};
   return {sums[0], sums[1]};
 }
 
@@ -26,6 +37,8 @@ void Basis::values(const Block& block, std::size_t row, std::span<double> values
     std::copy_n(table_row<float>(block, row), columns(), values.begin());
   else
     std::copy_n(table_row<double>(block, row), columns(), values.begin());
+  for (std::size_t slot = first_slot(); slot < end_slot() && holes_ > 0; ++slot)
+    if (born(slot) < 0) values[slot] = 0.0;
 }
 
 std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
@@ -86,7 +99,7 @@ void Basis::measure(std::size_t slot) {
 }
 
 void Basis::restore_diagonal() {
-  if (!keeps_diagonal_) return;
+  if (!keeps_diagonal_ || (slots() > 0 && diagonal_.size() == slots())) return;
   for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (born(slot) >= 0) measure(slot);
@@ -118,6 +131,11 @@ void Basis::visit(Archive& archive) {
                   "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
   no_hole_before_ = 0;
+  if (keeps_diagonal_ && archive.verbatim()) {
+    archive.array("diagonal", diagonal_);
+    archive.array("lengths", lengths_);
+    archive.array("inverse_lengths", inverse_lengths_);
+  }
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
   n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
@@ -222,7 +240,7 @@ class DenseBasis final : public Basis {
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
+    routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_,
                     waves_.data(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
                     block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
@@ -233,30 +251,21 @@ class DenseBasis final : public Basis {
   void evaluate(std::size_t plane, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
                 std::size_t stride) const {
     const Terms& terms = planes()[plane];
-    if (terms.size() == 1 && terms[0].weight == 1.0) {
-      routines().tile(terms[0].kernel, rows, count, width_, tiles, n_tiles, width_, out, stride);
+    if (is_plain(terms)) {
+      routines().tile(terms[0].factors[0], rows, count, width_, tiles, n_tiles, width_, out, stride);
       return;
     }
-    for (std::size_t row = 0; row < count; ++row) std::fill_n(out + row * stride, n_tiles * lanes, T{0});
-    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan})
-      add_terms(terms, base, rows, count, tiles, n_tiles, out, stride);
-  }
-
-  // The terms of one base quantity, which is computed once for all of them.
-  void add_terms(const Terms& terms, Base base, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles,
-                 T* out, std::size_t stride) const {
-    if (std::none_of(terms.begin(), terms.end(), [&](const Term& term) { return term.kernel.base == base; })) return;
     const std::size_t n = n_tiles * lanes;
-    Buffer<T> quantities(count * n), values(n);
-    routines().tile(Kernel{base, Shape::identity, 1.0, 0.0, 1}, rows, count, width_, tiles, n_tiles, width_,
-                    quantities.data(), n);
-    for (const Term& term : terms) {
-      if (term.kernel.base != base) continue;
-      for (std::size_t row = 0; row < count; ++row) {
-        std::copy_n(quantities.data() + row * n, n, values.data());
-        routines().shape(term.kernel, values.data(), n);
-        for (std::size_t j = 0; j < n; ++j) out[row * stride + j] += static_cast<T>(term.weight) * values[j];
-      }
+    Buffer<T> quantities[n_bases], scratch(2 * n);
+    for (const Base base : bases) {
+      if (!uses(terms, base)) continue;
+      Buffer<T>& made = quantities[static_cast<std::size_t>(base)];
+      made.resize(count * n);
+      routines().tile(base_alone(base), rows, count, width_, tiles, n_tiles, width_, made.data(), n);
+    }
+    for (std::size_t row = 0; row < count; ++row) {
+      const auto at_row = [&](Base base) { return quantities[static_cast<std::size_t>(base)].data() + row * n; };
+      add_up(terms, at_row, n, scratch.data(), out + row * stride);
     }
   }
 

@@ -51,12 +51,54 @@ const T* table_row(const Block& block, std::size_t row, std::size_t plane = 0) {
   return reinterpret_cast<const T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
 }
 
-// A kernel is a weighted sum of plain ones, mostly of a single one with weight 1.
+// A kernel is a weighted sum of products of plain ones, mostly a single plain one.
 struct Term {
   double weight = 1.0;
-  Kernel kernel;
+  std::vector<Kernel> factors;
 };
 using Terms = std::vector<Term>;
+
+inline bool is_plain(const Terms& terms) {
+  return terms.size() == 1 && terms[0].weight == 1.0 && terms[0].factors.size() == 1;
+}
+// The base quantities that the factors are formulas of.
+inline bool uses(const Terms& terms, Base base) {
+  return std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
+    return std::any_of(term.factors.begin(), term.factors.end(), [&](const Kernel& k) { return k.base == base; });
+  });
+}
+
+// out[j] = kernel value at the base quantities quantity(base)[j], j < n (a multiple of isa::lanes<T>). `scratch` holds
+// 2 n values.
+template <class T, class Quantity>
+void add_up(const Terms& terms, const Quantity& quantity, std::size_t n, T* scratch, T* out) {
+  const auto factor_into = [&](T* values, const Kernel& kernel) {
+    std::copy_n(quantity(kernel.base), n, values);
+    isa::routines<T>().shape(kernel, values, n);
+  };
+  T* const product = scratch;
+  T* const next = scratch + n;
+  std::fill_n(out, n, T{0});
+  for (const Term& term : terms) {
+    factor_into(product, term.factors[0]);
+    for (std::size_t i = 1; i < term.factors.size(); ++i) {
+      factor_into(next, term.factors[i]);
+      for (std::size_t j = 0; j < n; ++j) product[j] *= next[j];
+    }
+    for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * product[j];
+  }
+}
+// The same at one point.
+template <class T, class Quantity>
+T value_at(const Terms& terms, const Quantity& quantity) {
+  T quantities[isa::lanes<T>] = {}, scratch[2 * isa::lanes<T>], out[isa::lanes<T>];
+  const auto at = [&](Base base) {
+    quantities[0] = quantity(base);
+    return quantities;
+  };
+  add_up(terms, at, isa::lanes<T>, scratch, out);
+  return out[0];
+}
 
 class Basis {
  public:
@@ -114,7 +156,7 @@ class Basis {
   // Makes `block` the table of one row, the point in this slot.
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
 
-  // Every column at a row of the block (a row's own column comes after the row: its value is self()).
+  // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is self()).
   void values(const Block& block, std::size_t row, std::span<double> values) const;
   // Every column at the point in this slot.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
@@ -158,6 +200,7 @@ class Basis {
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
  private:
+  double dot_without_holes(const Block& block, std::size_t row, const double* weights) const;
   std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
   void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);

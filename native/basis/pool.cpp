@@ -46,14 +46,14 @@ class PlainView final : public View {
  public:
   PlainView(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant, std::size_t width, Pool& pool)
       : View(type_of<T>(), {kernel.terms}, constant), function_(kernel.function), width_(width), pool_(pool) {
-    for (const Term& term : kernel.terms)
-      for (std::size_t plane = 0; plane < planes.size(); ++plane)
-        if (planes[plane][0].kernel.base == term.kernel.base) plane_of_.push_back(plane);
+    for (std::size_t plane = 0; plane < planes.size(); ++plane)
+      plane_of_[static_cast<std::size_t>(planes[plane][0].factors[0].base)] = plane;
   }
 
   void look(Block& shared, std::size_t row, Block& own) const override {
     own.shared = &shared;
     own.shared_row = row;
+    own.number = (shared.number << 32) + row + 1;  // each row is a block of its own
     fill(shared, row, function_ ? row_at(shared, row) : nullptr, own);
   }
 
@@ -68,12 +68,12 @@ class PlainView final : public View {
 
   double self_kernel(Block& block, std::size_t, std::size_t) const override {
     if (function_) return self_function(row_at(*block.shared, block.shared_row));
-    return self_sum(
+    return self_value(
         [&](std::size_t plane) { return pool_.points().self_kernel(*block.shared, block.shared_row, plane); });
   }
   double self_kernel(std::size_t slot, std::size_t) const override {
     if (function_) return self_function(point(slot));
-    return self_sum([&](std::size_t plane) { return pool_.points().self_kernel(place(slot), plane); });
+    return self_value([&](std::size_t plane) { return pool_.points().self_kernel(place(slot), plane); });
   }
 
   void scatter(const std::vector<double>& own, std::vector<double>& pooled) const override {
@@ -129,16 +129,16 @@ class PlainView final : public View {
     const std::size_t n = rounded(slots());
     if (function_) {
       call(row, out, own.column);
-    } else if (const Terms& terms = planes()[0]; terms.size() == 1 && terms[0].weight == 1.0) {
-      pick(raw, at, 0, out, n);
+    } else if (const Terms& terms = planes()[0]; is_plain(terms)) {
+      pick(raw, at, terms[0].factors[0].base, out, n);
+      isa::routines<T>().shape(terms[0].factors[0], out, n);
     } else {
-      std::fill_n(out, n, T{0});
-      own.column.resize(n * sizeof(T));
-      T* values = reinterpret_cast<T*>(own.column.data());
-      for (std::size_t i = 0; i < terms.size(); ++i) {
-        pick(raw, at, i, values, n);
-        for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(terms[i].weight) * values[j];
-      }
+      own.column.resize((n_bases + 2) * n * sizeof(T));
+      T* const picked = reinterpret_cast<T*>(own.column.data());
+      const auto of = [&](Base base) { return picked + static_cast<std::size_t>(base) * n; };
+      for (const Base base : bases)
+        if (uses(terms, base)) pick(raw, at, base, of(base), n);
+      add_up(terms, of, n, picked + n_bases * n, out);
     }
     // Where there is no point some other's value was picked, which may even be infinite.
     for (std::size_t j = slots(); j < n; ++j) out[j] = T{0};
@@ -146,12 +146,12 @@ class PlainView final : public View {
       if (born(first_slot() + j) < 0) out[j] = T{0};
   }
 
-  // One term's values at the view's own points.
-  void pick(const Block& raw, std::size_t at, std::size_t term, T* out, std::size_t n) const {
-    const T* quantities = table_row<T>(raw, at, plane_of_[term]) + pool_.points().first_slot();
+  // A base quantity at the view's own points.
+  void pick(const Block& raw, std::size_t at, Base base, T* out, std::size_t n) const {
+    const T* quantities = table_row<T>(raw, at, plane_of(base)) + pool_.points().first_slot();
     isa::routines<T>().pick(quantities, places_.data(), out, n);
-    isa::routines<T>().shape(planes()[0][term].kernel, out, n);
   }
+  std::size_t plane_of(Base base) const { return plane_of_[static_cast<std::size_t>(base)]; }
 
   void call(const T* row, T* out, Buffer<std::byte>& scratch) const {
     scratch.resize(slots() * sizeof(double));
@@ -165,17 +165,11 @@ class PlainView final : public View {
     function_(row, row, 1, &value);
     return value;
   }
-  template <class Quantity>
-  double self_sum(const Quantity& quantity) const {
-    double value = 0.0;
-    T shaped[isa::lanes<T>] = {};
-    for (std::size_t i = 0; i < planes()[0].size(); ++i) {
-      const Term& term = planes()[0][i];
-      shaped[0] = static_cast<T>(quantity(plane_of_[i]));
-      isa::routines<T>().shape(term.kernel, shaped, isa::lanes<T>);
-      value += static_cast<double>(static_cast<T>(term.weight) * shaped[0]);
-    }
-    return value;
+  // kernel(x, x), of what the pool says of its planes.
+  template <class Plane>
+  double self_value(const Plane& plane) const {
+    return static_cast<double>(
+        value_at<T>(planes()[0], [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
   }
 
   void grow() override { places_.resize(places_.size() + isa::score_lanes, 0); }
@@ -207,7 +201,7 @@ class PlainView final : public View {
   KernelFunction function_;
   std::size_t width_;
   Pool& pool_;
-  std::vector<std::size_t> plane_of_;  // one a term
+  std::size_t plane_of_[n_bases] = {};  // of each base quantity
   std::vector<std::int32_t> places_;   // one a slot, in the pool
   std::vector<T> points_;              // for a function of the caller's
   mutable Block raw_;                  // scratch of the learning thread
@@ -217,11 +211,9 @@ class PlainView final : public View {
 
 std::vector<Terms> shared_planes(const std::vector<KernelChoice>& kernels) {
   std::vector<Terms> planes;
-  for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
-    bool used = false;
-    for (const KernelChoice& kernel : kernels)
-      for (const Term& term : kernel.terms) used = used || term.kernel.base == base;
-    if (used) planes.push_back({Term{1.0, Kernel{base, Shape::identity, 1.0, 0.0, 1}}});
+  for (const Base base : bases) {
+    const bool used = std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return uses(k.terms, base); });
+    if (used) planes.push_back({Term{1.0, {base_alone(base)}}});
   }
   return planes;
 }

@@ -2,7 +2,9 @@
 //
 // A feature is a list of postings (point, value), or a dense column where more than an eighth of the points have it.
 // Either way a pair's sum runs over ascending features, one product and one addition each, and a missing value adds
-// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row.
+// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row. Distances come
+// of such sums where little cancels out; where much does (rows with a large mean, rows that are nearly equal) a pair's
+// distance is summed from its differences, as dense rows have it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -162,14 +164,7 @@ class SparseBasis final : public Basis {
 
   // kernel(x, x) of a row with |x|^2 = square.
   static double self_kernel(T square, const Terms& terms) {
-    double value = 0.0;
-    T values[isa::lanes<T>] = {};
-    for (const Term& term : terms) {
-      values[0] = term.kernel.base == Base::dot ? square : T{0};
-      isa::routines<T>().shape(term.kernel, values, isa::lanes<T>);
-      value += static_cast<double>(static_cast<T>(term.weight) * values[0]);
-    }
-    return value;
+    return static_cast<double>(value_at<T>(terms, [&](Base base) { return base == Base::dot ? square : T{0}; }));
   }
 
   // The table of one row.
@@ -198,26 +193,17 @@ class SparseBasis final : public Basis {
   // Kernel values of one row against every slot.
   void evaluate(const Terms& terms, const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
     const std::size_t n = rounded(slots());
-    if (terms.size() == 1 && terms[0].weight == 1.0) {
-      gather(terms[0].kernel.base, row, out, n);
-      isa::routines<T>().shape(terms[0].kernel, out, n);
+    if (is_plain(terms)) {
+      gather(terms[0].factors[0].base, row, out, n);
+      isa::routines<T>().shape(terms[0].factors[0], out, n);
       return;
     }
-    scratch.resize(2 * n * sizeof(T));
-    T* quantities = reinterpret_cast<T*>(scratch.data());
-    T* values = quantities + n;
-    std::fill_n(out, n, T{0});
-    for (const Base base : {Base::squared_distance, Base::dot, Base::manhattan}) {
-      bool computed = false;
-      for (const Term& term : terms) {
-        if (term.kernel.base != base) continue;
-        if (!computed) gather(base, row, quantities, n);
-        computed = true;
-        std::copy_n(quantities, n, values);
-        isa::routines<T>().shape(term.kernel, values, n);
-        for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * values[j];
-      }
-    }
+    scratch.resize((n_bases + 2) * n * sizeof(T));
+    T* const quantities = reinterpret_cast<T*>(scratch.data());
+    const auto of = [&](Base base) { return quantities + static_cast<std::size_t>(base) * n; };
+    for (const Base base : bases)
+      if (uses(terms, base)) gather(base, row, of(base), n);
+    add_up(terms, of, n, quantities + n_bases * n, out);
   }
 
   // |x - s|^2 = |x|^2 + |s|^2 - 2 x.s, and |x - s|_1 = |x|_1 + |s|_1 - sum over shared features of
@@ -238,7 +224,33 @@ class SparseBasis final : public Basis {
     if (base == Base::dot) return;
     const std::vector<T>& norms = base == Base::manhattan ? lengths_ : squares_;
     const T share = base == Base::manhattan ? T{1} : T{2};
-    for (std::size_t j = 0; j < slots(); ++j) quantities[j] = std::max(T{0}, (norm + norms[j]) - share * quantities[j]);
+    for (std::size_t first = 0; first < slots(); first += isa::score_lanes) {
+      const std::size_t last = std::min(first + isa::score_lanes, slots());
+      bool cancelled = false;
+      for (std::size_t j = first; j < last; ++j) {
+        const T sum = norm + norms[j];
+        quantities[j] = sum - share * quantities[j];
+        cancelled |= cancels(quantities[j], sum);
+      }
+      for (std::size_t j = first; cancelled && j < last; ++j)
+        if (cancels(quantities[j], norm + norms[j])) quantities[j] = distance(base, row, points_[j].view());
+    }
+  }
+  // Whether more than three bits of the sum are lost in what is left of it, or all of it (a NaN, where it overflows).
+  static bool cancels(T left, T sum) { return !(left >= T(0.125) * sum); }
+
+  // A pair's distance from its differences, features ascending.
+  static T distance(Base base, const Sparse<T>& a, const Sparse<T>& b) {
+    T sum = 0;
+    for (std::size_t i = 0, j = 0; i < a.values.size() || j < b.values.size();) {
+      const bool take_a = j == b.values.size() || (i < a.values.size() && a.features[i] <= b.features[j]);
+      const bool take_b = i == a.values.size() || (j < b.values.size() && b.features[j] <= a.features[i]);
+      const T difference = (take_a ? a.values[i] : T{0}) - (take_b ? b.values[j] : T{0});
+      sum += base == Base::manhattan ? std::abs(difference) : difference * difference;
+      i += take_a;
+      j += take_b;
+    }
+    return sum;
   }
 
   static void gather_products(T x, const Feature<T>& feature, T* sums) {

@@ -1,4 +1,4 @@
-// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+// This folder alone knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -15,13 +15,15 @@
 #include <optional>
 #include <variant>
 
+#include "bind/python_parts.hpp"
+#include "io/libsvm.hpp"
+#include "io/scaler.hpp"
+#include "learn/admission.hpp"
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
 #include "learn/learner.hpp"
-#include "io/libsvm.hpp"
 #include "learn/names.hpp"
-#include "io/scaler.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -29,8 +31,8 @@ using namespace nb::literals;
 namespace onkel {
 namespace {
 
-using WeightedPart = std::pair<double, nb::tuple>;
-using KernelIn = std::variant<std::vector<WeightedPart>, nb::callable>;
+using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
+using KernelIn = std::variant<std::vector<Product>, nb::callable>;
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -43,12 +45,13 @@ using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::dev
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<nb::numpy, double>;
 
-// (name, numbers, parts), as Part.spec of onkel.parts makes it.
+// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
 Spec spec(const nb::tuple& part) {
   if (part.size() != 3) throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
   Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
     made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  if (part.size() > 3) made.maker = maker_of(part[3]);
   return made;
 }
 
@@ -278,9 +281,13 @@ class PyLearner {
   Learner core_;
 };
 
-Terms terms_named(const std::vector<WeightedPart>& parts) {
+Terms terms_named(const std::vector<Product>& products) {
   Terms terms;
-  for (const auto& [weight, part] : parts) terms.push_back({weight, kernel_named(spec(part))});
+  for (const auto& [weight, factors] : products) {
+    if (factors.empty()) throw nb::value_error("a product of kernels must have at least one factor");
+    terms.push_back({weight, {}});
+    for (const nb::tuple& factor : factors) terms.back().factors.push_back(kernel_named(spec(factor)));
+  }
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
 }
@@ -288,11 +295,7 @@ Terms terms_named(const std::vector<WeightedPart>& parts) {
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
 KernelFunction call_kernel(nb::callable function, std::size_t width) {
-  // The learner may be dropped by a thread without the interpreter's lock.
-  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
-    const nb::gil_scoped_acquire lock;
-    delete f;
-  });
+  const Kept kept = keep(std::move(function));
   return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
     const nb::gil_scoped_acquire lock;
     using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
@@ -389,6 +392,7 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_FloatingPointError, error.what());
     }
   });
+  bind_views(m);
   m.attr("isa") = isa::level().name;
   m.def(
       "uniform",
@@ -397,7 +401,8 @@ NB_MODULE(_core, m) {
       },
       "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: list[float], y: float) -> "
+        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
+                "list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
   // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
   m.def(
@@ -417,7 +422,8 @@ NB_MODULE(_core, m) {
       },
       "L"_a, "A"_a, "B"_a, "C"_a);
   m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: tuple[str, dict[str, float], dict[str, typing.Any]], "
+        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: "
+                "tuple[str, dict[str, float], dict[str, typing.Any]], "
                 "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
 
   m.def(
@@ -548,8 +554,8 @@ NB_MODULE(_core, m) {
                           .seed = seed};
             for (const auto& [stream, kernel] : kernels) {
               config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
-              if (const auto* parts = std::get_if<std::vector<WeightedPart>>(&kernel)) {
-                config.kernels.back().terms = terms_named(*parts);
+              if (const auto* products = std::get_if<std::vector<Product>>(&kernel)) {
+                config.kernels.back().terms = terms_named(*products);
               } else {
                 const auto& function = std::get<nb::callable>(kernel);
                 config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
@@ -562,8 +568,8 @@ NB_MODULE(_core, m) {
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },
-          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget"_a,
-          "average"_a, "constant"_a, "seed"_a)
+          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a,
+          "n_outputs"_a, "budget"_a, "average"_a, "constant"_a, "seed"_a)
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)

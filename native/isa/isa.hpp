@@ -13,6 +13,8 @@ namespace onkel {
 
 // What a pair of rows is reduced to before the kernel's own formula is applied.
 enum class Base { squared_distance, dot, manhattan };
+inline constexpr Base bases[] = {Base::squared_distance, Base::dot, Base::manhattan};
+inline constexpr std::size_t n_bases = 3;
 
 // The kernel's formula, applied to the base quantity q.
 enum class Shape {
@@ -29,6 +31,8 @@ struct Kernel {
   double coef0 = 0.0;
   int degree = 1;
 };
+// The base quantity itself.
+inline constexpr Kernel base_alone(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
 
 namespace isa {
 

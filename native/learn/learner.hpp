@@ -14,10 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
+#include "learn/turns.hpp"
 #include "learn/update.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 
@@ -56,12 +57,13 @@ class Learner {
   };
 
   // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
-  // Throws Diverged at the row that would make the function infinite; everything before it is learned.
+  // Throws Diverged at the row that would make the function infinite, and whatever a kernel or a part from outside of
+  // the core throws; everything before that row is learned, and nothing of it. Other threads may read between blocks.
   // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
   // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
   Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
-  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  // How uncertain the last function is at each row (see Uncertain), and the variance of the noise.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
   void widen(std::size_t outputs);
@@ -101,7 +103,7 @@ class Learner {
     std::vector<double> coefficients;  // [output][i]
   };
   RandomFeatures random_features(Which which) const;
-  // With a hedge (see Update).
+  // With a hedge (see Several).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
   std::vector<std::int64_t> sizes() const;
@@ -111,13 +113,21 @@ class Learner {
   void load(const State& state);
 
  private:
+  void learn_row(const Batch& batch, std::size_t row, Scores* scores);
+  template <class Work>
+  void whole_or_not_at_all(const Work& work);
+  const Several& several() const;
+  const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
   void visit(Archive& archive);
   void check_rows() const;
 
   Config config_;
-  mutable std::mutex mutex_;  // one call at a time, whoever calls
+  bool foreign_;  // a kernel or a part is from outside of the core
+  // Who changes something has `calls_` for the whole call, and `turns_` for each piece of it; who reads, only the
+  // latter. `config_`, too, is changed with both.
+  mutable Turns calls_, turns_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
   std::int64_t t_ = 0;  // rows of non-zero weight so far

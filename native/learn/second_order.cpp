@@ -30,7 +30,7 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       function_(outputs, averaged),
       draws_(draws),
       loss_(recipe.part("loss"), task),
-      logistic_(recipe.part("loss").name == "log_loss"),
+      logistic_(loss_.logistic()),
       inner_steps_(task == Task::regression ? 1 : 3),
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
@@ -84,7 +84,7 @@ Scored SecondOrder::scored(const Example& example, std::size_t row, std::span<do
           .coefficient = {}};
 }
 
-void SecondOrder::learn(const Example& example, std::span<double> predicted) {
+void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   function_.score(basis_, example.block, example.row, f_, predicted);
   require_in_range(f_, "the score", example.position);
   Scored row = scored(example, example.row, f_, direction_, g_);
@@ -92,15 +92,22 @@ void SecondOrder::learn(const Example& example, std::span<double> predicted) {
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
-  const bool informative = is_informative(row);
+  // A hedge may let through a share of the rows only.
+  const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
+  const bool informative = is_informative(row) && seen;
   if (informative) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", example.position);
-    offer(row);
   }
+  prepared_.emplace(Prepared{example, row, informative});
+}
+
+void SecondOrder::commit() {
+  auto& [example, row, informative] = *prepared_;
+  if (informative) offer(row);
   grow(example.t);
   if (informative) take_step(example, row);
   if (forget_ < 1) forget(example.t);

@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,7 +28,7 @@
 
 namespace onkel {
 
-class SecondOrder final : public Update {
+class SecondOrder final : public Update, public Uncertain {
  public:
   SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
          Basis& basis);
@@ -35,7 +36,9 @@ class SecondOrder final : public Update {
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
-  void learn(const Example& example, std::span<double> predicted) override;
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  std::span<const double> prepared_scores() const override { return f_; }
   void flush(std::int64_t) override {}
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -44,7 +47,7 @@ class SecondOrder final : public Update {
     return function_.coefficient(column, output, which);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
-  bool has_variance() const override { return true; }
+  std::size_t& budget() override { return budget_; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
   // What the rows before knew is gone but for their number: their information counts as spread evenly over the span.
@@ -99,6 +102,14 @@ class SecondOrder final : public Update {
   double noise_ = 0.0;       // sum of the squared residuals, each over its own variance
   std::int64_t steps_ = 0;   // second-order steps
   std::int64_t behind_ = 0;  // rows that led to a function that was set
+
+  // The row prepared; its kernel values are in k_, its scores in f_.
+  struct Prepared {
+    Example example;
+    Scored row;
+    bool informative;
+  };
+  std::optional<Prepared> prepared_;
 
   // Scratch: A_0 k of rows of a block that looked hard, good for one block and until the next fold.
   struct Ahead {

@@ -211,6 +211,7 @@ class Learner(Settings, Stateful):
 
         For a learner with the eviction Stop and without average: others keep more than the function.
         """
+        self.kernel.check_psd(needed_by="compress")
         return 0.0 if self._core is None else self._core.compress(eps, n_support)
 
     def keep_kernels(self, chosen: list[int]) -> None:

@@ -16,7 +16,7 @@ class Line {
     std::istringstream words(text);
     words >> made_.name;
     for (std::string word; words >> word;) take(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
-    end_term();
+    end_factor();
   }
   NamedConfig made() { return std::move(made_); }
 
@@ -25,18 +25,21 @@ class Line {
     Config& config = made_.config;
     if (key.rfind("recipe", 0) == 0) {
       take_part(config.recipe, key.substr(6), value);
-    } else if (key.rfind("term.", 0) == 0) {
-      term_.values[key.substr(5)] = std::stod(value);
+    } else if (key.rfind("factor.", 0) == 0) {
+      factor_.values[key.substr(7)] = std::stod(value);
     } else if (key == "task") {
       config.task = task_named(value);
     } else if (key == "dtype") {
       config.type = value == "float32" ? Type::f32 : Type::f64;
     } else if (key == "kernel") {
-      end_term();
+      end_factor();
       config.kernels.push_back({.terms = {}, .function = {}, .stream = static_cast<std::uint32_t>(std::stoul(value))});
     } else if (key == "term") {
-      end_term();
-      term_.name = value;
+      end_factor();
+      config.kernels.back().terms.push_back({std::stod(value), {}});
+    } else if (key == "factor") {
+      end_factor();
+      factor_.name = value;
     } else if (key == "hedge") {
       config.hedge = HedgeChoice{};
       config.hedge->combination = combination_named(value);
@@ -71,14 +74,14 @@ class Line {
     if (key == "seed") return config.seed = number(), true;
     return false;
   }
-  void end_term() {
-    if (term_.name.empty()) return;
-    made_.config.kernels.back().terms.push_back({term_.at("weight"), kernel_named(term_)});
-    term_ = {};
+  void end_factor() {
+    if (factor_.name.empty()) return;
+    made_.config.kernels.back().terms.back().factors.push_back(kernel_named(factor_));
+    factor_ = {};
   }
 
   NamedConfig made_;
-  Spec term_;
+  Spec factor_;
 };
 
 }  // namespace

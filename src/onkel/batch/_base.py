@@ -11,24 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, expit, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel.estimators.making import estimator
+from onkel.parts import KERNELS, Hedge, Kernel, kernel_named
 from onkel.utils.validation import check_choice, check_number, unchanged_if_refused
 
 Floats = NDArray[np.float64]
-_KERNELS = ("rbf", "laplacian", "linear", "poly", "sigmoid")
 BLOCK = 256  # columns of the kernel matrix that are computed at a time
 
 _PARAMETERS = """\
 lam : float, default=0.001
         Regularisation λ.
-    kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or callable, default="rbf"
-        A callable returns the matrix of kernel values between the rows of its two arguments.
+    kernel : {%(kernels)s} or Kernel or callable, default="rbf"
+        A `Kernel` is a part, or a sum or product of parts, with its own numbers. A callable returns the matrix of kernel values between the rows of its two arguments.
     gamma : {"scale", "auto"} or float, default="scale"
         The kernel's width, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3
@@ -56,7 +55,7 @@ _GAP = """
 
 def described(cls: Any) -> Any:
     """Write the common parameters and attributes into the docstring."""
-    cls.__doc__ = cls.__doc__ % {"common": _PARAMETERS, "fitted": _ATTRIBUTES, "gap": _GAP}
+    cls.__doc__ = cls.__doc__ % {"common": _PARAMETERS % {"kernels": ", ".join(f'"{name}"' for name in KERNELS)}, "fitted": _ATTRIBUTES, "gap": _GAP}
     return cls
 
 
@@ -118,6 +117,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{type(self).__name__} got {len(self.classes_)} classes"
                 )
             self.gamma_ = self._gamma_of(rows)
+            self._made_kernel()  # refuses what is no kernel
             matrix = Columns(rows, self._kernel_values, self.memory_mb)
             work = self._work(matrix, codes)
             self._stopped_early = True
@@ -130,8 +130,8 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         check_number("lam", self.lam, above=0)
         check_number("memory_mb", self.memory_mb, above=0)
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, _KERNELS)
+        if isinstance(self.kernel, Hedge):
+            raise ValueError(f"kernel must be one kernel, and there are several: {self.kernel!r}")
 
     def _gamma_of(self, rows: Any) -> float:
         if isinstance(self.gamma, str):
@@ -143,10 +143,10 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.gamma)
 
     def _kernel_values(self, A: Any, B: Any) -> Floats:
-        if callable(self.kernel):
-            return np.asarray(self.kernel(A, B), dtype=np.float64)
-        named = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        return np.asarray(pairwise_kernels(A, B, metric=self.kernel, filter_params=True, **named))
+        return self._made_kernel().matrix(A, B)
+
+    def _made_kernel(self) -> Kernel:
+        return kernel_named(self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
 
     def _keep(self, matrix: Columns, support: NDArray[np.intp], coefficients: Floats) -> None:
         """Make this the function that predicts; coefficients have a row for each support vector."""

@@ -25,6 +25,7 @@ from onkel.estimators.making import estimator
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Recipe
+from onkel.utils.turns import one_at_a_time
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -63,6 +64,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         """
         return self._fit(X, y, sample_weight)
 
+    @one_at_a_time
     def _fit(
         self,
         X: ArrayLike,
@@ -104,6 +106,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
+    @one_at_a_time  # labels that appear join the classes before the learner has met them
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:

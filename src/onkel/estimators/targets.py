@@ -149,8 +149,8 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
                 f"classes must be those of the first call, {self.classes_.tolist()!r}, "
                 f"got {np.unique(classes).tolist()!r}"
             )
-        codes = self._encode(labels, weight)
-        return codes, self._with_class_weight(labels, weight, everything)
+        weight = self._with_class_weight(labels, weight, everything)
+        return self._encode(labels, weight), weight  # a class of weight 0 is none that a row could make known
 
     def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
         """Multiply the rows' weights by their classes'."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from onkel import _core, recipes
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.expansion import Coefficients, Expansion, Term
 from onkel.models.compress import smaller
-from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, Sigmoid
+from onkel.parts import KERNELS, LIBSVM_KERNELS, Kernel, PlainKernel, Recipe
 from onkel.utils.validation import MOST_FEATURES, check_number
 
 Path = str | os.PathLike[str]
@@ -84,7 +84,7 @@ def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None =
         raise ValueError(f"expected an SVC, NuSVC, SVR or NuSVR of scikit-learn, got {type(svm).__name__}")
     check_is_fitted(svm)
     numbers = {"gamma": svm._gamma, "coef0": svm.coef0, "degree": svm.degree}
-    names = {"rbf": "rbf", "linear": "linear", "poly": "polynomial", "sigmoid": "sigmoid"}
+    names = [name for name, kernel in KERNELS.items() if kernel.elsewhere is not None]
     if svm.kernel not in names:
         raise ValueError(
             f"the kernel must be one of {', '.join(map(repr, names))}, and this machine's is {svm.kernel!r}"
@@ -99,7 +99,7 @@ def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None =
         rows=int(svm.shape_fit_[0]),
         coefficients=coefficients[0],
         constant=float(svm.intercept_[0]),
-        kernel=_kernel(names[svm.kernel], numbers),
+        kernel=_kernel(KERNELS[svm.kernel], numbers),
         classes=classes,
     )
     made = _learner_of(machine, recipe, budget, settings)
@@ -184,26 +184,16 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
     return made
 
 
-def _kernel(name: str, numbers: dict[str, Any]) -> Kernel:
-    """A kernel by LIBSVM's name."""
-    if name == "linear":
-        return Linear()
-    if name == "rbf":
-        return RBF(float(numbers["gamma"]))
-    if name == "polynomial":
-        return Polynomial(float(numbers["gamma"]), float(numbers["coef0"]), int(numbers["degree"]))
-    return Sigmoid(float(numbers["gamma"]), float(numbers["coef0"]))
+def _kernel(made: type[PlainKernel], numbers: dict[str, Any]) -> Kernel:
+    """A kernel of those of the numbers that it has."""
+    kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(made)}
+    return made(**{name: kind(numbers[name]) for name, kind in kinds.items()})
 
 
 # -- files of LIBSVM ---------------------------------------------------------------------------------------------------
 
 _CLASSIFIES = {"c_svc": True, "nu_svc": True, "epsilon_svr": False, "nu_svr": False}
-_KERNEL_NUMBERS = {
-    "linear": (),
-    "rbf": ("gamma",),
-    "polynomial": ("degree", "gamma", "coef0"),
-    "sigmoid": ("gamma", "coef0"),
-}
+_KERNEL_NUMBERS = {name: tuple(f.name for f in fields(kernel)) for name, kernel in LIBSVM_KERNELS.items()}
 _IGNORED = ("probA", "probB", "prob_density_marks")
 
 
@@ -254,7 +244,7 @@ def _read(text: bytes, n_features: int | None) -> _Machine:
         rows=max(1, total),
         coefficients=coefficients,
         constant=constant,
-        kernel=_kernel(kernel_type, kernel),
+        kernel=_kernel(LIBSVM_KERNELS[kernel_type], kernel),
         classes=classes,
     )
 

@@ -17,6 +17,7 @@ class Eviction(Part):
     # newcomers' coefficients flow into each other, after which an average cannot tell that one came and went unseen
     row_by_row: ClassVar[bool] = False
     needs_gaussian: ClassVar[bool] = False
+    needs_psd: ClassVar[bool] = False  # measures distances in the kernel's space, or projects in it
     needs_hinge: ClassVar[bool] = False
     needs_one_kernel: ClassVar[bool] = False
 
@@ -59,6 +60,7 @@ class ProjectOnNewcomer(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class ProjectOnNeighbour(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class ProjectOnNearest(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
     n_neighbours: int = number(5, at_least=1, integer=True)
 
 
@@ -128,6 +132,11 @@ class GrowAtRandom(Eviction):
     def needs_gaussian(self) -> bool:  # type: ignore[override]
         """As the eviction that it holds."""
         return self.eviction.needs_gaussian
+
+    @property
+    def needs_psd(self) -> bool:  # type: ignore[override]
+        """As the eviction that it holds."""
+        return self.eviction.needs_psd
 
     @property
     def needs_hinge(self) -> bool:  # type: ignore[override]
@@ -167,6 +176,7 @@ class Projection(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
     eta: float = number(0.1, at_least=0)
 
 
@@ -197,6 +207,7 @@ class ProjectCheapest(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
 
 
 @dataclass(frozen=True)
@@ -205,6 +216,7 @@ class ProjectSmallest(Eviction):
 
     reweights = True
     row_by_row = True
+    needs_psd = True
 
 
 @dataclass(frozen=True)
@@ -213,6 +225,7 @@ class KOMP(Eviction):
     step made of it (POLK, Algorithm 2); if there is a budget, then on until it is met."""
 
     reweights = True
+    needs_psd = True
     eps: float = number(above=0)
 
 
@@ -221,4 +234,5 @@ class RandomPruning(Eviction):
     """Points leave at random, and the rest stay as they are, while the function stays within ``eps`` of what the step
     made of it (POLK, Remark 6); if there is a budget, then on until it is met."""
 
+    needs_psd = True
     eps: float = number(above=0)

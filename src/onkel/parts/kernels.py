@@ -1,18 +1,122 @@
-"""Kernels: how alike are two rows?"""
+"""Kernels: how alike are two rows?
+
+A plain kernel is a formula of one base quantity of two rows; every kernel but a callable is a weighted sum of products
+of plain ones. A plain kernel is described here once: its formula, its names elsewhere, its slope, whether it is positive
+semidefinite. Exporters, importers, batch learners and the documents read it; the core has the formula once more, and
+the tests hold the two against each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
 
 
+class Base(Enum):
+    """What a pair of rows is reduced to before a kernel's formula: a sum over the features."""
+
+    SQUARED_DISTANCE = "|x - x'|^2"
+    DOT = "x . x'"
+    MANHATTAN = "|x - x'|_1"
+
+    def between(self, X: Any, S: Any) -> NDArray[np.float64]:
+        """Return the quantity of each row of ``X`` (dense or sparse) with each of ``S``."""
+        from sklearn.metrics import pairwise
+
+        if self is Base.SQUARED_DISTANCE:
+            return np.asarray(pairwise.euclidean_distances(X, S, squared=True))
+        return np.asarray((pairwise.linear_kernel if self is Base.DOT else pairwise.manhattan_distances)(X, S))
+
+    def share(self, x: Any, s: Any) -> Any:
+        """Return what one feature adds to the quantity, where it is x in one row and s in the other."""
+        if self is Base.SQUARED_DISTANCE:
+            return (x - s) ** 2
+        return x * s if self is Base.DOT else abs(x - s)
+
+    @property
+    def power(self) -> int:
+        """The p of a feature's share where both rows' feature is multiplied by a factor: it grows by factor^p."""
+        return 1 if self is Base.MANHATTAN else 2
+
+
+class Mathematics(Protocol):
+    """What formulas are written in, so that arrays, C and ONNX take them from one place.
+
+    A value is an array, an expression, the name of a node.
+    """
+
+    def affine(self, factor: float, value: Any, offset: float = 0.0) -> Any:
+        """``factor * value + offset``."""
+
+    def exp(self, value: Any) -> Any:
+        """The exponential function."""
+
+    def tanh(self, value: Any) -> Any:
+        """The hyperbolic tangent."""
+
+    def power(self, value: Any, exponent: int) -> Any:
+        """``value^exponent``."""
+
+    def times(self, value: Any, other: Any) -> Any:
+        """``value * other``."""
+
+    def total(self, values: Sequence[Any]) -> Any:
+        """The sum of one or more values."""
+
+
+class Arrays:
+    """Formulas on NumPy's arrays, of any floating type."""
+
+    def affine(self, factor: float, value: Any, offset: float = 0.0) -> Any:
+        """``factor * value + offset``."""
+        return factor * value + offset if offset else factor * value
+
+    def exp(self, value: Any) -> Any:
+        """The exponential function."""
+        return np.exp(value)
+
+    def tanh(self, value: Any) -> Any:
+        """The hyperbolic tangent."""
+        return np.tanh(value)
+
+    def power(self, value: Any, exponent: int) -> Any:
+        """``value^exponent``."""
+        return value**exponent
+
+    def times(self, value: Any, other: Any) -> Any:
+        """``value * other``."""
+        return value * other
+
+    def total(self, values: Sequence[Any]) -> Any:
+        """The sum of one or more values."""
+        return sum(values[1:], start=values[0])
+
+
+ARRAYS = Arrays()
+
+
 @dataclass(frozen=True)
 class Kernel(Part):
-    """How alike two rows are. Kernels add up and take positive weights: ``RBF(0.1) + 0.5 * RBF(1.0)``."""
+    """How alike two rows are. Kernels add up, multiply, and take positive weights: ``RBF(0.1) + 0.5 * RBF(1) * Linear()``.
+
+    Examples
+    --------
+    >>> from onkel.parts import RBF, Laplacian, Linear, Sigmoid
+    >>> kernel = 0.5 * RBF(1.0) * Linear() + Laplacian(2.0)
+    >>> kernel.matrix([[1.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]]).round(4)
+    array([[1.5   , 0.5032]])
+    >>> kernel.psd, Sigmoid().psd
+    (True, False)
+    """
 
     name: ClassVar[str]
 
@@ -22,72 +126,249 @@ class Kernel(Part):
         return self.name, *super().spec[1:]
 
     @property
-    def terms(self) -> tuple[tuple[float, Kernel], ...]:
-        """The kernels that this one is a weighted sum of."""
-        return ((1.0, self),)
+    def terms(self) -> tuple[Term, ...]:
+        """The kernel as a weighted sum of products: a weight and plain factors each."""
+        raise ValueError(f"expected plain kernels, their sums and products, got {self!r}")
 
     @property
     def alone(self) -> Any:
         """One kernel as the core takes it: its terms."""
-        return [(weight, kernel.spec) for weight, kernel in self.terms]
+        return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms]
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        """The base quantities that it is a formula of."""
+        used = {factor.base for _, factors in self.terms for factor in factors}
+        return tuple(base for base in Base if base in used)
+
+    @property
+    def psd(self) -> bool:
+        """Whether every matrix of its values between some rows is positive semidefinite, so that it has a space."""
+        return all(factor.psd for _, factors in self.terms for factor in factors)
+
+    def check_psd(self, needed_by: str) -> None:
+        """Refuse a kernel that is not positive semidefinite, where something needs it to be."""
+        if not self.psd:
+            raise ValueError(f"{needed_by} needs a positive semidefinite kernel, and {self!r} is none")
+
+    def of(self, quantities: Mapping[Base, Any], m: Mathematics = ARRAYS) -> Any:
+        """Return the kernel's value, of the base quantities of two rows."""
+        summands = []
+        for weight, factors in self.terms:
+            product = factors[0].value(quantities[factors[0].base], m)
+            for factor in factors[1:]:
+                product = m.times(product, factor.value(quantities[factor.base], m))
+            summands.append(product if weight == 1 else m.affine(weight, product))
+        return m.total(summands)
+
+    def matrix(self, X: Any, S: Any) -> NDArray[np.float64]:
+        """Return the kernel's values between the rows of ``X`` and those of ``S``, dense or sparse."""
+        return np.asarray(self.of({base: base.between(X, S) for base in self.bases}), np.float64)
+
+    def derivative(self, X: Any, S: Any, feature: int) -> NDArray[np.float64]:
+        """Return the derivatives of `matrix` by the logarithm of a factor that multiplies a feature of all rows.
+
+        With the factors already applied to dense ``X`` and ``S``, this is ``dk / d log s_j``; for the gaussian kernel
+        ``-2 gamma s_j^2 (x_j - x'_j)^2 k``.
+        """
+        quantities = {base: base.between(X, S) for base in self.bases}
+        x, s = np.asarray(X, np.float64)[:, feature, None], np.asarray(S, np.float64)[None, :, feature]
+        made = np.zeros(next(iter(quantities.values())).shape)
+        for weight, factors in self.terms:
+            values = [factor.value(quantities[factor.base], ARRAYS) for factor in factors]
+            for i, factor in enumerate(factors):
+                others = math.prod(values[:i] + values[i + 1 :])
+                slope = factor.slope(quantities[factor.base])
+                made += weight * others * slope * factor.base.power * factor.base.share(x, s)
+        return made
 
     def __add__(self, other: Kernel) -> Kernel:
-        return KernelSum(self.terms + other.terms)
+        if not isinstance(other, Kernel):
+            return NotImplemented
+        return _sum(self.terms + other.terms)
 
-    def __rmul__(self, weight: float) -> Kernel:
-        return KernelSum(tuple((weight * w, kernel) for w, kernel in self.terms))
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return _sum(tuple((v * w, f + g) for v, f in self.terms for w, g in other.terms))
+        return _sum(tuple((weight * other, factors) for weight, factors in self.terms))
+
+    __rmul__ = __mul__
+
+
+class Elsewhere(NamedTuple):
+    """What other programs call a kernel."""
+
+    libsvm: str  # in model files
+    libsvm_number: int  # svm-train's -t
+    onnx: str  # kernel_type of SVMClassifier and SVMRegressor
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class PlainKernel(Kernel):
+    """A formula of one base quantity."""
+
+    base: ClassVar[Base]
+    formula: ClassVar[str]
+    elsewhere: ClassVar[Elsewhere | None] = None
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """Itself."""
+        return ((1.0, (self,)),)
+
+    @property
+    def psd(self) -> bool:
+        """Whether every matrix of its values between some rows is positive semidefinite."""
+        raise NotImplementedError
+
+    def value(self, q: Any, m: Mathematics) -> Any:
+        """The formula, of the base quantity."""
+        raise NotImplementedError
+
+    def slope(self, q: Any) -> Any:
+        """The derivative of the formula by the base quantity, on arrays."""
+        raise NotImplementedError
+
+
+Term = tuple[float, tuple[PlainKernel, ...]]
+
+
+@dataclass(frozen=True)
+class ExponentialKernel(PlainKernel):
+    """``exp(-gamma q)``."""
+
+    psd = True
+    gamma: float = number(1.0, above=0)
+
+    def value(self, q: Any, m: Mathematics) -> Any:
+        """The formula, of the base quantity."""
+        return m.exp(m.affine(-self.gamma, q))
+
+    def slope(self, q: Any) -> Any:
+        """The derivative of the formula by the base quantity."""
+        return -self.gamma * self.value(q, ARRAYS)
+
+
+@dataclass(frozen=True)
+class RBF(ExponentialKernel):
     """``exp(-gamma |x - x'|^2)``, the gaussian kernel."""
 
     name = "rbf"
-    gamma: float = number(1.0, above=0)
+    base = Base.SQUARED_DISTANCE
+    formula = "exp(-gamma |x - x'|^2)"
+    elsewhere = Elsewhere("rbf", 2, "RBF")
 
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(ExponentialKernel):
     """``exp(-gamma |x - x'|_1)``."""
 
     name = "laplacian"
-    gamma: float = number(1.0, above=0)
+    base = Base.MANHATTAN
+    formula = "exp(-gamma |x - x'|_1)"
 
 
 @dataclass(frozen=True)
-class Linear(Kernel):
+class Linear(PlainKernel):
     """``x . x'``."""
 
     name = "linear"
+    base = Base.DOT
+    formula = "x . x'"
+    elsewhere = Elsewhere("linear", 0, "LINEAR")
+    psd = True
+
+    def value(self, q: Any, m: Mathematics) -> Any:
+        """The formula, of the base quantity."""
+        return q
+
+    def slope(self, q: Any) -> Any:
+        """The derivative of the formula by the base quantity."""
+        return np.ones_like(q)
 
 
 @dataclass(frozen=True)
-class Polynomial(Kernel):
+class Polynomial(PlainKernel):
     """``(gamma x . x' + coef0)^degree``."""
 
     name = "poly"
+    base = Base.DOT
+    formula = "(gamma x . x' + coef0)^degree"
+    elsewhere = Elsewhere("polynomial", 1, "POLY")
     gamma: float = number(1.0, above=0)
     coef0: float = number(0.0)
     degree: int = number(3, at_least=1, at_most=100, integer=True)
 
+    @property
+    def psd(self) -> bool:
+        """Whether no coefficient of the polynomial is negative."""
+        return self.coef0 >= 0
+
+    def value(self, q: Any, m: Mathematics) -> Any:
+        """The formula, of the base quantity."""
+        return m.power(m.affine(self.gamma, q, self.coef0), self.degree)
+
+    def slope(self, q: Any) -> Any:
+        """The derivative of the formula by the base quantity."""
+        return self.gamma * self.degree * (self.gamma * q + self.coef0) ** (self.degree - 1)
+
 
 @dataclass(frozen=True)
-class Sigmoid(Kernel):
-    """``tanh(gamma x . x' + coef0)``."""
+class Sigmoid(PlainKernel):
+    """``tanh(gamma x . x' + coef0)``, which is not positive semidefinite."""
 
     name = "sigmoid"
+    base = Base.DOT
+    formula = "tanh(gamma x . x' + coef0)"
+    elsewhere = Elsewhere("sigmoid", 3, "SIGMOID")
+    psd = False
     gamma: float = number(1.0, above=0)
     coef0: float = number(0.0)
 
+    def value(self, q: Any, m: Mathematics) -> Any:
+        """The formula, of the base quantity."""
+        return m.tanh(m.affine(self.gamma, q, self.coef0))
+
+    def slope(self, q: Any) -> Any:
+        """The derivative of the formula by the base quantity."""
+        return self.gamma * (1 - self.value(q, ARRAYS) ** 2)
+
 
 @dataclass(frozen=True)
-class KernelSum(Kernel):
-    """A weighted sum of kernels: one distance and one dot product a pair, however many terms.
+class KernelProduct(Kernel):
+    """A product of plain kernels, as ``*`` makes it.
 
     Examples
     --------
     >>> from onkel.parts import RBF, Polynomial
-    >>> (RBF(0.5) + 0.1 * Polynomial(degree=2)).terms
+    >>> RBF(0.1) * Polynomial(degree=2)
+    KernelProduct(factors=(RBF(gamma=0.1), Polynomial(gamma=1.0, coef0=0.0, degree=2)))
+    """
+
+    name = "product"
+    factors: tuple[PlainKernel, ...]
+
+    def __post_init__(self) -> None:
+        for factor in self.factors:
+            if not isinstance(factor, PlainKernel):
+                raise ValueError(f"a product of kernels must be made of plain kernels, got {factor!r}")
+        if len(self.factors) < 2:
+            raise ValueError(f"a product of kernels must have at least two factors, got {len(self.factors)}")
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The product."""
+        return ((1.0, self.factors),)
+
+
+@dataclass(frozen=True)
+class KernelSum(Kernel):
+    """A weighted sum of plain kernels and their products: each base quantity is computed once a pair, however many terms.
+
+    Examples
+    --------
+    >>> from onkel.parts import RBF, Polynomial
+    >>> (RBF(0.5) + 0.1 * Polynomial(degree=2)).summands
     ((1.0, RBF(gamma=0.5)), (0.1, Polynomial(gamma=1.0, coef0=0.0, degree=2)))
     """
 
@@ -97,15 +378,21 @@ class KernelSum(Kernel):
     def __post_init__(self) -> None:
         for weight, kernel in self.summands:
             check_number("the weight of a kernel", weight, above=0)
-            if not isinstance(kernel, Kernel) or isinstance(kernel, KernelSum | CallableKernel | Hedge):
-                raise ValueError(f"a sum of kernels must be made of plain kernels, got {kernel!r}")
+            if not isinstance(kernel, PlainKernel | KernelProduct):
+                raise ValueError(f"a sum of kernels must be made of plain kernels and their products, got {kernel!r}")
         if not self.summands:
             raise ValueError("a sum of kernels must have at least one term")
 
     @property
-    def terms(self) -> tuple[tuple[float, Kernel], ...]:
-        """The weighted kernels."""
-        return self.summands
+    def terms(self) -> tuple[Term, ...]:
+        """The weighted products."""
+        return tuple((weight, kernel.terms[0][1]) for weight, kernel in self.summands)
+
+
+def _sum(terms: Sequence[Term]) -> Kernel:
+    """The kernel of these terms, in its simplest form."""
+    summands = tuple((weight, f[0] if len(f) == 1 else KernelProduct(f)) for weight, f in terms)
+    return summands[0][1] if len(summands) == 1 and summands[0][0] == 1 else KernelSum(summands)
 
 
 @dataclass(frozen=True)
@@ -131,6 +418,15 @@ class CallableKernel(Kernel):
     def alone(self) -> Any:
         """The function itself."""
         return self.function
+
+    @property
+    def psd(self) -> bool:
+        """Trusted to be: nobody can tell."""
+        return True
+
+    def matrix(self, X: Any, S: Any) -> NDArray[np.float64]:
+        """Return what the function makes of the rows."""
+        return np.asarray(self.function(X, S), np.float64)
 
 
 COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa")
@@ -186,6 +482,11 @@ class Hedge(Kernel):
             raise ValueError(f"streams must be one number for each of the {len(self.kernels)} kernels, all different")
 
     @property
+    def psd(self) -> bool:
+        """Whether every kernel is."""
+        return all(kernel.psd for kernel in self.kernels)
+
+    @property
     def hedge(self) -> Spec:
         """How the kernels are combined, as the core takes it."""
         return self.combination, {"discount": float(self.discount), "smoothing": float(self.smoothing)}, {}
@@ -201,7 +502,21 @@ class Hedge(Kernel):
         return replace(self, kernels=kernels, streams=streams)
 
 
-KERNELS: dict[str, type[Kernel]] = {kernel.name: kernel for kernel in (RBF, Laplacian, Linear, Polynomial, Sigmoid)}
+def _concrete(kernel: type[PlainKernel]) -> list[type[PlainKernel]]:
+    heirs = kernel.__subclasses__()
+    return [each for heir in heirs for each in _concrete(heir)] if heirs else [kernel]
+
+
+# The plain kernels by their names, which are scikit-learn's.
+KERNELS: dict[str, type[PlainKernel]] = {kernel.name: kernel for kernel in _concrete(PlainKernel)}
+# Those that LIBSVM has, by its names and in its order.
+LIBSVM_KERNELS: dict[str, type[PlainKernel]] = {
+    names.libsvm: kernel
+    for names, kernel in sorted(
+        ((kernel.elsewhere, kernel) for kernel in KERNELS.values() if kernel.elsewhere is not None),
+        key=lambda pair: pair[0].libsvm_number,
+    )
+}
 
 
 def kernel_named(name: str | Kernel | Callable[[Any, Any], Any], **numbers: float) -> Kernel:

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 class Function:
     """What one kernel has learned."""
 
-    terms: tuple[tuple[float, Kernel], ...]  # the kernel as a weighted sum
+    kernel: Kernel
     coefficients: Floats  # (n_outputs, n_points)
     constants: Floats  # (n_outputs,)
     weight: float  # of its vote, 1 where it is the only one
@@ -66,6 +66,14 @@ class Plain:
         return len(self.functions[0].constants)
 
     @property
+    def least_exponent(self) -> float:
+        """Where the exponent of a kernel value is below this the learner has 0: less is no normal number of its type.
+
+        It takes nothing away from a sum, but a function that is exactly 0 does not vote.
+        """
+        return float(np.finfo(self.dtype).minexp * (1 - 1e-7) * np.log(2))
+
+    @property
     def is_scaled(self) -> bool:
         """Whether rows are scaled first."""
         return bool(self.shift.any() or (self.factor != 1).any())
@@ -92,7 +100,7 @@ def plain(model: Any) -> Plain:
         factor=factor,
         points=expansion.terms[0].dense_points(),
         functions=tuple(
-            Function(term.kernel.terms, term.average.points, term.average.constants, term.weight)
+            Function(term.kernel, term.average.points, term.average.constants, term.weight)
             for term in expansion.terms
         ),
         combination=expansion.combination,

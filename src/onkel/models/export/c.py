@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel.models.export._plain import Function, Plain, plain
-from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
+from onkel.parts.kernels import Base
 from onkel.utils.validation import check_choice
 
 FLOAT_MAX = 3.4028234e38
 
 # What two rows are reduced to before a kernel's formula: its name and what a feature adds to it.
 _BASES = {
-    "square": "(z[j] - {p}_points[i][j]) * (z[j] - {p}_points[i][j])",
-    "manhattan": "fabs{s}(z[j] - {p}_points[i][j])",
-    "dot": "z[j] * {p}_points[i][j]",
+    Base.SQUARED_DISTANCE: ("square", "(z[j] - {p}_points[i][j]) * (z[j] - {p}_points[i][j])"),
+    Base.MANHATTAN: ("manhattan", "fabs{s}(z[j] - {p}_points[i][j])"),
+    Base.DOT: ("dot", "z[j] * {p}_points[i][j]"),
 }
 
 
@@ -37,7 +38,9 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
     name : str, default="model"
         What the names in the header begin with.
     dtype : {"float64", "float32"}, default=None
-        What to compute with, double or float. None is the type of the rows that the model learned from.
+        Of rows and scores, and what to compute with, double or float. None is the type of the rows that the model
+        learned from. Several kernels that vote are always computed with in double: a vote hangs on the sign of a
+        function, however small.
 
     Returns
     -------
@@ -62,7 +65,8 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
 class _Header:
     def __init__(self, made: Plain, prefix: str, dtype: str) -> None:
         self.made, self.p = made, prefix
-        self.real, self.s = ("double", "") if dtype == "float64" else ("float", "f")
+        self.real = "double" if dtype == "float64" else "float"  # rows and scores
+        self.work, self.s = ("float", "f") if dtype == "float32" and made.combination != "vote" else ("double", "")
         self.points = len(made.points)
 
     def text(self) -> str:
@@ -105,7 +109,7 @@ class _Header:
 
     def array(self, name: str, values: NDArray[np.float64]) -> str:
         shape = "".join(f"[{n}]" for n in values.shape)
-        return f"static const {self.real} {self.p}_{name}{shape} = {self.braced(values)};"
+        return f"static const {self.work} {self.p}_{name}{shape} = {self.braced(values)};"
 
     def braced(self, values: NDArray[np.float64]) -> str:
         if values.ndim == 1:
@@ -131,10 +135,10 @@ class _Header:
         lines = ["/* Decision values of a row. */" if made.task != "regression" else "/* The prediction for a row. */"]
         lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
         scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if made.is_scaled else "x[j]"
-        lines.append(f"  {real} z[{n}];")
+        lines.append(f"  {self.work} z[{n}];")
         for k, function in enumerate(made.functions):
             start = ", ".join(self.number(constant) for constant in function.constants)
-            lines.append(f"  {real} f{k}[{outputs}] = {{{start}}};")
+            lines.append(f"  {self.work} f{k}[{outputs}] = {{{start}}};")
         lines.append("  int i, j, o;")
         lines.append(f"  for (j = 0; j < {n}; ++j) z[j] = {scaled};")
         if self.points:
@@ -154,35 +158,23 @@ class _Header:
 
     def expansion(self) -> list[str]:
         made = self.made
-        used = {_base(kernel) for function in made.functions for _, kernel in function.terms}
-        bases = [base for base in _BASES if base in used]
+        bases = [base for base in _BASES if any(base in function.kernel.bases for function in made.functions)]
+        names = {base: _BASES[base][0] for base in bases}
         lines = [f"  for (i = 0; i < {self.points}; ++i) {{"]
-        lines.append(f"    {self.real} {', '.join(f'{base} = 0' for base in bases)}, k;")
+        lines.append(f"    {self.work} {', '.join(f'{name} = 0' for name in names.values())}, k;")
         lines.append(f"    for (j = 0; j < {made.n_features}; ++j) {{")
-        lines += [f"      {base} += {_BASES[base].format(p=self.p, s=self.s)};" for base in bases]
+        lines += [f"      {names[base]} += {_BASES[base][1].format(p=self.p, s=self.s)};" for base in bases]
         lines.append("    }")
         for k, function in enumerate(made.functions):
-            formula = " + ".join(f"{self.number(weight)} * {self.formula(kernel)}" for weight, kernel in function.terms)
-            lines.append(f"    k = {formula};")
+            lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
             lines.append(f"    for (o = 0; o < {made.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
-
-    def formula(self, kernel: Kernel) -> str:
-        base = _base(kernel)
-        if isinstance(kernel, RBF | Laplacian):
-            return f"exp{self.s}(-{self.number(kernel.gamma)} * {base})"
-        if isinstance(kernel, Linear):
-            return base
-        inner = f"{self.number(kernel.gamma)} * {base} + {self.number(kernel.coef0)}"  # type: ignore[attr-defined]
-        if isinstance(kernel, Polynomial):
-            return f"pow{self.s}({inner}, {self.number(kernel.degree)})"
-        return f"tanh{self.s}({inner})"
 
     def random_features(self, count: int) -> list[str]:
         p, n = self.p, self.made.n_features
         return [
             f"  for (i = 0; i < {count}; ++i) {{",
-            f"    {self.real} angle = {p}_phases[i];",
+            f"    {self.work} angle = {p}_phases[i];",
             f"    for (j = 0; j < {n}; ++j) angle += {p}_frequencies[i][j] * z[j];",
             f"    angle = cos{self.s}(angle);",
             f"    for (o = 0; o < {self.made.n_outputs}; ++o) f0[o] += {p}_feature_coefficients[i][o] * angle;",
@@ -230,8 +222,32 @@ class _Header:
         ]
 
 
-def _base(kernel: Kernel) -> str:
-    return "square" if isinstance(kernel, RBF) else "manhattan" if isinstance(kernel, Laplacian) else "dot"
+class _Expressions:
+    """Formulas as expressions of C: each is a call, a product, a name, or in parentheses."""
+
+    def __init__(self, header: _Header) -> None:
+        self.number, self.s = header.number, header.s
+        self.least = header.made.least_exponent if header.made.combination == "vote" else None
+
+    def affine(self, factor: float, value: str, offset: float = 0.0) -> str:
+        product = f"{self.number(factor)} * {value}"
+        return f"({product} + {self.number(offset)})" if offset else product
+
+    def exp(self, value: str) -> str:
+        made = f"exp{self.s}({value})"
+        return made if self.least is None else f"({value} < {self.number(self.least)} ? 0 : {made})"
+
+    def tanh(self, value: str) -> str:
+        return f"tanh{self.s}({value})"
+
+    def power(self, value: str, exponent: int) -> str:
+        return f"pow{self.s}({value}, {self.number(exponent)})"
+
+    def times(self, value: str, other: str) -> str:
+        return f"{value} * {other}"
+
+    def total(self, values: Sequence[str]) -> str:
+        return " + ".join(values)
 
 
 def _quoted(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from onkel.models.export._plain import Function, plain
+from onkel.parts import PlainKernel
 
 
 def to_json(model: Any) -> str:
@@ -28,7 +29,7 @@ def to_json(model: Any) -> str:
     >>> model = onkel.SPAClassifier(gamma=1.0, shuffle=False).fit([[0.0], [1.0]], ["no", "yes"])
     >>> read = json.loads(onkel.export.to_json(model))
     >>> read["classes"], read["points"], read["functions"][0]["kernel"]
-    (['no', 'yes'], [[0.0], [1.0]], [{'weight': 1.0, 'name': 'rbf', 'gamma': 1.0}])
+    (['no', 'yes'], [[0.0], [1.0]], [{'weight': 1.0, 'factors': [{'name': 'rbf', 'gamma': 1.0}]}])
     """
     made = plain(model)
     features = made.features
@@ -46,6 +47,7 @@ def to_json(model: Any) -> str:
         if features is None
         else {f.name: getattr(features, f.name).tolist() for f in fields(features)},
         "logistic": made.logistic,
+        "least_exponent": made.least_exponent,
     }
     return json.dumps(tree, allow_nan=False)
 
@@ -53,10 +55,14 @@ def to_json(model: Any) -> str:
 def _function(function: Function) -> dict[str, Any]:
     return {
         "kernel": [
-            {"weight": float(weight), "name": kernel.name, **{f.name: getattr(kernel, f.name) for f in fields(kernel)}}
-            for weight, kernel in function.terms
+            {"weight": float(weight), "factors": [_plain_kernel(factor) for factor in factors]}
+            for weight, factors in function.kernel.terms
         ],
         "coefficients": function.coefficients.tolist(),
         "constants": function.constants.tolist(),
         "weight": function.weight,
     }
+
+
+def _plain_kernel(kernel: PlainKernel) -> dict[str, Any]:
+    return {"name": kernel.name, **{f.name: getattr(kernel, f.name) for f in fields(kernel)}}

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.models.export._plain import Plain, plain
-from onkel.parts import RBF, Kernel, Linear, Polynomial, Sigmoid
-
-KERNEL_NAMES: dict[type[Kernel], str] = {
-    Linear: "linear",
-    Polynomial: "polynomial",
-    RBF: "rbf",
-    Sigmoid: "sigmoid",
-}
+from onkel.parts import LIBSVM_KERNELS, PlainKernel
 
 
 def to_libsvm(model: Any) -> str:
@@ -34,7 +27,7 @@ def to_libsvm(model: Any) -> str:
     ----------
     model : estimator or Learner
         Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
-        sums of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
+        sums and products of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
 
     Returns
     -------
@@ -58,11 +51,11 @@ def to_libsvm(model: Any) -> str:
     0.5 1:1
     """
     made = plain(model)
-    weight, kernel = _kernel(made)
+    weight, kernel, kernel_type = _kernel(made)
     function = made.functions[0]
     coefficients = weight * function.coefficients
     lines = [f"svm_type {'epsilon_svr' if made.task == 'regression' else 'c_svc'}"]
-    lines += [f"kernel_type {KERNEL_NAMES[type(kernel)]}", *_numbers(kernel)]
+    lines += [f"kernel_type {kernel_type}", *_numbers(kernel)]
     n = len(made.points)
     if made.task == "multiclass":
         labels, copies = _labels(made), len(_labels(made)) - 1
@@ -82,25 +75,27 @@ def to_libsvm(model: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _kernel(made: Plain) -> tuple[float, Kernel]:
-    """The kernel and its weight, or a refusal of what LIBSVM cannot hold."""
+def _kernel(made: Plain) -> tuple[float, PlainKernel, str]:
+    """The kernel's weight, the kernel and LIBSVM's name for it, or a refusal of what LIBSVM cannot hold."""
     if made.combination != "sum":
         raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
     if made.features is not None:
         raise ValueError("LIBSVM knows no random features, and the model has some; export it as onnx, c or json")
     if made.is_scaled:
         raise ValueError("LIBSVM knows no scaler, and the model has one; export it as onnx, c or json")
-    terms = made.functions[0].terms
+    terms = made.functions[0].kernel.terms
     if len(terms) > 1:
         raise ValueError("LIBSVM knows no sums of kernels, and the kernel is one; export it as onnx, c or json")
-    weight, kernel = terms[0]
-    if type(kernel) not in KERNEL_NAMES:
-        names = ", ".join(KERNEL_NAMES.values())
-        raise ValueError(f"LIBSVM knows the kernels {names}, and the kernel is {kernel.name}")
-    return weight, kernel
+    weight, factors = terms[0]
+    if len(factors) > 1:
+        raise ValueError("LIBSVM knows no products of kernels, and the kernel is one; export it as onnx, c or json")
+    if factors[0].elsewhere is None:
+        known = ", ".join(LIBSVM_KERNELS)
+        raise ValueError(f"LIBSVM knows the kernels {known}, and the kernel is {factors[0].name}")
+    return weight, factors[0], factors[0].elsewhere.libsvm
 
 
-def _numbers(kernel: Kernel) -> list[str]:
+def _numbers(kernel: PlainKernel) -> list[str]:
     return [f"{name} {value:.17g}" for name, value in sorted(kernel.spec[1].items(), reverse=True)]
 
 

@@ -7,6 +7,7 @@ hold; all that follows from it is computed in float64 and stored rounded once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._plain import Function, Plain, plain
-from onkel.parts import RBF, Kernel, Laplacian, Linear, Polynomial
+from onkel.parts.kernels import Arrays, Base
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_choice
 
@@ -37,7 +38,8 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
         Fitted. A kernel that is a function of your own is refused.
     dtype : {"float32", "float64"}, default="float32"
         Of the rows and the results, and of what is computed in between; large coefficients that cancel out, as those
-        of second-order learners may be, are always computed with in float64.
+        of second-order learners may be, are always computed with in float64, and so are kernels that vote: a vote
+        hangs on the sign of a function, however small.
 
     Returns
     -------
@@ -162,9 +164,9 @@ class _Graph:
         return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
 
     def scores(self, made: Plain, rows: str) -> str:
-        """Add the scores, one column an output; large coefficients get float64, whatever the rows' type is."""
+        """Add the scores, one column an output; large coefficients and votes get float64, whatever the rows' type."""
         real = self.dtype
-        if real == np.float64 or _largest(made) <= MOST_FOR_FLOAT32:
+        if real == np.float64 or (made.combination != "vote" and _largest(made) <= MOST_FOR_FLOAT32):
             return self.sums(made, rows)
         self.dtype = np.dtype(np.float64)
         scores = self.sums(made, self.node("Cast", rows, to=_type_of(self.dtype)))
@@ -183,8 +185,10 @@ class _Graph:
         if made.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
         bases = _Bases(self, u, points, moved)
+        formulas = _Nodes(self, made.least_exponent if made.combination == "vote" else None)
         each = [
-            self.function(bases, k, function, made.n_outputs, n_points) for k, function in enumerate(made.functions)
+            self.function(bases, formulas, k, function, made.n_outputs, n_points)
+            for k, function in enumerate(made.functions)
         ]
         if made.features is not None:
             features = made.features
@@ -202,15 +206,11 @@ class _Graph:
         ]
         return self.node("Sum", *shares)
 
-    def function(self, bases: _Bases, k: int, function: Function, n_outputs: int, n_points: int) -> str:
+    def function(
+        self, bases: _Bases, formulas: _Nodes, k: int, function: Function, n_outputs: int, n_points: int
+    ) -> str:
         """One kernel's scores."""
-        terms = []
-        for i, (weight, kernel) in enumerate(function.terms):
-            values = bases.kernel(kernel, f"kernel_{k}_{i}")
-            terms.append(
-                values if weight == 1 else self.node("Mul", values, self.constant(f"weight_{k}_{i}", float(weight)))
-            )
-        kernel_values = terms[0] if len(terms) == 1 else self.node("Sum", *terms)
+        kernel_values = function.kernel.of({base: bases.made(base) for base in function.kernel.bases}, formulas)
         coefficients = function.coefficients.T if n_points else np.zeros((1, n_outputs))
         sums = self.node("MatMul", kernel_values, self.constant(f"coefficients_{k}", coefficients))
         return self.node("Add", sums, self.constant(f"constants_{k}", function.constants))
@@ -229,32 +229,52 @@ class _Graph:
         return self.node("Mul", self.node("Cast", self.node("And", vote, speaks), to=real), weight)
 
 
+class _Nodes:
+    """Formulas as nodes of a graph."""
+
+    def __init__(self, graph: _Graph, least_exponent: float | None) -> None:
+        self.graph, self.least_exponent = graph, least_exponent
+
+    def number(self, value: float) -> str:
+        return self.graph.constant(f"number_{len(self.graph.constants)}", float(value))
+
+    def affine(self, factor: float, value: str, offset: float = 0.0) -> str:
+        product = self.graph.node("Mul", value, self.number(factor))
+        return self.graph.node("Add", product, self.number(offset)) if offset else product
+
+    def exp(self, value: str) -> str:
+        made = self.graph.node("Exp", value)
+        if self.least_exponent is None:
+            return made
+        lost = self.graph.node("Less", value, self.number(self.least_exponent))
+        return self.graph.node("Where", lost, self.number(0.0), made)
+
+    def tanh(self, value: str) -> str:
+        return self.graph.node("Tanh", value)
+
+    def power(self, value: str, exponent: int) -> str:
+        return self.graph.node("Pow", value, self.number(exponent))
+
+    def times(self, value: str, other: str) -> str:
+        return self.graph.node("Mul", value, other)
+
+    def total(self, values: Sequence[str]) -> str:
+        return values[0] if len(values) == 1 else self.graph.node("Sum", *values)
+
+
 class _Bases:
     """What rows and points are reduced to before a kernel's formula, each computed once."""
 
     def __init__(self, graph: _Graph, u: str, points: Floats, moved: Floats) -> None:
         self.graph, self.u, self.points, self.moved = graph, u, points, moved
-        self.made: dict[str, str] = {}
+        self.names: dict[Base, str] = {}
+        self.makers = {Base.SQUARED_DISTANCE: self._square, Base.MANHATTAN: self._manhattan, Base.DOT: self._dot}
 
-    def kernel(self, kernel: Kernel, name: str) -> str:
-        """Add a kernel's values, one column a point."""
-        graph = self.graph
-        if isinstance(kernel, Linear):
-            return self.base("dot")
-        factor = graph.constant(f"{name}_gamma", -kernel.gamma if isinstance(kernel, RBF | Laplacian) else kernel.gamma)  # type: ignore[attr-defined]
-        if isinstance(kernel, RBF | Laplacian):
-            base = self.base("square" if isinstance(kernel, RBF) else "manhattan")
-            return graph.node("Exp", graph.node("Mul", base, factor))
-        inner = graph.node("Mul", self.base("dot"), factor)
-        inner = graph.node("Add", inner, graph.constant(f"{name}_coef0", float(kernel.coef0)))  # type: ignore[attr-defined]
-        if isinstance(kernel, Polynomial):
-            return graph.node("Pow", inner, graph.constant(f"{name}_degree", float(kernel.degree)))
-        return graph.node("Tanh", inner)
-
-    def base(self, name: str) -> str:
-        if name not in self.made:
-            self.made[name] = getattr(self, f"_{name}")()
-        return self.made[name]
+    def made(self, base: Base) -> str:
+        """Return the node of a base quantity, one column a point."""
+        if base not in self.names:
+            self.names[base] = self.makers[base]()
+        return self.names[base]
 
     def _square(self) -> str:
         graph, near = self.graph, self.points - self.moved
@@ -281,20 +301,19 @@ def _largest(made: Plain) -> float:
     What rounding adds to a score is about as many units of the last place.
     """
     squares = (made.points**2).sum(axis=1)
+    own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
     lengths = [0.0]
     for function in made.functions:
-        own = sum(weight * abs(_own(kernel, squares)) for weight, kernel in function.terms)
-        lengths += np.sqrt(((function.coefficients * own) ** 2).sum(axis=1)).tolist()
+        largest = abs(function.kernel.of(own, _AtMost()))
+        lengths += np.sqrt(((function.coefficients * largest) ** 2).sum(axis=1)).tolist()
     return max(lengths)
 
 
-def _own(kernel: Kernel, squares: Floats) -> Any:
-    """k(s, s) of points with these squared lengths; of a sigmoid, at most."""
-    if isinstance(kernel, Linear):
-        return squares
-    if isinstance(kernel, Polynomial):
-        return (kernel.gamma * squares + kernel.coef0) ** kernel.degree
-    return np.ones_like(squares)
+class _AtMost(Arrays):
+    """Formulas whose values at a point itself are the largest there are: of tanh that is 1."""
+
+    def tanh(self, value: Any) -> Any:
+        return np.ones_like(value)
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
