@@ -979,6 +979,41 @@ MUTANTS = [
         "if False:",
         "test_crossings.py -k 'every_export and PAClassifier'",
     ),
+    Mutant(
+        "an estimator has the defaults of its learner's row",
+        "src/onkel/catalogue/learners.py",
+        "default=self.defaults[task].get(name, parameter.default)",
+        "default=parameter.default",
+        "test_facts.py -k recipes_parameters",
+    ),
+    Mutant(
+        "a docstring lists the losses that a learner takes",
+        "src/onkel/catalogue/learners.py",
+        "        except ValueError:\n            return False\n",
+        "        except ValueError:\n            return True\n",
+        "test_facts.py -k losses_of_a_docstring",
+    ),
+    Mutant(
+        "a recipe refuses what its parameters cannot be",
+        "src/onkel/catalogue/learners.py",
+        "                    check(takes[name], value)\n",
+        "                    pass\n",
+        "test_facts.py -k 'range_is or choices'",
+    ),
+    Mutant(
+        "a parameter of all learners appears in every class",
+        "src/onkel/river.py",
+        "    declare(cls, _TAKES, gamma=1.0, budget=500)\n",
+        "    declare(cls, _TAKES, gamma=1.0, budget=500, coef0=1.0)\n",
+        "test_facts.py -k river",
+    ),
+    Mutant(
+        "type checkers know the estimators' parameters",
+        "src/onkel/estimators/named.pyi",
+        "    spread: float = ...\n",
+        "",
+        "test_facts.py -k written_down",
+    ),
 ]
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ class KernelParameters:
         Any,
         Note(
             "How alike two rows are.",
-            "A Kernel is a part or a weighted sum of them (`onkel.parts`); a callable is called as "
+            "A Kernel is a part, or a weighted sum of products of them (`onkel.parts`); a callable is called as "
             "``kernel(x[None], S)`` for each row with the support vectors S.",
             kind="{kernels} or Kernel or callable",
         ),

@@ -113,7 +113,8 @@ from onkel.parts import (
     loss_named,
 )
 
-# Parameters of several learners.
+# A paper of several learners, and their parameters.
+ONLINE_LEARNING_WITH_KERNELS = "Kivinen, Smola and Williamson 2004", "Online Learning with Kernels"
 StepSize = Annotated[float, Note("Step size η.", part="GradientStep")]
 Shrinking = Annotated[
     float, Note("Regularisation λ: every step first shrinks the function by 1 - ηλ.", part="GradientStep")
@@ -149,7 +150,7 @@ def Perceptron() -> FirstOrder:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0))
 
 
-@named("Kivinen, Smola and Williamson 2004", "Online Learning with Kernels", regressor={"loss": "squared_error"})
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
 def OGD(
     eta: StepSize = 0.5,
     lam: Shrinking = 0.0,
@@ -208,8 +209,6 @@ def Pegasos(
 ) -> FirstOrder:
     """Pegasos: ``eta_t = 1/(lam t)``, shrink ``1 - 1/t``.
 
-    With ``project`` the function is kept in the ball of radius ``1/sqrt(lam)``, which holds the optimum.
-
     Examples
     --------
     >>> from onkel import recipes
@@ -220,17 +219,17 @@ def Pegasos(
     return FirstOrder(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
 
-@named("Kivinen, Smola and Williamson 2004", "Online Learning with Kernels", regressor={"loss": "squared_error"})
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
 def FSGD(
     eta: StepSize = 0.5,
     lam: Shrinking = 1e-4,
-    schedule: Annotated[str, Note("η_t = η, or η/(1 + ηλt).", choices=("constant", "inverse"))] = "constant",
+    schedule: Annotated[
+        str, Note("η_t = η, or η/(1 + ηλt), which is O(1/t).", choices=("constant", "inverse"))
+    ] = "constant",
     loss: AnyLoss = "hinge",
     epsilon: Epsilon = 0.1,
 ) -> FirstOrder:
     """Functional stochastic gradient descent, any loss.
-
-    ``schedule="constant"`` keeps ``eta``; "inverse" has ``eta_t = eta/(1 + eta lam t)``, which is O(1/t).
 
     Examples
     --------
@@ -277,8 +276,7 @@ def KLR(
 
     ``sampling="none"`` is Algorithm 1 (NC: every row), "margin" Algorithm 2 with the probability of Equation (5),
     "auxiliary" Algorithm 3, Equation (6): ``p = l(z)/h(z)`` and a step along ``h(z) = ln(shape + e^-z)`` ("shift"),
-    ``ln(1 + shape e^-z)`` ("scale") or ``max(l(z), l(cutoff))`` ("cutoff"). Without ``eta`` it is the papers'
-    ``R/sqrt(T)`` where ``R`` and ``horizon`` are known, else 1.
+    ``ln(1 + shape e^-z)`` ("scale") or ``max(l(z), l(cutoff))`` ("cutoff").
 
     Examples
     --------
@@ -336,11 +334,10 @@ def OSKL(
     """Online sparse kernel learning, Algorithm 1.
 
     A row is admitted with probability ``|l'|/G`` and joins with ``-eta g/p`` (Equation (1)), so that the number of
-    support vectors is bounded by the cumulative loss (Theorem 1). Without ``eta`` it is ``0.9/(L G)`` with the constant
-    ``L`` of the paper's Table 1: 1 for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for
-    "squared_error" (residuals below ``delta`` are outside the theorem). ``G`` must bound the slope: it does for
-    "log_loss" from 1 on; for the unbounded losses a row beyond it is admitted for sure and its step stays unbiased.
-    With several classes half of ``eta`` keeps the guarantee.
+    support vectors is bounded by the cumulative loss (Theorem 1). The constant ``L`` of the paper's Table 1 is 1
+    for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for "squared_error". ``G`` must bound the slope:
+    it does for "log_loss" from 1 on; for the unbounded losses the step of a row beyond it stays unbiased. With several
+    classes half of ``eta`` keeps the guarantee.
 
     Examples
     --------
@@ -370,7 +367,7 @@ def SPA(
         float | None,
         Note(
             "Aggressiveness η.",
-            "None is α/β, which minimises the paper's mistake bound.",
+            "None is α/β, which minimises the mistake bound of the paper's Theorem 5.1.",
             part="SparsePassiveAggressiveStep",
         ),
     ] = None,
@@ -398,8 +395,7 @@ def SPA(
 
     A row is admitted with probability ``rho_t = min(alpha, l_t) / beta`` and joins with
     ``tau_t = min(eta / rho_t, l_t / k(x, x))`` (Proposition 1), so that ``E[support vectors] <= alpha T / beta``
-    (Theorem 5.2). Without ``beta`` that bound is set to ``budget`` over ``horizon`` rows; without ``eta`` it is
-    ``alpha / beta``, which minimises the mistake bound of Theorem 5.1.
+    (Theorem 5.2).
 
     Examples
     --------
@@ -458,12 +454,7 @@ def Forgetron() -> FirstOrder:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
 
 
-@named(
-    "Kivinen, Smola and Williamson 2004",
-    "Online Learning with Kernels",
-    regressor={"loss": "squared_error"},
-    budget=500,
-)
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"}, budget=500)
 def NORMA(
     eta: StepSize = 0.5,
     lam: Shrinking = 1e-3,
@@ -620,8 +611,7 @@ def NPBSGD(
     """BSGD whose budget grows late in the stream.
 
     A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise
-    the budget itself grows by one. Without a horizon it never grows. The point that leaves is removed, or replaced by
-    its projection on the five points nearest to it.
+    the budget itself grows by one.
 
     Examples
     --------
@@ -719,7 +709,10 @@ def POLK(
     lam: Shrinking = 1e-3,
     parsimony: Annotated[
         float,
-        Note("K: each step may move the function by ε = Kη^(3/2) to have fewer support vectors.", limits={"above": 0}),
+        Note(
+            "K: each step may move the function by ε = Kη^(3/2) (Corollary 1) to have fewer support vectors.",
+            limits={"above": 0},
+        ),
     ] = 0.1,
     eps: Annotated[float | None, Note("ε itself, instead of `parsimony`.", part="KOMP")] = None,
     prune: Annotated[
@@ -736,8 +729,7 @@ def POLK(
     """Parsimonious online learning with kernels, Algorithm 1.
 
     Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays
-    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Without ``eps`` it is
-    ``parsimony * eta^(3/2)``, the paper's ``K eta^(3/2)`` (Corollary 1). The paper needs ``eta < 1/lam``.
+    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6).
 
     Examples
     --------

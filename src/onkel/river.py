@@ -111,7 +111,7 @@ _TAKES = parameters_of(KernelParameters) | parameters_of(FunctionParameters)
 # There are no rows to take a width from before the first record, and records are sparse, which a callable is not given.
 _TAKES["kernel"] = with_note(
     _TAKES["kernel"],
-    more="A Kernel is a part, a weighted sum of them, or a `Hedge` of several.",
+    more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
     kind="{kernels} or Kernel",
 )
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
