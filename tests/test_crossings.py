@@ -366,7 +366,11 @@ def quadratic(A, B):
 
 
 CROSSED_KERNELS = {name: kernel_named(name, gamma=0.5) for name in KERNELS}
-CROSSED_KERNELS |= {"sum": RBF(0.5) + 0.5 * Linear(), "product": RBF(0.2) * Linear(), "callable": CallableKernel(quadratic)}
+CROSSED_KERNELS |= {
+    "sum": RBF(0.5) + 0.5 * Linear(),
+    "product": RBF(0.2) * Linear(),
+    "callable": CallableKernel(quadratic),
+}
 EVICTIONS = {name: cls for name, cls in PARTS.items() if issubclass(cls, Eviction)}
 
 
@@ -398,7 +402,9 @@ def cross(kernel_name, eviction_name):
                 blank.fit(convert(X), y)
             continue
         if eviction.needs_psd and not kernel.psd:
-            with pytest.raises(ValueError, match=f"^{eviction_name} needs a positive semidefinite kernel, and .* is none$"):
+            with pytest.raises(
+                ValueError, match=f"^{eviction_name} needs a positive semidefinite kernel, and .* is none$"
+            ):
                 blank.fit(convert(X), y)
             continue
         one, other = (clone(blank).fit(convert(X[i::2]), y[i::2]) for i in range(2))

@@ -385,7 +385,10 @@ def json_scores(read, x):
     S = np.array(read["points"]).reshape(-1, len(z))
     each = []
     for function in read["functions"]:
-        f = np.array(function["coefficients"]) @ kernel_values(function["kernel"], S, z, read["least_exponent"]) + function["constants"]
+        f = (
+            np.array(function["coefficients"]) @ kernel_values(function["kernel"], S, z, read["least_exponent"])
+            + function["constants"]
+        )
         each.append((function["weight"], f))
     features = read["random_features"]
     if features is not None:

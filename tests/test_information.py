@@ -30,16 +30,14 @@ def kernel(X, Y):
 
 def regression(forget=1.0, fit_intercept=True, budget=30, **settings):
     recipe = recipes.Newton(lam=LAM, loss="squared_error", forget=forget)
-    return onkel.Learner(
-        recipe, task="regression", gamma=GAMMA, budget=budget, fit_intercept=fit_intercept, **settings
-    )
+    return onkel.Learner(recipe, task="regression", gamma=GAMMA, budget=budget, fit_intercept=fit_intercept, **settings)
 
 
 def at_points(learner, points, information=None, t=0):
     """The core of the learner on these points, with the function 0; nothing is known of it unless it is said."""
-    core = learner._started_for(points)
+    core = learner.started_for(points)
     n, fixed = points.shape[0], 1 if learner.fit_intercept else 0
-    core.set_expansion(learner._rows(points), np.arange(n), np.zeros((1, n)), np.zeros(1), n + t)
+    core.set_expansion(learner.as_core_rows(points), np.arange(n), np.zeros((1, n)), np.zeros(1), n + t)
     core.set_information(np.zeros((n + fixed,) * 2) if information is None else information, 0.0, 0)
     return core
 

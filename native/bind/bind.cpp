@@ -635,6 +635,8 @@ NB_MODULE(_core, m) {
             return unlocked([&] { return self.core().compress(eps, n); });
           },
           "eps"_a, "n_support"_a)
+      .def_prop_ro("has_information",
+                   [](const PyLearner& self) { return unlocked([&] { return self.core().has_information(); }); })
       .def("information", &PyLearner::information,
            nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.float64], float, float, int]"))

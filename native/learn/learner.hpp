@@ -68,6 +68,7 @@ class Learner {
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
   // For second-order learners (see Informed); the others refuse.
+  bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Moved eliminate(double most_moved, std::size_t most_points);

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, vstack
 
 from onkel import _core
 from onkel.parts import Kernel
@@ -80,6 +80,17 @@ class Term:
         """Whether the points are held as CSR."""
         return bool(issparse(self.points))
 
+    def chosen(self, index: NDArray[np.intp]) -> Term:
+        """Return the term of some of its points, in this order."""
+        return replace(
+            self,
+            points=self.points[index],
+            births=self.births[index],
+            ghosts=self.ghosts[index],
+            last=replace(self.last, points=self.last.points[:, index]),
+            average=replace(self.average, points=self.average.points[:, index]),
+        )
+
     def dense_points(self) -> Floats:
         """Return the points as an array of float64."""
         return np.asarray(self.points.toarray() if self.is_sparse else self.points, np.float64)
@@ -89,14 +100,26 @@ class Term:
 class Information:
     """What a second-order learner knows beside its function: the precision of the function is ``lam I + matrix``.
 
-    In the orthonormal coordinates of the span of the term's points, in the order of the points, the constant term
-    (where there is one) first. It is additive: learners on the same points add theirs, the prior counts once.
+    In the orthonormal coordinates of the span of points, in the order in which they joined, the constant term (where
+    there is one) first. It is additive: learners on the same points add theirs, the prior counts once.
     """
 
+    births: NDArray[np.int64]  # of the points, in the order of joining
     matrix: Floats  # (n, n), the sum of v z z' over the rows
     lam: float
     noise: float  # sum of the squared residuals, each over its own variance
     steps: int  # rows that it is the sum over
+
+    def __rmul__(self, factor: float) -> Information:
+        scaled = factor * self.matrix, factor * self.noise, round(factor * self.steps)
+        return replace(self, matrix=scaled[0], noise=scaled[1], steps=scaled[2])
+
+    def widened(self, births: NDArray[np.int64]) -> Information:
+        """Return it with more points: the rows so far have told nothing of what these add to the span."""
+        known, n = len(self.matrix), len(self.matrix) + len(births)
+        matrix = np.zeros((n, n))
+        matrix[:known, :known] = self.matrix
+        return replace(self, births=np.concatenate([self.births, births]), matrix=matrix)
 
 
 @dataclass(frozen=True)
@@ -122,12 +145,46 @@ class Expansion:
         return len(self.terms[0].last.constants)
 
     @property
+    def in_order_of_joining(self) -> Expansion:
+        """The points that information is about, as it has them; the others, whose coefficients are 0, are left out."""
+        if self.information is None:
+            return self
+        place = {int(birth): i for i, birth in enumerate(self.only.births)}
+        index = np.array([place[int(birth)] for birth in self.information.births], np.intp)
+        return replace(self, terms=(self.only.chosen(index),))
+
+    @property
     def predicting(self) -> Expansion:
         """The function that predicts, as last function and as average; ghosts are points of it like all others."""
         return replace(
             self,
             terms=tuple(replace(term, last=term.average, ghosts=np.zeros_like(term.ghosts)) for term in self.terms),
         )
+
+
+def total(functions: Sequence[Expansion], weights: Sequence[float]) -> Expansion:
+    """Return the weighted sum of functions of one kernel, as if their rows had come one function after the other."""
+    terms = [function.only for function in functions]
+    starts = np.cumsum([0] + [function.t for function in functions])
+    stack: Any = vstack if terms[0].is_sparse else np.concatenate
+    term = Term(
+        kernel=terms[0].kernel,
+        relevances=terms[0].relevances,
+        points=stack([term.points for term in terms]),
+        births=np.concatenate([term.births + start for term, start in zip(terms, starts, strict=False)]),
+        ghosts=np.concatenate([term.ghosts for term in terms]),
+        last=_sum([weight * term.last for weight, term in zip(weights, terms, strict=True)]),
+        average=_sum([weight * term.average for weight, term in zip(weights, terms, strict=True)]),
+    )
+    return replace(functions[0], terms=(term,), t=int(starts[-1]), information=None)
+
+
+def _sum(parts: Sequence[Coefficients]) -> Coefficients:
+    return Coefficients(
+        np.hstack([part.points for part in parts]),
+        np.sum([part.constants for part in parts], axis=0),
+        np.sum([part.features for part in parts], axis=0),
+    )
 
 
 def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: str, n_features: int) -> Expansion:
@@ -141,7 +198,8 @@ def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: st
         for i, kernel in enumerate(kernels)
     )
     features = RandomFeatures(frequencies, phases) if len(phases) else None
-    return Expansion(tuple(terms), core.t, combination, features)
+    information = Information(*core.information()) if core.has_information else None
+    return Expansion(tuple(terms), core.t, combination, features, information)
 
 
 def _coefficients(core: _core.Learner, n_kernels: int, n_points: int, last: bool) -> list[Coefficients]:

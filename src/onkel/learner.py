@@ -199,20 +199,39 @@ class Learner(Settings, Stateful):
 
     def set_expansion(self, expansion: Expansion) -> None:
         """Forget everything and go on from a function of one kernel, the learner's own."""
-        term = expansion.only
+        expansion = expansion.in_order_of_joining
+        term, known = expansion.only, expansion.information
         core = self.started(term.n_features, sparse=term.is_sparse)
         births = np.ascontiguousarray(term.births, dtype=np.int64)
         n_random = len(core.random_features()[1])
         last, average = (coefficients.with_features(n_random).core for coefficients in (term.last, term.average))
         core.set_expansion(self.as_core_rows(term.points), births, last, average, expansion.t)
+        if known is not None and core.has_information:
+            core.set_information(known.matrix, known.noise, known.steps)
 
-    def compress(self, eps: float, n_support: int) -> float:
-        """Drop points by KOMP within the distance ``eps``, and on to ``n_support``; return the distance moved.
+    def add_information(self, expansion: Expansion, weight: float) -> None:
+        """Take in what another second-order learner knows, of the same kernel and prior, on points of this span."""
+        expansion = expansion.in_order_of_joining
+        term, known = expansion.only, expansion.information
+        assert self._core is not None
+        assert known is not None
+        births = np.arange(len(term), dtype=np.int64)
+        rows = self.as_core_rows(term.points)
+        self._core.add_information(rows, births, term.last.core, known.matrix, known.noise, known.steps, weight)
 
-        For a learner with the eviction Stop and without average: others keep more than the function.
+    def compress(self, eps: float, n_support: int) -> tuple[float, float | None]:
+        """Let points leave within the distance ``eps``, and on to ``n_support``.
+
+        For a learner with the eviction Stop and without average: others keep more than the function. Returns the
+        distance moved, and by how much the loss of all rows has changed, where the learner can tell.
         """
         self.kernel.check_psd(needed_by="compress")
-        return 0.0 if self._core is None else self._core.compress(eps, n_support)
+        if self._core is None:
+            return 0.0, None
+        if not self._core.has_information:
+            return self._core.compress(eps, n_support), None
+        data, rkhs = self._core.eliminate(eps, n_support)
+        return rkhs, data**2 / 2
 
     def keep_kernels(self, chosen: list[int]) -> None:
         """Go on with some of the kernels only."""

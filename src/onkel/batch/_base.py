@@ -55,7 +55,11 @@ _GAP = """
 
 def described(cls: Any) -> Any:
     """Write the common parameters and attributes into the docstring."""
-    cls.__doc__ = cls.__doc__ % {"common": _PARAMETERS % {"kernels": ", ".join(f'"{name}"' for name in KERNELS)}, "fitted": _ATTRIBUTES, "gap": _GAP}
+    cls.__doc__ = cls.__doc__ % {
+        "common": _PARAMETERS % {"kernels": ", ".join(f'"{name}"' for name in KERNELS)},
+        "fitted": _ATTRIBUTES,
+        "gap": _GAP,
+    }
     return cls
 
 

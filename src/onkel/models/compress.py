@@ -5,10 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from onkel.contents import fitted_learner
-from onkel.expansion import Expansion
+import numpy as np
+from scipy.sparse import issparse
+
+from onkel.contents import contents_of, fitted_learner
+from onkel.expansion import Coefficients, Expansion, Information, total
 from onkel.learner import Learner
-from onkel.parts import FirstOrder, Hedge
+from onkel.parts import (
+    EpsilonInsensitive,
+    FirstOrder,
+    GaussianPrior,
+    GradientStep,
+    GrowingDictionary,
+    Hedge,
+    HingeLoss,
+    LogLoss,
+    Loss,
+    OnGradient,
+    Recipe,
+    SecondOrder,
+    SquaredError,
+)
 from onkel.settings import UNBOUNDED
 from onkel.utils.validation import check_number
 
@@ -24,13 +41,17 @@ class Compressed(NamedTuple):
     loss_change: float | None  # of the mean loss on rows, where it is known
 
 
-def compress(model: M, *, eps: float | None = None, n_support: int | None = None) -> Compressed:
+def compress(model: M, *, eps: float | None = None, n_support: int | None = None, X: Any = None) -> Compressed:
     """Make a fitted model smaller.
 
     Support vectors leave one after the other, always the one that the rest can best make up for, and the rest are
-    refitted (KOMP: POLK, Algorithm 2). Works on the function that predicts: the average, where that is the one. What
-    the model learns afterwards starts from the smaller function, as last function and as average. Rows that wait for
-    the end of their mini-batch are forgotten.
+    refitted. What is best depends on what is known: a second-order learner knows which directions its rows have told
+    of, and the point leaves whose absence changes the loss on those rows least; so it is with rows `X`; otherwise the
+    function itself is to move as little as it can (KOMP: POLK, Algorithm 2).
+
+    Works on the function that predicts: the average, where that is the one. What the model learns afterwards starts
+    from the smaller function, as last function and as average. Rows that wait for the end of their mini-batch are
+    forgotten.
 
     Parameters
     ----------
@@ -41,6 +62,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     n_support : int, default=None
         The most support vectors to keep, and the budget of the result where the model has one. With both, support
         vectors leave until there are so few, and on while the function stays within `eps`.
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows like those to predict: support vectors leave that these would miss least.
 
     Returns
     -------
@@ -51,7 +74,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     n_support : int
         Number of support vectors of the new one.
     loss_change : float or None
-        None: the rows are not known.
+        By how much the mean loss of a row has changed, in the quadratic approximation that a second-order learner
+        makes of it; with `X` half the mean squared change of the scores; None where the rows are not known.
 
     Examples
     --------
@@ -71,24 +95,99 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         check_number("eps", eps, at_least=0)
     if n_support is not None:
         check_number("n_support", n_support, at_least=1, integer=True)
-    small, distance = smaller(learner.expansion().predicting, learner, eps=eps, n_support=n_support)
+    function, rows = learner.expansion().predicting, learner.t
+    if X is None:
+        small, distance, change = smaller(function, learner, eps=eps, n_support=n_support)
+    else:
+        if eps is not None or n_support is None:
+            raise ValueError("compress with rows X needs n_support, and no eps: it is the rows that say what leaves")
+        prepared = prepared_rows(model, X)
+        rows = prepared.shape[0]
+        small, distance, change = smaller_for(prepared, function, learner, n_support)
     size = len(small.terms[0])
     budget = learner.budget
     if budget is not None:
         # The average of a learner that evicts may hold more points than its budget: all of them stay then.
         budget = n_support if n_support is not None else max(budget, size)
-    return Compressed(with_function(model, learner.blank(budget=budget), small), distance, size, None)
+    made = with_function(model, learner.blank(budget=budget), small)
+    return Compressed(made, distance, size, None if change is None else change / max(1, rows))
 
 
-def smaller(function: Expansion, like: Learner, *, eps: float | None, n_support: int | None) -> tuple[Expansion, float]:
-    """Return a function with fewer points, by KOMP, and the distance between the two; ``like`` has its kernel."""
-    recipe = like.recipe
-    if isinstance(recipe, FirstOrder):
-        recipe = replace(recipe, eviction=like.recipe.eviction.without_points, ball=None)  # type: ignore[attr-defined]
-    work = like.blank(recipe=recipe, average=False, budget=None)
+def smaller(
+    function: Expansion, like: Learner, *, eps: float | None, n_support: int | None
+) -> tuple[Expansion, float, float | None]:
+    """Return a function with fewer points, the distance between the two, and the change of the loss where it is known.
+
+    ``like`` has the function's kernel and labels.
+    """
+    work = like.blank(recipe=_working_recipe(like, function), average=False, budget=None)
     work.set_expansion(function)
-    distance = work.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
-    return work.expansion(), distance
+    distance, change = work.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
+    made = work.expansion()
+    return (made if function.information is None else made.in_order_of_joining), distance, change
+
+
+def _working_recipe(like: Learner, function: Expansion) -> Recipe:
+    """The recipe of a learner with the function's columns that keeps nothing else about its points."""
+    recipe = like.recipe
+    if function.information is not None and not isinstance(recipe, SecondOrder):
+        return SecondOrder(_smooth_loss(like), GaussianPrior(function.information.lam))
+    if isinstance(recipe, FirstOrder):
+        return replace(recipe, eviction=recipe.eviction.without_points, ball=None)
+    return recipe
+
+
+def _plain_recipe(like: Learner) -> Recipe:
+    """A recipe whose learner is its function and nothing else."""
+    loss = EpsilonInsensitive() if like.task == "regression" else HingeLoss()
+    return FirstOrder(loss, OnGradient(), GradientStep(eta=1.0))
+
+
+def _smooth_loss(like: Learner) -> Loss:
+    return SquaredError() if like.task == "regression" else LogLoss()
+
+
+def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -> tuple[Expansion, float, float | None]:
+    """Return a function of fewer points, those leaving first that the rows would miss least (see `smaller`)."""
+    if function.features is not None:
+        raise ValueError("compress with X needs a function of support vectors alone, and this one has random features")
+    # Points that lie in the span of the others are replaced by their projections: each that stays is a coordinate.
+    work = like.blank(recipe=SecondOrder(_smooth_loss(like)), average=False, budget=None)
+    work.set_expansion(replace(function, information=None))
+    known = work.expansion().information
+    assert known is not None
+    work.compress(0.0, len(known.births))
+    independent = work.expansion().in_order_of_joining
+    informed = replace(independent, information=information_of(independent, like, rows))
+    small, _, change = smaller(informed, like, eps=None, n_support=n_support)
+    return small, distance_between(function, small, like), change
+
+
+def information_of(function: Expansion, like: Learner, rows: Any) -> Information:
+    """Return what rows tell of the function's points: the sum of z z', as recursive least squares keeps it."""
+    term = function.only
+    recipe = SecondOrder(SquaredError(), dictionary=GrowingDictionary(min_slope=0.0))
+    probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
+    nothing = Coefficients(np.zeros((1, len(term))), np.zeros(1), np.empty((1, 0)))
+    probe.set_expansion(replace(function, terms=(replace(term, last=nothing, average=nothing),), t=0, information=None))
+    probe.learn_rows(rows, np.ones(rows.shape[0]))
+    known = probe.expansion().information
+    assert known is not None
+    return known
+
+
+def distance_between(one: Expansion, other: Expansion, like: Learner) -> float:
+    """Return the RKHS distance between two functions of one kernel."""
+    difference = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
+    difference.set_expansion(replace(total([one, other], [1.0, -1.0]), information=None))
+    return difference.norm
+
+
+def prepared_rows(model: Any, X: Any) -> Any:
+    """Return rows as the learner inside of a model sees them."""
+    scaler = contents_of(model).scaler
+    rows = X if issparse(X) else np.asarray(X)
+    return rows if scaler is None else scaler.transform(rows)
 
 
 def with_function(model: Any, learner: Learner, function: Expansion) -> Any:

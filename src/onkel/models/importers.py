@@ -179,7 +179,7 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
     made._start(machine.points, horizon=None)
     function = machine.function()
     if budget is not None:
-        function, _ = smaller(function, made._learner, eps=None, n_support=budget)
+        function, *_ = smaller(function, made._learner, eps=None, n_support=budget)
     made._learner.set_expansion(function)
     return made
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.sparse import vstack
 
 from onkel.contents import contents_of, fitted_learner
-from onkel.expansion import Coefficients, Expansion, Term
+from onkel.expansion import Expansion, total
+from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
+from onkel.parts import SecondOrder
 from onkel.utils.validation import check_number
 
 M = TypeVar("M")
@@ -20,15 +21,17 @@ M = TypeVar("M")
 def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: int | None = None) -> Compressed:
     """Add up fitted models of one class, kernel and set of labels.
 
-    The result predicts with ``sum_i weights[i] f_i`` and can go on learning, as if its rows had come one model after
-    the other. Without a budget this is exact, whatever the kernel.
+    Second-order models add up what they know: the result is, in the span of all their points, the model of all their
+    rows. Others predict together with ``sum_i weights[i] f_i``; without a budget that is exact, whatever the kernel.
+    The result can go on learning, as if its rows had come one model after the other.
 
     Parameters
     ----------
     models : sequence of estimators, pipelines or learners
         Stay as they are; the result takes its parameters from the first. Pipelines need scalers with equal statistics.
     weights : sequence of float, default=None
-        None is each one's share of all rows, ``t_ / sum(t_)``, so that merging is associative.
+        None is each one's share of all rows, ``t_ / sum(t_)``, so that merging is associative. Of second-order models
+        they multiply what each one knows, and None is 1.
     budget : int, default=None
         Compress the sum to so many support vectors (see `compress`), and keep to it from then on. Without it the
         budget of the result is the sum of the budgets.
@@ -69,38 +72,42 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     rows = sum(learner.t for learner in learners)
     factors = [learner.t / max(1, rows) for learner in learners] if weights is None else [float(w) for w in weights]
 
-    function, distance = total([learner.expansion() for learner in learners], factors), 0.0
-    if budget is not None:
-        function, distance = smaller(function.predicting, learners[0], eps=None, n_support=budget)
+    functions = [learner.expansion() for learner in learners]
+    if functions[0].information is not None:
+        function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])
+    else:
+        function = total(functions, factors)
+    distance, change = 0.0, None
+    if budget is not None and len(function.only) > budget:
+        whole_function = function if function.information is not None else function.predicting
+        function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
     budgets = [learner.budget for learner in learners]
     whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
     made = with_function(models[0], learners[0].blank(budget=whole), function)
-    return Compressed(made, distance, len(function.terms[0]), None)
+    return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
 
 
-def total(functions: Sequence[Expansion], weights: Sequence[float]) -> Expansion:
-    """Return the weighted sum of functions of one kernel, as if their rows had come one function after the other."""
-    terms = [function.only for function in functions]
-    starts = np.cumsum([0] + [function.t for function in functions])
-    stack: Any = vstack if terms[0].is_sparse else np.concatenate
-    term = Term(
-        kernel=terms[0].kernel,
-        relevances=terms[0].relevances,
-        points=stack([term.points for term in terms]),
-        births=np.concatenate([term.births + start for term, start in zip(terms, starts, strict=False)]),
-        ghosts=np.concatenate([term.ghosts for term in terms]),
-        last=_sum([weight * term.last for weight, term in zip(weights, terms, strict=True)]),
-        average=_sum([weight * term.average for weight, term in zip(weights, terms, strict=True)]),
-    )
-    return replace(functions[0], terms=(term,), t=int(starts[-1]), information=None)
+def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:
+    """Return the function of all rows that second-order learners of one kernel and prior have learned from.
 
-
-def _sum(parts: Sequence[Coefficients]) -> Coefficients:
-    return Coefficients(
-        np.hstack([part.points for part in parts]),
-        np.sum([part.constants for part in parts], axis=0),
-        np.sum([part.features for part in parts], axis=0),
-    )
+    It lies in the span of all their points: the first one's, and then those of the others that add to it.
+    """
+    functions = [function.in_order_of_joining for function in functions]
+    union = total(functions, [1.0, *[0.0] * (len(functions) - 1)])
+    known = functions[0].information
+    assert known is not None
+    first = len(functions[0].only)
+    work = like.blank(average=False, budget=None)
+    work.set_expansion(replace(union, information=None))
+    # Points that lie in the span of those before them are no coordinates.
+    members = work.expansion().information
+    assert members is not None
+    wider = (weights[0] * known).widened(members.births[first:])
+    chosen = np.isin(union.only.births, members.births)
+    work.set_expansion(replace(union, terms=(union.only.chosen(np.flatnonzero(chosen)),), information=wider))
+    for function, weight in zip(functions[1:], weights[1:], strict=True):
+        work.add_information(function, weight)
+    return work.expansion().in_order_of_joining
 
 
 def _check_alike(one: Any, other: Any) -> None:
@@ -125,6 +132,11 @@ def _check_alike(one: Any, other: Any) -> None:
         if left != right:
             pinned = ": give each the same width, such as gamma=0.5" if what == "kernels" else ""
             raise ValueError(f"models with different {what} cannot be merged: {left} and {right}{pinned}")
+    if isinstance(a.recipe, SecondOrder) and isinstance(b.recipe, SecondOrder) and a.recipe.prior != b.recipe.prior:
+        raise ValueError(
+            f"models with different priors cannot be merged: {a.recipe.prior} and {b.recipe.prior}: "
+            "give each the same λ, such as lam=0.01"
+        )
     features = a.expansion().features
     if features is not None and a.seed != b.seed:
         raise ValueError(

@@ -100,8 +100,7 @@ def plain(model: Any) -> Plain:
         factor=factor,
         points=expansion.terms[0].dense_points(),
         functions=tuple(
-            Function(term.kernel, term.average.points, term.average.constants, term.weight)
-            for term in expansion.terms
+            Function(term.kernel, term.average.points, term.average.constants, term.weight) for term in expansion.terms
         ),
         combination=expansion.combination,
         features=_features(expansion),
