@@ -257,7 +257,7 @@ class Learner(Settings, Stateful):
         if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
             raise ValueError("state must hold arrays")
         if bool(state) != (n_features is not None):
-            raise ValueError("there must be a state when, and only when, the number of features is known")
+            raise ValueError("a learner has arrays of state if, and only if, its number of features is known")
         if state:
             made.load_state(state, n_features, sparse)
         return made
