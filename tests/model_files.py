@@ -33,7 +33,7 @@ class Pieces:
     def write(self, path: Path) -> None:
         metadata = {
             "format": "onkel",
-            "version": "1",
+            "version": "2",
             "sha256": UNSIGNED.decode(),
             "header": json.dumps(self.header, separators=(",", ":")),
         }

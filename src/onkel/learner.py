@@ -237,7 +237,10 @@ class Learner(Settings, Stateful):
 
     def load_state(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
         """Go on from the state of a learner like this one."""
-        self.started(n_features, sparse).load(state)
+        core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
+        core.load(state)
+        if self.task == "multiclass" and core.n_outputs < self.n_classes:
+            raise ValueError(f"the state has {core.n_outputs} outputs, and there are {self.n_classes} classes")
 
     def _saved_fields(self) -> dict[str, Any]:
         # how many threads is the machine's business, not the model's
