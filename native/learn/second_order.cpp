@@ -400,7 +400,7 @@ void SecondOrder::visit(Archive& archive) {
       archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
                           slot < static_cast<std::int64_t>(basis_.end_slot()) &&
                           basis_.alive(static_cast<std::size_t>(slot)),
-                      "members", "must context, as the candidates, slots that have a point");
+                      "members", "must hold, as the candidates, slots that have a point");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
   }

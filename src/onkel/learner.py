@@ -240,7 +240,7 @@ class Learner(Settings, Stateful):
         core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
         core.load(state)
         if self.task == "multiclass" and core.n_outputs < self.n_classes:
-            raise ValueError(f"the state has {core.n_outputs} outputs, and there are {self.n_classes} classes")
+            raise ValueError(f"the state has {core.n_outputs} outputs, fewer than the {self.n_classes} classes")
 
     def _saved_fields(self) -> dict[str, Any]:
         # how many threads is the machine's business, not the model's
