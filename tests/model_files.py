@@ -18,6 +18,7 @@ class Pieces:
     header: dict[str, Any]  # onkel's own
     entries: dict[str, Any]  # safetensors' own
     data: bytearray
+    version: str  # of the format
 
     def array(self, ending: str) -> np.ndarray:
         """The array whose name ends so, to be changed in place."""
@@ -33,7 +34,7 @@ class Pieces:
     def write(self, path: Path) -> None:
         metadata = {
             "format": "onkel",
-            "version": "1",
+            "version": self.version,
             "sha256": UNSIGNED.decode(),
             "header": json.dumps(self.header, separators=(",", ":")),
         }
@@ -46,8 +47,8 @@ def taken_apart(path: Path) -> Pieces:
     content = path.read_bytes()
     end = 8 + int.from_bytes(content[:8], "little")
     entries = json.loads(content[8:end])
-    header = json.loads(entries.pop("__metadata__")["header"])
-    return Pieces(header, entries, bytearray(content[end:]))
+    metadata = entries.pop("__metadata__")
+    return Pieces(json.loads(metadata["header"]), entries, bytearray(content[end:]), metadata["version"])
 
 
 def signed(content: bytes) -> bytes:

@@ -26,7 +26,7 @@ from exported import READERS
 from formulas import Expansion, distance
 from onkel import _public, recipes
 from onkel.cli._app import COMMANDS, app
-from onkel.models.persistence import classes
+from onkel.models.format import kinds
 from onkel.parts import (
     KERNELS,
     PARTS,
@@ -99,7 +99,7 @@ WRAPPERS = {
         "PlattClassifier of a pipeline": lambda task: onkel.PlattClassifier(pipeline(task)),
     },
 }
-SAVED = {name: cls for name, cls in sorted(classes().items()) if name in _public.__all__}
+SAVED = {name: kind.cls for name, kind in sorted(kinds().items()) if not kind.is_part}
 MODELS = {
     (called, task): (lambda make=make, task=task: make(task))
     for name, cls in SAVED.items()

@@ -5,7 +5,7 @@ import pickle
 import resource
 import subprocess
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,6 @@ def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
 
 GO_ON = """
 import os, sys
-from pathlib import Path
 import numpy as np
 import onkel
 
@@ -240,7 +239,7 @@ def test_equal_models_give_equal_bytes_that_safetensors_reads(tmp_path):
     assert (tmp_path / "first.onkel").read_bytes() == (tmp_path / "model.onkel").read_bytes()
     arrays = safetensors.numpy.load_file(tmp_path / "first.onkel")
     for name, values in model._learner.state().items():
-        np.testing.assert_array_equal(arrays[f"fitted._learner.state.{name}"], values)
+        np.testing.assert_array_equal(arrays[f"learner.state.{name}"], values)
     with safetensors.safe_open(tmp_path / "first.onkel", "np") as file:
         assert file.metadata()["format"] == "onkel"
     header = persistence.read_header(tmp_path / "first.onkel")
@@ -273,7 +272,10 @@ def test_a_learner_that_is_not_finite_is_refused(tmp_path):
     learner = onkel.Learner(onkel.recipes.Perceptron())
     with pytest.raises(FloatingPointError, match="row 0"):
         learner.learn([np.nan, 1.0], 1)
-    learner.set_expansion(np.array([[np.nan, 1.0]]), np.array([0]), np.ones((1, 1)), np.zeros(1), 1)
+    learner.learn([0.0, 1.0], 1)
+    expansion = learner.expansion()
+    term = replace(expansion.only, points=np.array([[np.nan, 1.0]]))
+    learner.set_expansion(replace(expansion, terms=(term,)))
     with pytest.raises(ValueError, match=r"points holds numbers that are not finite"):
         onkel.save(learner, tmp_path / "model")
 
@@ -338,8 +340,8 @@ def test_what_is_no_file_of_ours(tmp_path):
 
 
 def test_a_later_format_is_named(model_file):
-    model_file.write_bytes(signed(model_file.read_bytes().replace(b'"version":"1"', b'"version":"7"')))
-    assert "format is version 7, and this onkel reads version 1" in refusal(model_file)
+    model_file.write_bytes(signed(model_file.read_bytes().replace(b'"version":"2"', b'"version":"7"')))
+    assert "format is version 7, and this version of onkel reads versions 1 to 2" in refusal(model_file)
 
 
 def set_number(ending, value, at=0):
@@ -368,7 +370,7 @@ def drop(ending):
 
     def change(pieces):
         name = pieces.name(ending)
-        pieces.header["model"]["fitted"]["_learner"]["state"].pop(ending)
+        pieces.header["model"]["learner"]["state"].pop(ending)
         begin, end = pieces.entries.pop(name)["data_offsets"]
         del pieces.data[begin:end]
         for entry in pieces.entries.values():
@@ -382,18 +384,18 @@ def empty(ending):
 
     def change(pieces):
         drop(ending)(pieces)
-        name = f"fitted._learner.state.{ending}"
+        name = f"learner.state.{ending}"
         pieces.entries = {
             name: {"dtype": "I64", "shape": [0], "data_offsets": [0, 0]},
             **pieces.entries,
         }
-        pieces.header["model"]["fitted"]["_learner"]["state"][ending] = {"is": "tensor"}
+        pieces.header["model"]["learner"]["state"][ending] = {"is": "tensor"}
 
     return change
 
 
-FITTED = ("model", "fitted")
-LEARNER = (*FITTED, "_learner")
+FITTED = ("model",)
+LEARNER = (*FITTED, "learner")
 HUGE = 2**60
 WRONG = {
     # numbers of the arrays
@@ -419,11 +421,11 @@ WRONG = {
     # arrays
     "missing array": (drop("update.function.b"), "state lacks 'update.function.b'"),
     "array that only the model names": (
-        lambda p: p.header["model"]["fitted"]["_learner"]["state"].update(extra={"is": "tensor"}),
-        "the file has no array 'fitted._learner.state.extra'",
+        lambda p: p.header["model"]["learner"]["state"].update(extra={"is": "tensor"}),
+        "it has no array 'learner.state.extra', which its model needs",
     ),
     "array that only the file names": (
-        lambda p: p.header["model"]["fitted"]["_learner"]["state"].pop("t"),
+        lambda p: p.header["model"]["learner"]["state"].pop("t"),
         "state lacks 't'",
     ),
     "count without a number": (empty("t"), "'t' must hold one number"),
@@ -442,17 +444,33 @@ WRONG = {
     # the header
     "no model": (set_header(None, "model"), "it holds no model"),
     "a part for a model": (set_header({"is": "RBF", "gamma": 1.0}, "model"), "it holds no model"),
-    "unknown estimator": (set_header("SVC", "model", "is"), "is a SVC, which this onkel does not know"),
-    "code for a kernel": (set_header({"is": "os.system"}, *LEARNER, "kernel"), "is a os.system, which this onkel"),
-    "base class for a part": (set_header({"is": "Kernel"}, *LEARNER, "kernel"), "is a Kernel, which this onkel"),
+    "unknown estimator": (set_header("SVC", "model", "is"), "the model is of kind 'SVC', which this version of onkel does not know"),
+    "code for a kernel": (set_header({"is": "os.system"}, *LEARNER, "kernel"), "learner.kernel is of kind 'os.system', which this"),
+    "base class for a part": (set_header({"is": "Kernel"}, *LEARNER, "kernel"), "learner.kernel is of kind 'Kernel', which this"),
     "callable kernel": (set_header({"is": "CallableKernel"}, *LEARNER, "kernel"), "does not know"),
     "loss for a kernel": (set_header({"is": "HingeLoss"}, *LEARNER, "kernel"), "kernel must be a Kernel"),
     "kernel for a loss": (set_header({"is": "Linear"}, *LEARNER, "recipe", "loss"), "loss must be a Loss"),
-    "name that is no name": (set_header(["RBF"], *LEARNER, "kernel", "is"), "expected is a name"),
+    "name that is no name": (set_header(["RBF"], *LEARNER, "kernel", "is"), "where the name of a kind was expected"),
     "gamma out of range": (set_header(-1.0, *LEARNER, "kernel", "gamma"), "gamma must be a number greater than 0"),
-    "huge gamma": (set_header(10**400, *LEARNER, "kernel", "gamma"), "is no RBF"),
-    "unknown number of a part": (set_header(1.0, *LEARNER, "kernel", "sigma"), "is no RBF"),
-    "unknown parameter": (set_header(1.0, "model", "parameters", "power"), "is no OGDClassifier"),
+    "huge gamma": (set_header(10**400, *LEARNER, "kernel", "gamma"), "learner.kernel is not a valid RBF"),
+    "unknown field of a part": (
+        set_header(1.0, *LEARNER, "kernel", "sigma"),
+        "learner.kernel is not a valid RBF: it has a field 'sigma', which this version of onkel does not know",
+    ),
+    "unknown field of a learner": (set_header(1.0, *LEARNER, "relevances"), "it has a field 'relevances', which"),
+    "unknown field of an estimator": (set_header(1.0, "model", "weights"), "it has a field 'weights', which"),
+    "unknown parameter": (
+        set_header(1.0, "model", "parameters", "power"),
+        "the model is not a valid OGDClassifier: it has a parameter 'power', which this version of onkel does not know",
+    ),
+    "missing field of a part": (
+        lambda p: p.header["model"]["learner"]["recipe"]["step"].pop("eta"),
+        "learner.recipe.step is not a valid GradientStep: it lacks the field 'eta'",
+    ),
+    "members of an array": (
+        set_header({"is": "array", "dtype": "<U1"}, *FITTED, "classes"),
+        "classes is not a valid array: expected dtype and values, found ['dtype']",
+    ),
     "parts that do not fit": (
         set_header({"is": "MarginSampling", "eta": 1.0}, *LEARNER, "recipe", "admission"),
         "MarginSampling needs log_loss",
@@ -461,42 +479,42 @@ WRONG = {
     "huge number of classes": (set_header(HUGE, *LEARNER, "n_classes"), "n_classes must be an integer"),
     "huge number of threads": (set_header(HUGE, "model", "parameters", "n_jobs"), "n_jobs must be an integer"),
     "other number of features": (set_header(2, *LEARNER, "n_features"), "has the wrong type or width"),
-    "huge budget": (set_header(2**80, *LEARNER, "budget"), "is no Learner"),
+    "huge budget": (set_header(2**80, *LEARNER, "budget"), "learner is not a valid Learner"),
     "negative seed": (set_header(-1, *LEARNER, "seed"), "seed must be an integer"),
-    "no seed": (lambda p: p.header["model"]["fitted"]["_learner"].pop("kernel"), "it lacks 'kernel'"),
+    "no seed": (lambda p: p.header["model"]["learner"].pop("kernel"), "it lacks the field 'kernel'"),
     "unknown task": (set_header("ranking", *LEARNER, "task"), "task must be one of"),
-    "other task": (set_header("multiclass", *LEARNER, "task"), "outputs, which this learner cannot have"),
+    "other task": (set_header("multiclass", *LEARNER, "task"), "the state has 1 outputs, fewer than the 2 classes"),
     "sparse by word": (set_header("no", *LEARNER, "sparse"), "sparse must be True or False"),
     "sparse after all": (set_header(True, *LEARNER, "sparse"), "state lacks 'basis.offsets'"),
     "averaged after all": (set_header(True, *LEARNER, "average"), "state lacks 'update.function.c'"),
     "state of another kind": (set_header([1], *LEARNER, "state"), "state must hold arrays"),
     "arrays of words": (set_header("one", *LEARNER, "state", "t"), "state must hold arrays"),
-    "gamma_ out of range": (set_header(0.0, *FITTED, "gamma_"), "gamma_ must be a number"),
-    "features in disagreement": (set_header(7, *FITTED, "n_features_in_"), "the learner has 1 features, not 7"),
+    "width out of range": (set_header(0.0, *FITTED, "gamma"), "gamma must be a number"),
+    "features in disagreement": (set_header(7, *FITTED, "n_features"), "the learner has 1 features, not 7"),
     "names in disagreement": (
-        set_header({"is": "array", "dtype": "object", "values": ["a", "b"]}, *FITTED, "feature_names_in_"),
-        "feature_names_in_ must be 1 strings",
+        set_header({"is": "array", "dtype": "object", "values": ["a", "b"]}, *FITTED, "feature_names"),
+        "feature_names must be 1 strings, got 2",
     ),
-    "property for an attribute": (set_header(5, *FITTED, "norm_"), "is nothing that is fitted"),
-    "method for an attribute": (set_header(5, *FITTED, "predict"), "is nothing that is fitted"),
+    "attribute's name for a field's": (set_header(5, *FITTED, "norm_"), "it has a field 'norm_', which"),
+    "method for a field": (set_header(5, *FITTED, "predict"), "it has a field 'predict', which"),
     "one class": (
-        set_header({"is": "array", "dtype": "<U1", "values": ["a"]}, *FITTED, "classes_"),
-        "classes_ must be different labels|no part of the model asks for",
+        set_header({"is": "array", "dtype": "<U1", "values": ["a"]}, *FITTED, "classes"),
+        "classes must be different labels, at least two of them",
     ),
     "strings that do not fit": (
-        set_header({"is": "array", "dtype": "<U1", "values": ["a", "bb"]}, *FITTED, "classes_"),
-        "strings of 2 characters do not fit",
+        set_header({"is": "array", "dtype": "<U1", "values": ["a", "bb"]}, *FITTED, "classes"),
+        "2 strings of up to 2 characters cannot be an array of <U1",
     ),
     "wide strings": (
-        set_header({"is": "array", "dtype": "<U900000000", "values": ["a", "b"]}, *FITTED, "classes_"),
-        "do not fit",
+        set_header({"is": "array", "dtype": "<U900000000", "values": ["a", "b"]}, *FITTED, "classes"),
+        "2 strings of up to 1 characters cannot be an array of <U900000000",
     ),
     "strings that are numbers": (
-        set_header({"is": "array", "dtype": "<U1", "values": [1, 2]}, *FITTED, "classes_"),
+        set_header({"is": "array", "dtype": "<U1", "values": [1, 2]}, *FITTED, "classes"),
         "expected str values",
     ),
-    "learner that is none": (set_header({"is": "RBF", "gamma": 1.0}, *LEARNER), "_learner must be a Learner"),
-    "fitted without a learner": (lambda p: p.header["model"]["fitted"].pop("_learner"), "there is no learner"),
+    "part for a learner": (set_header({"is": "RBF", "gamma": 1.0}, *LEARNER), "learner must be a Learner"),
+    "fitted without a learner": (lambda p: p.header["model"].pop("learner"), "it has fitted attributes, but no learner"),
 }
 
 
@@ -522,7 +540,7 @@ def test_json_that_is_none(text, model_file):
     pieces = taken_apart(model_file)
     pieces.write(model_file)
     content = model_file.read_bytes()
-    begin, end = content.find(b'"header":"') + 10, content.find(b'"},"fitted')
+    begin, end = content.find(b'"header":"') + 10, content.find(b'"},"classes')
     length = int.from_bytes(content[:8], "little") - (end - begin) + len(text)
     model_file.write_bytes(signed(length.to_bytes(8, "little") + content[8:begin] + text + content[end:]))
     refusal(model_file)
@@ -648,28 +666,3 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "there" / "model").is_file()
     onkel.load(tmp_path / "link")
-
-
-# -- files of the first release ---------------------------------------------------------------------------------------
-
-DATA = Path(__file__).parent / "data"
-
-
-@pytest.mark.parametrize("path", sorted(DATA.glob("v1-*.onkel")), ids=lambda p: p.stem)
-def test_files_of_version_1_load_for_ever(path):
-    known = np.load(path.with_suffix(".npz"))
-    model = onkel.load(path)
-    rows = known["X"]
-    if path.stem.endswith("sparse-ogd"):
-        rows = csr_array(rows)
-    scores = model.decision_function(rows)
-    later = model.predict_then_learn(rows, known["classes"][known["y"]])
-    for expected, got in ((known["scores"], scores), (known["later"], later)):
-        if persistence.read_header(path)["isa"] == onkel.isa:
-            np.testing.assert_array_equal(got, expected)
-        rtol = 1e-12 if rows.dtype == np.float64 else 1e-5
-        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
-
-
-def test_there_are_files_of_version_1():
-    assert len(list(DATA.glob("v1-*.onkel"))) == 3

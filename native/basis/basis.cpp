@@ -1,6 +1,7 @@
 #include "basis/basis.hpp"
 
 #include <cmath>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 
@@ -166,10 +167,7 @@ template <class T>
 class DenseBasis final : public Basis {
  public:
   DenseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
-    for (std::size_t i = 0; i < fourier.count(); ++i)
-      for (std::size_t f = 0; f < width; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier.frequency(i, f));
-  }
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width) {}
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
     block.rows = rows;
@@ -215,7 +213,8 @@ class DenseBasis final : public Basis {
 
   void visit(Archive& archive) override {
     Basis::visit(archive);
-    std::vector<T> points(slots() * width_);
+    std::vector<T> points;
+    if (!archive.loading()) points.resize(slots() * width_);
     for (std::size_t i = 0; i < slots() && !archive.loading(); ++i) read(i, points.data() + i * width_);
     archive.matrix("points", points, width_);
     if (!archive.loading()) return;
@@ -241,10 +240,20 @@ class DenseBasis final : public Basis {
   void write_features(Block& block) const {
     if (n_features() == 0) return;
     routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_,
-                    waves_.data(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
+                    waves(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
                     block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
+  }
+
+  // The features' frequencies, as tiles; see Fourier for when they are made.
+  const T* waves() const {
+    std::call_once(waves_made_, [this] {
+      waves_.resize(rounded(n_features()) * width_);
+      for (std::size_t i = 0; i < n_features(); ++i)
+        for (std::size_t f = 0; f < width_; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
+    });
+    return waves_.data();
   }
 
   // Kernel values of rows against tiles: out[row * stride + point].
@@ -342,7 +351,8 @@ class DenseBasis final : public Basis {
 
   std::size_t width_;
   Buffer<T> tiles_;
-  Buffer<T> waves_;  // the features' frequencies, as tiles
+  mutable Buffer<T> waves_;
+  mutable std::once_flag waves_made_;
 };
 
 }  // namespace

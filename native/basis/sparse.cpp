@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <mutex>
 #include <stdexcept>
 
 #include "basis/basis.hpp"
@@ -91,11 +92,7 @@ template <class T>
 class SparseBasis final : public Basis {
  public:
   SparseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width), waves_(rounded(fourier.count()) * width) {
-    for (std::size_t f = 0; f < width; ++f)
-      for (std::size_t i = 0; i < fourier.count(); ++i)
-        waves_[f * rounded(fourier.count()) + i] = static_cast<T>(fourier.frequency(i, f));
-  }
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width) {}
 
   std::size_t most_rows() const override { return 1; }
 
@@ -185,9 +182,21 @@ class SparseBasis final : public Basis {
     const std::size_t n = rounded(n_features());
     out += first_feature();
     std::fill_n(out, n, T{0});
+    const T* first = waves();
     for (std::size_t i = 0; i < row.values.size(); ++i)
-      isa::routines<T>().axpy(row.values[i], waves_.data() + static_cast<std::size_t>(row.features[i]) * n, out, n);
+      isa::routines<T>().axpy(row.values[i], first + static_cast<std::size_t>(row.features[i]) * n, out, n);
     fourier().finish(out, n);
+  }
+
+  // The random features' frequencies, [feature][wave]; see Fourier for when they are made.
+  const T* waves() const {
+    std::call_once(waves_made_, [this] {
+      const std::size_t n = rounded(n_features());
+      waves_.resize(n * width_);
+      for (std::size_t f = 0; f < width_; ++f)
+        for (std::size_t i = 0; i < n_features(); ++i) waves_[f * n + i] = static_cast<T>(fourier().frequency(i, f));
+    });
+    return waves_.data();
   }
 
   // Kernel values of one row against every slot.
@@ -356,7 +365,8 @@ class SparseBasis final : public Basis {
   std::vector<Point> points_;
   std::vector<T> squares_, lengths_;  // |s|^2 and |s|_1
   FeatureTable<T> features_;
-  Buffer<T> waves_;  // the random features' frequencies, [feature][wave]
+  mutable Buffer<T> waves_;
+  mutable std::once_flag waves_made_;
 };
 
 }  // namespace

@@ -155,28 +155,29 @@ void Function::visit(Archive& archive, const Basis& basis) {
     archive.require(scale_sum_ >= 0, "scale_sum", "must not be negative");
     archive.require(ticks_ >= 0, "ticks", "must not be negative");
     archive.require(outputs >= 1 && outputs <= most_outputs, "outputs", "must be between 1 and 2^20");
-    columns_ = 0;
-    widen(static_cast<std::size_t>(outputs));
     columns_ = basis.columns();
+    if (columns_ == 0) archive.claim("outputs", static_cast<std::size_t>(outputs) * 2 * sizeof(b_[0]));
   }
-  visit_weights(archive, "b", b_, basis);
-  if (averaged_) visit_weights(archive, "c", c_, basis);
+  const auto n = static_cast<std::size_t>(outputs);
+  visit_weights(archive, "b", b_, n, basis);
+  if (averaged_) visit_weights(archive, "c", c_, n, basis);
 }
 
 void Function::visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights,
-                             const Basis& basis) {
+                             std::size_t outputs, const Basis& basis) {
   std::vector<double> flat;
   for (const auto& w : weights) flat.insert(flat.end(), w.begin(), w.end());
   archive.matrix(name, flat, columns_);
   if (!archive.loading()) return;
-  archive.require(flat.size() == columns_ * weights.size(), name, "must hold one row for each output");
+  archive.require(flat.size() == columns_ * outputs, name, "must hold one row for each output");
   // A weight where there is no point would count: the room beside the points has kernel values, too.
   for (std::size_t j = basis.first_slot(); j < columns_; ++j) {
     if (j < basis.end_slot() && basis.born(j) >= 0) continue;
-    for (std::size_t o = 0; o < weights.size(); ++o)
+    for (std::size_t o = 0; o < outputs; ++o)
       archive.require(flat[o * columns_ + j] == 0, name, "must be zero where there is no point");
   }
-  for (std::size_t o = 0; o < weights.size(); ++o) {
+  weights.resize(outputs);
+  for (std::size_t o = 0; o < outputs; ++o) {
     const auto first = flat.begin() + static_cast<std::ptrdiff_t>(o * columns_);
     weights[o].assign(first, first + static_cast<std::ptrdiff_t>(columns_));
   }

@@ -64,7 +64,8 @@ class Function {
 
   void fold();
   void replace(std::size_t column, std::size_t output, double b);
-  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights, const Basis& basis);
+  void visit_weights(Archive& archive, const char* name, std::vector<std::vector<double>>& weights, std::size_t outputs,
+                     const Basis& basis);
 
   bool averaged_;
   double scale_ = 1.0;      // sigma

@@ -33,7 +33,7 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
     const KernelChoice& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
     planes = {kernel.terms};
-    // They take memory from the start, whatever the data: a file must not ask for it with two numbers.
+    // They take memory from the first row on, whatever the data: a file must not ask for it with two numbers.
     if (features_asked(config.recipe) > most_frequencies / config.width)
       throw std::invalid_argument("random features times features must be at most 2^28");
     fourier = fourier_of(config);

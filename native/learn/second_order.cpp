@@ -394,11 +394,16 @@ void SecondOrder::visit(Archive& archive) {
                       "members", "must hold, as the candidates, slots that have a point");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
-    covariance_ = {};
-    covariance_.reach(basis_.columns());
   }
   archive.part("factor", factor_);
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
+  if (archive.loading()) {
+    // The factor is there for the members; other slots, of which there are few, have columns in the covariance too.
+    const std::size_t n = basis_.columns(), borne_out = 8 * factor_.size();
+    if (n > borne_out) archive.claim("members", (n * n - borne_out * borne_out) * sizeof(double));
+    covariance_ = {};
+    covariance_.reach(n);
+  }
   struct {
     SecondOrder& self;
     void visit(Archive& inner) { self.covariance_.visit(inner, self.covered()); }

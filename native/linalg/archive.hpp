@@ -72,6 +72,8 @@ class Archive {
   // Whether this is a copy to be put back in the same process: what was computed from outside of the core goes along,
   // as putting it back must not fail, and nothing is doubted.
   virtual bool verbatim() const { return false; }
+  // A part is about to take memory that the size of its saved arrays does not account for.
+  virtual void claim(const std::string& /*name*/, std::size_t /*bytes*/) {}
   // Refuses a state, naming what is wrong with which of this part's arrays.
   void require(bool holds, const std::string& name, const char* otherwise) const {
     if (!holds) throw std::invalid_argument("state '" + prefix_ + name + "' " + otherwise);
@@ -108,6 +110,10 @@ class Loader : public Archive {
   explicit Loader(const State& state, bool verbatim = false) : state_(state), verbatim_(verbatim) {}
   bool loading() const override { return true; }
   bool verbatim() const override { return verbatim_; }
+  void claim(const std::string& name, std::size_t bytes) override {
+    claimed_ = bytes > most_claimed - claimed_ ? most_claimed + 1 : claimed_ + bytes;
+    require(claimed_ <= most_claimed, name, "asks for much more memory than the state holds");
+  }
   // Every array of the file must have been asked for.
   void finish() const {
     if (asked_ != state_.size()) throw std::invalid_argument("state holds arrays that this learner does not have");
@@ -123,9 +129,10 @@ class Loader : public Archive {
     ++asked_;
     return found->second.bytes.data();
   }
+  static constexpr std::size_t most_claimed = std::size_t{1} << 26;
   const State& state_;
   bool verbatim_;
-  std::size_t asked_ = 0;
+  std::size_t asked_ = 0, claimed_ = 0;
 };
 
 class ByteCounter : public Archive {

@@ -175,7 +175,7 @@ void Gram::visit(Archive& archive) {
     std::copy_n(next, i + 1, row(i));
     diagonal_[i] = next[i];
   }
-  if (!healthy()) throw std::invalid_argument("state has an inverse Gram matrix that is none");
+  if (!healthy()) throw std::invalid_argument("state has an inverse Gram matrix that is not positive definite");
 }
 
 }  // namespace onkel

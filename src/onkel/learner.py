@@ -257,7 +257,10 @@ class Learner(Settings, Stateful):
 
     def load_state(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
         """Go on from the state of a learner like this one."""
-        self.started(n_features, sparse).load(state)
+        core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
+        core.load(state)
+        if self.task == "multiclass" and core.n_outputs < self.n_classes:
+            raise ValueError(f"the state has {core.n_outputs} outputs, fewer than the {self.n_classes} classes")
 
     def _saved_fields(self) -> dict[str, Any]:
         # how many threads is the machine's business, not the model's
@@ -277,7 +280,7 @@ class Learner(Settings, Stateful):
         if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
             raise ValueError("state must hold arrays")
         if bool(state) != (n_features is not None):
-            raise ValueError("there must be a state when, and only when, the number of features is known")
+            raise ValueError("a learner has arrays of state if, and only if, its number of features is known")
         if state:
             made.load_state(state, n_features, sparse)
         return made

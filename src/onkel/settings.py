@@ -83,8 +83,8 @@ class Settings:
             check_sparse_width(X.shape[1])
         return self.started(X.shape[1], sparse=issparse(X))
 
-    def started(self, n_features: int, sparse: bool = False) -> _core.Learner:
-        """Return the core, made for so many features if there is none yet."""
+    def started(self, n_features: int, sparse: bool = False, n_outputs: int | None = None) -> _core.Learner:
+        """Return the core, made for so many features (and outputs, if not the usual ones) if there is none yet."""
         if self._core is None:
             self.n_features = n_features
             self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
@@ -97,7 +97,7 @@ class Settings:
                 dtype=self.dtype,
                 sparse=self.sparse,
                 n_features=n_features,
-                n_outputs=self.n_classes if self.task == "multiclass" else 1,
+                n_outputs=n_outputs or (self.n_classes if self.task == "multiclass" else 1),
                 budget=self.budget_of_a_function,
                 average=self.average,
                 constant=self.fit_intercept,

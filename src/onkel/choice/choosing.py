@@ -213,14 +213,16 @@ class ChoosingLearner(Stateful):
 
     def _saved_fields(self) -> dict[str, Any]:
         kept = self._kept_arrays() if self.first is not None else None
-        return {"learner": self.current, "chosen": self.chosen, "complete": self.complete, "first": kept}
+        return {"current": self.current, "chosen": list(self.chosen), "complete": self.complete, "first": kept}
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        learner, complete, kept = fields.pop("learner"), fields.pop("complete"), fields.pop("first")
+        learner, chosen, complete, kept = (fields[name] for name in ("current", "chosen", "complete", "first"))
         if not isinstance(learner, Learner):
             raise ValueError(f"learner must be a Learner, got {learner!r}")
-        made = cls(learner, **fields)
+        if not isinstance(chosen, list):
+            raise ValueError(f"chosen must be a list of names, got {chosen!r}")
+        made = cls(learner, chosen)
         check_flag("complete", complete)
         made.complete = complete
         if kept is not None:

@@ -103,7 +103,9 @@ class FirstRows:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], learner: Learner) -> FirstRows:
-        """Take the rows of a learner back; refuse arrays that are none."""
+        """Return the rows that a learner has kept; refuse arrays that do not hold them."""
+        if not isinstance(arrays, dict) or not all(isinstance(values, np.ndarray) for values in arrays.values()):
+            raise ValueError("the first rows of the stream must be arrays")
         arrays = dict(arrays)
         try:
             y, weight = arrays.pop("y"), arrays.pop("weight")

@@ -23,11 +23,13 @@ from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.learner import Learner
+from onkel.models.format import with_parameters
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Recipe
 from onkel.utils.turns import one_at_a_time
 from onkel.utils.validation import (
     check_choice,
+    check_feature_names,
     check_finite,
     check_flag,
     check_number,
@@ -276,40 +278,30 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
             parameters["random_state"] = self._learner.current.seed
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
-        return {"parameters": parameters, "fitted": fitted}
+        return {"parameters": parameters, **fitted}
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        parameters, fitted = fields.pop("parameters"), fields.pop("fitted")
-        if fields:
-            raise ValueError(f"{min(fields)!r} is nothing that an estimator has")
-        made = cls(**parameters)
+        made = with_parameters(cls, fields.pop("parameters"))
         if made.n_jobs is not None:
             check_number("n_jobs", made.n_jobs, at_least=-4096, at_most=4096, integer=True)
-        for name in fitted:
-            if not _is_fitted_name(name) or hasattr(cls, name):
-                raise ValueError(f"{name!r} is nothing that is fitted")
-        made.__dict__.update(fitted)
-        if "_learner" in fitted:
+        made.__dict__.update(fields)
+        if "_learner" in fields:
             made._check_loaded()
-        elif fitted:
-            raise ValueError(f"{min(fitted)!r} is fitted, and there is no learner")
+        elif fields:
+            raise ValueError("it has fitted attributes, but no learner")
         return made
 
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
         if not isinstance(self._learner, Learner | ChoosingLearner):
-            raise ValueError("_learner must be a Learner")
+            raise ValueError(f"learner must be a Learner, got {self._learner!r}")
         learner = self._learner.current
-        check_number("gamma_", self.gamma_, above=0)
-        check_number("n_features_in_", self.n_features_in_, at_least=1, below=2**31, integer=True)
+        check_number("gamma", self.gamma_, above=0)
+        check_number("n_features", self.n_features_in_, at_least=1, below=2**31, integer=True)
         if learner.n_features not in (None, self.n_features_in_):
             raise ValueError(f"the learner has {learner.n_features} features, not {self.n_features_in_}")
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            known = isinstance(names, np.ndarray) and all(isinstance(name, str) for name in names.tolist())
-            if not known or len(names) != self.n_features_in_:
-                raise ValueError(f"feature_names_in_ must be {self.n_features_in_} strings")
+        check_feature_names(getattr(self, "feature_names_in_", None), self.n_features_in_)
         if learner.task != self._task():
             raise ValueError(f"the learner's task is {learner.task}, not {self._task()}")
 

@@ -225,17 +225,15 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = cls(fields.pop("estimator"), forget=fields.pop("forget"))
+        made = cls(fields["estimator"], forget=fields["forget"])
         made._clone()
-        fitted, table, rows = fields.pop("estimator_"), fields.pop("sigmoids"), fields.pop("rows")
-        if fields:
-            raise ValueError(f"{min(fields)!r} is nothing that a PlattClassifier has")
+        fitted, table, rows = fields["estimator_"], fields["sigmoids"], fields["rows"]
         if fitted is None:
             if table is not None or rows is not None:
-                raise ValueError("there are sigmoids, and no fitted estimator")
+                raise ValueError("it has sigmoids, but no fitted estimator")
             return made
         if type(fitted) is not type(made.estimator) or not fitted.__sklearn_is_fitted__():
-            raise ValueError("estimator_ must be fitted, and of the kind of estimator")
+            raise ValueError("fitted_estimator must be fitted, and of the class of estimator")
         made._sigmoids = Sigmoids.from_array(made.forget, _is_binary(fitted), table, rows, len(fitted.classes_))
         made.estimator_ = fitted
         return made

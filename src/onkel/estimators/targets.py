@@ -199,18 +199,18 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         return index.astype(np.float64), self.classes_[index] == labels
 
     def _check_loaded(self) -> None:
-        check_flag("_open", self._open)
+        check_flag("open_labels", self._open)
         if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:
-            raise ValueError("classes_ must be an array of labels")
+            raise ValueError("classes must be an array of labels")
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
-            raise ValueError("classes_ must be different labels, and two of them or more")
+            raise ValueError("classes must be different labels, at least two of them")
         super()._check_loaded()
         expected = 1 if self._is_binary() else len(self.classes_)
         learner = self._learner.current
         if learner.t > 0 and learner.n_outputs != expected:
             raise ValueError(f"the learner has {learner.n_outputs} outputs for {len(self.classes_)} classes")
         if not self._open and not np.array_equal(self.classes_, np.unique(self.classes_)):
-            raise ValueError("classes_ must be in ascending order")
+            raise ValueError("classes must be in ascending order")
 
     def _learned(self) -> None:
         super()._learned()

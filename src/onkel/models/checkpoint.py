@@ -255,4 +255,4 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _tree(value: Any, *place: str) -> Any:
-    return Writer(persistence.classes()).tree(value, *place)
+    return Writer().tree(value, *place)

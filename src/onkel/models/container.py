@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.models.format import VERSION
 from onkel.utils.files import write_atomically
 
-VERSION = 1
 MOST_HEADER_BYTES = 100_000_000  # the safetensors package's own limit
 _BLOCK = 1 << 20
 
@@ -85,14 +85,14 @@ def _pieces(header: dict[str, Any], tensors: Tensors) -> Iterator[Any]:
     yield from bodies
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
-    """Read a header and arrays, or refuse in one sentence what is not exactly as it was written."""
+def read(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any], Tensors]:
+    """Read a version, a header and arrays, or refuse in one sentence what is not exactly as it was written."""
     with _opened(path) as file:
-        text, size = _verified(file)
+        version, text, size = _verified(file)
         entries = _loads(text.decode("ascii", "replace"))
         header = _loads(entries.pop("__metadata__")["header"])
         if not isinstance(header, dict):
-            raise NotAModel("its header is no JSON object")
+            raise NotAModel("its header is not a JSON object")
         _check_layout(entries, size - 8 - len(text))
         file.seek(8 + len(text))
         tensors = {}
@@ -101,7 +101,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
             body = tensors[name].reshape(-1).view(np.uint8)
             if file.readinto(body.data) != len(body):
                 raise NotAModel("it became shorter while it was read")
-        return header, tensors
+        return version, header, tensors
 
 
 def verify(path: str | os.PathLike[str]) -> None:
@@ -117,15 +117,16 @@ def _opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     return open(path, "rb")
 
 
-def _verified(file: io.BufferedReader) -> tuple[bytes, int]:
-    """The header's text and the file's size, once every byte of the file has been checked."""
+def _verified(file: io.BufferedReader) -> tuple[int, bytes, int]:
+    """The format's version, the header's text and the file's size, once every byte of the file has been checked."""
     size = os.fstat(file.fileno()).st_size
     opening = file.read(8 + 256)
     magic = _MAGIC.match(opening, 8)
     if magic is None:
         raise NotAModel("it does not begin as a file of onkel.save does" if size else "it is empty")
-    if int(magic[1]) != VERSION:
-        raise NotAModel(f"its format is version {int(magic[1])}, and this onkel reads version {VERSION}")
+    version = int(magic[1])
+    if not 1 <= version <= VERSION:
+        raise NotAModel(f"its format is version {version}, and this version of onkel reads versions 1 to {VERSION}")
     length = int.from_bytes(opening[:8], "little")
     if length > min(size - 8, MOST_HEADER_BYTES):
         raise NotAModel(f"its header claims {length} bytes, and the file has {size}")
@@ -133,9 +134,9 @@ def _verified(file: io.BufferedReader) -> tuple[bytes, int]:
     while block := file.read(_BLOCK):
         digest.update(block)
     if digest.hexdigest().encode() != magic[2]:
-        raise NotAModel("its checksum does not fit: it is torn, or was changed since it was written")
+        raise NotAModel("its checksum is wrong: the file is incomplete, or was changed after it was written")
     file.seek(8)
-    return file.read(length), size
+    return version, file.read(length), size
 
 
 def _check_layout(entries: dict[str, Any], room: int) -> None:
@@ -171,7 +172,7 @@ def _loads(text: str) -> Any:
     except NotAModel:
         raise
     except (ValueError, RecursionError) as error:
-        raise NotAModel(f"its header is no JSON ({error})") from None
+        raise NotAModel(f"its header is not valid JSON ({error})") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import os
 import platform
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 from onkel import _core
 from onkel.models import container
 from onkel.models.container import NotAModel
-from onkel.models.tree import Reader, Saved, Writer
+from onkel.models.format import kind_of
+from onkel.models.former import upgraded
+from onkel.models.tree import Reader, Writer
 
 __all__ = ["NotAModel", "load", "read_header", "save"]
 
@@ -84,17 +85,16 @@ def read_header(path: Path) -> dict[str, Any]:
     {'is': 'RBF', 'gamma': 1.0}
     """
     try:
-        return container.read(path)[0]
+        return container.read(path)[1]
     except NotAModel as error:
         raise _refusal(path, error) from None
 
 
 def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
     """Write a model with notes beside it (JSON): where in its stream it is."""
-    known = classes()
-    if known.get(type(model).__name__) is not type(model):
+    if not _is_model(model):
         raise ValueError(f"expected an estimator of onkel or a Learner to save, got {type(model).__name__}")
-    writer = Writer(known)
+    writer = Writer()
     header = {
         "model": writer.tree(model),
         "notes": notes,
@@ -106,15 +106,15 @@ def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
 
 def read(path: Path) -> tuple[Any, dict[str, Any]]:
     """Read a model and the rest of its header."""
-    known = classes()
     try:
-        header, tensors = container.read(path)
-        reader = Reader(known, tensors)
-        model = reader.value(header.pop("model", None))
-        if type(model) not in known.values():
+        written, header, tensors = container.read(path)
+        reader = Reader(tensors)
+        tree = header.pop("model", None)
+        model = reader.value(tree) if written == container.VERSION else upgraded(reader, tree)
+        if not _is_model(model):
             raise NotAModel("it holds no model")
         if reader.tensors:
-            raise NotAModel(f"it has an array {min(reader.tensors)!r} that no part of the model asks for")
+            raise NotAModel(f"it has an array {min(reader.tensors)!r}, which its model does not have")
     except RecursionError:
         raise _refusal(path, "its header is nested too deeply") from None
     except NotAModel as error:
@@ -122,11 +122,9 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     return model, header
 
 
-def classes() -> dict[str, type[Saved]]:
-    """What a file may hold, by name: the library's own classes and no others."""
-    public = import_module("onkel._public")
-    named = {name: getattr(public, name) for name in public.__all__}
-    return {name: cls for name, cls in named.items() if isinstance(cls, type) and issubclass(cls, Saved)}
+def _is_model(value: Any) -> bool:
+    kind = kind_of(value)
+    return kind is not None and not kind.is_part
 
 
 @functools.cache

@@ -1,46 +1,39 @@
 """Models as JSON and back: a closed set of values, so that a file can name nothing that runs.
 
-Plain JSON is itself; everything else is an object whose "is" says what it is: a part, an estimator, an array.
+Plain JSON is itself; everything else is an object whose "is" says what it is: a kind of :mod:`onkel.models.format`, an
+array, or something else that JSON has not.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
-from dataclasses import fields
-from typing import Any, Protocol, Self, get_origin, get_type_hints, runtime_checkable
+from dataclasses import MISSING
+from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel.models import container
 from onkel.models.container import NotAModel, Tensors
-from onkel.parts import PARTS, Part
+from onkel.models.format import Kind, kind_of, kinds
+from onkel.parts import Part
 from onkel.parts.python import InPython
 
-_MOST_CHARACTERS = 2**28  # of an array of strings
-
-
-@runtime_checkable
-class Saved(Protocol):
-    """What a class of onkel has to be saved: its fields, and itself made of them again."""
-
-    def _saved_fields(self) -> dict[str, Any]: ...
-
-    @classmethod
-    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self: ...
+_SPARE_CHARACTERS = 2**20  # of an array of strings: room that its strings do not fill
+# What JSON has not: what such an object is called, and its members.
+_PLAIN = {"float": ("value",), "tuple": ("items",), "dict": ("items",), "tensor": (), "array": ("dtype", "values")}
 
 
 class Writer:
     """Turns values into JSON; arrays of numbers go into `tensors`, named by their place in the tree."""
 
-    def __init__(self, classes: dict[str, type[Saved]]) -> None:
+    def __init__(self) -> None:
         self.tensors: Tensors = {}
-        self._classes = classes
 
     def tree(self, value: Any, *place: str) -> Any:
         """Return a value as JSON."""
-        kind = type(value).__name__
         if isinstance(value, np.generic) and value.dtype.kind in "biufU":
             value = value.item()
         if value is None or isinstance(value, bool | int | str):
@@ -54,16 +47,15 @@ class Writer:
             return items if isinstance(value, list) else {"is": "tuple", "items": items}
         if isinstance(value, dict):
             return self._dict(value, place)
-        if isinstance(value, Saved) and self._classes.get(kind) is type(value):
-            return {"is": kind, **self._members(value._saved_fields(), place)}
-        if PARTS.get(kind) is type(value):
-            return {"is": kind, **self._members({f.name: getattr(value, f.name) for f in fields(value)}, place)}
-        where = ".".join(place) or "the model"
+        kind = kind_of(value)
+        if kind is not None:
+            return {"is": kind.name, **self._members(kind.saved(value), place)}
+        where, found = ".".join(place) or "the model", type(value).__name__
         if isinstance(value, InPython):
-            raise ValueError(f"{where} is written in Python ({kind}), and a file can hold no code: pickle the model")
-        if callable(value) or "Callable" in kind:
-            raise ValueError(f"{where} is a function ({kind}), and a file can hold no code: use one of onkel's kernels")
-        raise ValueError(f"{where} is a {kind}, which a file cannot hold: expected numbers, strings, arrays or parts")
+            raise ValueError(f"{where} is written in Python ({found}), and a file can hold no code: pickle the model")
+        if callable(value) or "Callable" in found:
+            raise ValueError(f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels")
+        raise ValueError(f"{where} is a {found}, which a file cannot hold: expected numbers, strings, arrays or parts")
 
     def _members(self, values: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
         return {name: self.tree(value, *place, name) for name, value in values.items()}
@@ -96,9 +88,8 @@ class Writer:
 class Reader:
     """Turns JSON into values again, refusing what is not in the closed set."""
 
-    def __init__(self, classes: dict[str, type[Saved]], tensors: Tensors) -> None:
+    def __init__(self, tensors: Tensors) -> None:
         self.tensors = dict(tensors)  # those not asked for yet
-        self._classes = classes
 
     def value(self, tree: Any, *place: str) -> Any:
         """Return the value that a piece of JSON stands for."""
@@ -109,28 +100,32 @@ class Reader:
         if "is" not in tree:
             return self._members(tree, place)
         where = ".".join(place) or "the model"
-        kind, members = tree["is"], {name: member for name, member in tree.items() if name != "is"}
-        if not isinstance(kind, str):
-            raise NotAModel(f"{where} is {_shown(kind)}, and expected is a name")
+        name, members = tree["is"], {name: member for name, member in tree.items() if name != "is"}
+        if not isinstance(name, str):
+            raise NotAModel(f"{where} is called {shown(name)}, where the name of a kind was expected")
         try:
-            if kind in PARTS:
-                return _part(PARTS[kind], self._members(members, place))
-            if kind in self._classes:
-                return self._classes[kind]._from_saved_fields(self._members(members, place))
-            if kind in ("float", "tuple", "dict", "tensor", "array"):
-                return getattr(self, f"_{kind}")(place, **members)
+            if name in kinds():
+                return _made(kinds()[name], self._members(members, place))
+            if name in _PLAIN:
+                _check_names(members, _PLAIN[name])
+                return getattr(self, f"_{name}")(place, **members)
         except NotAModel:
             raise
-        except (TypeError, ValueError, KeyError, AttributeError, OverflowError, MemoryError) as error:
-            missing = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise NotAModel(f"{where} is no {kind}: {missing}") from None
-        raise NotAModel(f"{where} is a {kind}, which this onkel does not know")
+        except KeyError as error:
+            raise NotAModel(f"{where} is not a valid {name}: it lacks the field {error}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise NotAModel(f"{where} is not a valid {name}: {error}") from None
+        except MemoryError:
+            raise NotAModel(f"there is not enough memory for {where}, a {name}") from None
+        raise NotAModel(f"{where} is of kind {shown(name)}, which this version of onkel does not know")
 
     def _members(self, tree: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
         return {name: self.value(member, *place, name) for name, member in tree.items()}
 
     def _float(self, place: tuple[str, ...], value: str) -> float:
-        return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[value]
+        if value not in ("inf", "-inf", "nan"):
+            raise ValueError(f"expected 'inf', '-inf' or 'nan', got {shown(value)}")
+        return float(value)
 
     def _tuple(self, place: tuple[str, ...], items: list[Any]) -> tuple[Any, ...]:
         return tuple(self.value(_list(items), *place))
@@ -141,7 +136,7 @@ class Reader:
     def _tensor(self, place: tuple[str, ...]) -> NDArray[Any]:
         name = ".".join(place)
         if name not in self.tensors:
-            raise NotAModel(f"the file has no array {name!r}")
+            raise NotAModel(f"it has no array {name!r}, which its model needs")
         return self.tensors.pop(name)
 
     def _array(self, place: tuple[str, ...], dtype: str, values: list[Any]) -> NDArray[Any]:
@@ -157,11 +152,16 @@ class Reader:
             return np.array(values, bool)
         width = re.fullmatch(r"<U([0-9]{1,9})|\|S([0-9]{1,9})", dtype)
         if width is None:
-            raise ValueError(f"there are no arrays of {dtype!r}")
+            raise ValueError(f"dtype {shown(dtype)} is not one that onkel writes")
         longest = max(map(len, values), default=0)
-        if not longest <= int(width[1] or width[2]) <= _MOST_CHARACTERS // max(1, len(values)):
-            raise ValueError(f"strings of {longest} characters do not fit {dtype!r}")
+        if not longest <= int(width[1] or width[2]) <= longest + _SPARE_CHARACTERS // max(1, len(values)):
+            raise ValueError(f"{len(values)} strings of up to {longest} characters cannot be an array of {dtype}")
         return np.array([item.encode("latin-1") for item in values] if width[2] else values, dtype)
+
+
+def _made(kind: Kind, members: dict[str, Any]) -> Any:
+    fields = kind.in_python(members)
+    return _part(kind.cls, fields) if kind.is_part else kind.cls._from_saved_fields(fields)
 
 
 def _part(part: type[Any], values: dict[str, Any]) -> Any:
@@ -170,17 +170,26 @@ def _part(part: type[Any], values: dict[str, Any]) -> Any:
     for name, value in values.items():
         kind = get_origin(hints.get(name)) or hints.get(name)
         if isinstance(kind, type) and issubclass(kind, Part | tuple) and not isinstance(value, kind):
-            raise ValueError(f"{name} must be a {kind.__name__}, got {_shown(value)}")
+            raise ValueError(f"{name} must be a {kind.__name__}, got {shown(value)}")
+    for field in dataclasses.fields(part):
+        if field.name not in values and field.default is field.default_factory is MISSING:
+            raise KeyError(field.name)
     return part(**values)
+
+
+def _check_names(members: dict[str, Any], expected: tuple[str, ...]) -> None:
+    if set(members) != set(expected):
+        wanted = " and ".join(expected) or "no fields"
+        raise ValueError(f"expected {wanted}, found {shown(sorted(members))}")
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError(f"expected a list, got {_shown(value)}")
+        raise ValueError(f"expected a list, got {shown(value)}")
     return value
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """What a file holds instead, as much of it as a sentence can bear."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

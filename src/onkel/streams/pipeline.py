@@ -203,17 +203,16 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = cls(fields.pop("scaler"), fields.pop("estimator"))
+        made = cls(fields["scaler"], fields["estimator"])
         made._clones()
-        fitted = {name: fields.pop(name) for name in ("scaler_", "estimator_")}
-        if fields:
-            raise ValueError(f"{min(fields)!r} is nothing that a pipeline has")
+        fitted = {name: fields[name] for name in ("scaler_", "estimator_")}
         if fitted != {"scaler_": None, "estimator_": None}:
-            for name, value in fitted.items():
-                if type(value) is not type(getattr(made, name[:-1])) or not value.__sklearn_is_fitted__():
-                    raise ValueError(f"{name} must be fitted, and of the kind of {name[:-1]}")
+            for name in ("scaler", "estimator"):
+                value = fitted[f"{name}_"]
+                if type(value) is not type(getattr(made, name)) or not value.__sklearn_is_fitted__():
+                    raise ValueError(f"fitted_{name} must be fitted, and of the class of {name}")
             if fitted["scaler_"].n_features_in_ != fitted["estimator_"].n_features_in_:
-                raise ValueError("scaler_ and estimator_ must have the same number of features")
+                raise ValueError("fitted_scaler and fitted_estimator must have the same number of features")
             made.__dict__.update(fitted)
         return made
 

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel import _core
 from onkel.contents import Contents
-from onkel.utils.validation import check_flag, check_number, unchanged_if_refused
+from onkel.models.format import with_parameters
+from onkel.utils.validation import check_feature_names, check_flag, check_number, unchanged_if_refused
 
 Floats = NDArray[np.float64]
 Statistics = dict[str, NDArray[Any]]
@@ -193,36 +194,27 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     # -- saving (see onkel.models.persistence)
     def _saved_fields(self) -> dict[str, Any]:
-        fitted = {name: value for name, value in sorted(vars(self).items()) if name.endswith("_")}
-        return {
-            "parameters": self.get_params(deep=False),
-            "fitted": fitted,
-            "statistics": getattr(self, "_statistics", None),
-        }
+        fitted = {n: v for n, v in sorted(vars(self).items()) if n.endswith("_") or n == "_statistics"}
+        return {"parameters": self.get_params(deep=False), **fitted}
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        parameters, fitted, statistics = (fields.pop(name) for name in ("parameters", "fitted", "statistics"))
-        if fields:
-            raise ValueError(f"{min(fields)!r} is nothing that a scaler has")
-        made = cls(**parameters)
+        made = with_parameters(cls, fields.pop("parameters"))
         made._check_parameters()
-        if statistics is None:
-            if fitted:
-                raise ValueError(f"{min(fitted)!r} is fitted, and there are no statistics")
-            return made
-        n_features = fitted["n_features_in_"]
-        check_number("n_features_in_", n_features, at_least=1, below=2**31, integer=True)
-        if not fitted.keys() <= {"n_features_in_", "feature_names_in_"}:
-            raise ValueError(f"{max(fitted)!r} is nothing that is fitted")
-        made._check_statistics(statistics, n_features)
-        made.__dict__.update(fitted, _statistics=statistics)
+        if "_statistics" in fields:
+            n_features = fields["n_features_in_"]
+            check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
+            check_feature_names(fields.get("feature_names_in_"), n_features)
+            made._check_statistics(fields["_statistics"], n_features)
+        elif fields:
+            raise ValueError("it has fitted attributes, but no statistics")
+        made.__dict__.update(fields)
         return made
 
     def _check_statistics(self, statistics: Any, n_features: int) -> None:
         """Refuse statistics that no rows have."""
         if not isinstance(statistics, dict) or not all(isinstance(v, np.ndarray) for v in statistics.values()):
-            raise ValueError("statistics must be arrays")
+            raise ValueError("statistics must hold arrays")
         n = statistics["n"]
         for name, blank in self._blank(1).items():
             found = statistics.get(name)
@@ -230,9 +222,9 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             if found is None or found.dtype != blank.dtype or found.shape != shape:
                 raise ValueError(f"statistics must have {name} of {blank.dtype}, one for each of {shape[0]} features")
             if name in ("n", "seen") and ((found < 0) | (found > n.max(initial=0))).any():
-                raise ValueError(f"statistics have counts in {name} that no rows have")
+                raise ValueError(f"statistics must have counts in {name} between 0 and the number of rows")
         if len(statistics) != len(self._blank(1)):
-            raise ValueError("statistics hold arrays that this scaler does not have")
+            raise ValueError("statistics must not hold arrays that this scaler does not have")
 
 
 def _writable(values: NDArray[Any], copy: bool) -> NDArray[Any]:

@@ -113,3 +113,13 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
         model.__dict__.clear()
         model.__dict__.update(before)
         raise
+
+
+def check_feature_names(names: Any, n_features: int) -> None:
+    """Refuse names that a fitted model cannot have; None is no names."""
+    if names is None:
+        return
+    if not isinstance(names, np.ndarray) or not all(isinstance(name, str) for name in names.tolist()):
+        raise ValueError(f"feature_names must be an array of strings, got {names!r}")
+    if names.shape != (n_features,):
+        raise ValueError(f"feature_names must be {n_features} strings, got {names.size}")

@@ -1,0 +1,147 @@
+"""What files call things: one table, so that a class or an attribute can be renamed without touching a file.
+
+A *kind* is something that a file can hold, under a name of its own and with named fields. Kinds that are not in `TABLE`
+follow a rule: a part is called as its class is in `onkel.parts` and has its own fields; any other public class that can
+be saved is an estimator, called as in Python, with the fields of `ESTIMATOR`. What is renamed in Python gets a row, or
+another entry in its row, that keeps the name in files (docs/persistence.md lists all names).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+
+from onkel.parts import PARTS
+
+VERSION = 2
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Saved(Protocol):
+    """What a class of onkel has to be saved: its fields by the names of Python, and itself made of them again."""
+
+    def _saved_fields(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self: ...
+
+
+@dataclass(frozen=True)
+class Row:
+    """A class by its public name, and its fields: their names in Python, and in files."""
+
+    cls: str
+    fields: dict[str, str]
+
+
+def _alike(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+ESTIMATOR = {
+    "parameters": "parameters",
+    "classes_": "classes",
+    "gamma_": "gamma",
+    "n_features_in_": "n_features",
+    "feature_names_in_": "feature_names",
+    "_open": "open_labels",
+    "_learner": "learner",
+}
+_SCALER = {
+    "parameters": "parameters",
+    "n_features_in_": "n_features",
+    "feature_names_in_": "feature_names",
+    "_statistics": "statistics",
+}
+_SETTINGS = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "n_classes", "dtype", "seed")
+
+# By the names in files.
+TABLE = {
+    "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),
+    "ChoosingLearner": Row(
+        "ChoosingLearner", {"current": "learner", "first": "first_rows", **_alike("chosen", "complete")}
+    ),
+    "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
+    "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
+    "StreamPipeline": Row(
+        "StreamPipeline",
+        {"scaler_": "fitted_scaler", "estimator_": "fitted_estimator", **_alike("scaler", "estimator")},
+    ),
+    "PlattClassifier": Row(
+        "PlattClassifier", {"estimator_": "fitted_estimator", **_alike("estimator", "forget", "sigmoids", "rows")}
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that a file can hold."""
+
+    name: str  # in files
+    cls: type[Any]
+    fields: dict[str, str]  # names in Python, and in files
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part or a recipe, rather than a model."""
+        return not issubclass(self.cls, Saved)
+
+    def saved(self, value: Any) -> dict[str, Any]:
+        """Return the fields of an object by their names in files."""
+        named = {name: getattr(value, name) for name in self.fields} if self.is_part else value._saved_fields()
+        for name in named.keys() - self.fields.keys():
+            raise ValueError(f"the file format has no name for the attribute {name!r} of a {self.name}")
+        return {self.fields[name]: member for name, member in named.items()}
+
+    def in_python(self, members: dict[str, Any]) -> dict[str, Any]:
+        """Return fields by their names in Python, or refuse one that the kind does not have."""
+        names = {in_file: name for name, in_file in self.fields.items()}
+        for name in members:
+            if name not in names:
+                raise ValueError(f"it has a field {name!r}, which this version of onkel does not know")
+        return {names[name]: member for name, member in members.items()}
+
+
+@functools.cache
+def kinds() -> dict[str, Kind]:
+    """Everything that a file can hold, by its name in files: onkel's own classes and no others."""
+    public = import_module("onkel._public")
+    named = {name: getattr(public, name) for name in public.__all__}
+    rows = {name: Row(name, _alike(*(f.name for f in dataclasses.fields(part)))) for name, part in PARTS.items()}
+    for name, cls in named.items():
+        if isinstance(cls, type) and issubclass(cls, Saved):
+            rows[name] = Row(name, ESTIMATOR)
+    for row in TABLE.values():
+        rows.pop(row.cls, None)
+    found = PARTS | named
+    return {name: Kind(name, found[row.cls], row.fields) for name, row in (rows | TABLE).items()}
+
+
+@functools.cache
+def _kinds_by_class() -> dict[type[Any], Kind]:
+    return {kind.cls: kind for kind in kinds().values()}
+
+
+def kind_of(value: Any) -> Kind | None:
+    """Return what a file holds an object as, if it can."""
+    return _kinds_by_class().get(type(value))
+
+
+def with_parameters(cls: type[T], parameters: Any) -> T:
+    """Return an estimator with the parameters of a file, or refuse one that it does not have."""
+    if not isinstance(parameters, dict):
+        raise ValueError(f"parameters must be names with values, got {parameters!r}")
+    known = inspect.signature(cls).parameters
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"it has a parameter {name!r}, which this version of onkel does not know")
+    for name, parameter in known.items():
+        if name not in parameters and parameter.default is parameter.empty:
+            raise ValueError(f"it lacks the parameter {name!r}")
+    return cls(**parameters)
