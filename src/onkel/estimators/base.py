@@ -25,6 +25,7 @@ from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.learner import Learner
 from onkel.parts import RBF, Recipe
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -154,6 +155,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         """
         return self._fit(X, y, sample_weight)
 
+    @in_turn
     def _fit(
         self,
         X: ArrayLike,
@@ -195,6 +197,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
+    @in_turn
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:

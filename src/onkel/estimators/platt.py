@@ -16,6 +16,7 @@ from onkel.contents import Contents, Model, contents_of
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, checked_labels
 from onkel.learner import Learner
+from onkel.utils.labels import places
 from onkel.utils.validation import check_number, check_weights
 
 Floats = NDArray[np.float64]
@@ -255,7 +256,7 @@ def _learn(
 ) -> Floats:
     """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
     inner = contents_of(estimator).estimator
-    codes, recognised = inner._look_up(labels)
+    codes, recognised = places(inner.classes_, labels)
     counts = recognised if weight is None else recognised & (weight != 0)
     columns = scores[:, None] if scores.ndim == 1 else scores
     widths = np.full(len(columns), columns.shape[1])

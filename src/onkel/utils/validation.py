@@ -102,6 +102,7 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        model.__dict__.clear()
-        model.__dict__.update(before)
+        for name in vars(model).keys() - before.keys():
+            delattr(model, name)
+        vars(model).update(before)  # nothing that was there is missed meanwhile by a thread that predicts
         raise

@@ -1,0 +1,48 @@
+"""Calls that change an object take turns: what one has checked still holds when it changes the object."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Locks:
+    """One lock for each object, beside it: copies, pickles and files of the object know nothing of it."""
+
+    def __init__(self) -> None:
+        self._of: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
+        self._mine = threading.Lock()
+
+    def of(self, it: Any) -> Any:
+        with self._mine:
+            return self._of.setdefault(it, threading.RLock())
+
+
+_locks = _Locks()
+
+
+def _start_anew() -> None:
+    global _locks
+    _locks = _Locks()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that holds a lock is not there after a fork
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def in_turn(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make a method wait until no other thread is in such a method of the same object."""
+
+    @functools.wraps(method)
+    def taking_turns(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+        with _locks.of(self):
+            return method(self, *args, **kwargs)
+
+    return taking_turns

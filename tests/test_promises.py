@@ -1,0 +1,179 @@
+"""Promises that were broken once: labels, tables, files, names, threads."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import onkel
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+
+
+def model(**settings):
+    return onkel.OGDClassifier(gamma=0.5, random_state=0, **settings)
+
+
+# -- labels --------------------------------------------------------------------------------------------------------------
+
+BIG = 2**60
+
+
+@pytest.mark.parametrize("classes", [None, "given"])
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (["a", "b"], [7]),
+        ([1, 2], ["1"]),
+        ([1, 2], [True]),
+        ([True, False], [1]),
+        (np.array(["a", "b"], object), np.array([7], object)),
+        ([b"a", b"b"], ["a"]),
+    ],
+)
+def test_a_label_of_another_kind_is_refused_and_changes_nothing(first, then, classes):
+    m = model().partial_fit(X[:2], first, classes=None if classes is None else first)
+    before, state = m.classes_, m._learner.fingerprint()
+    for learn in (m.partial_fit, m.predict_then_learn):
+        with pytest.raises(ValueError, match="one kind"):
+            learn(X[2:3], then)
+    assert m.classes_ is before
+    assert m._learner.fingerprint() == state
+
+
+@pytest.mark.parametrize("labels", [["a", 1], [True, 2], ["a", b"a"], np.array(["a", 1.0], object)])
+def test_labels_of_several_kinds_are_refused(labels):
+    for learn in (model().fit, model().partial_fit):
+        with pytest.raises(ValueError, match="row 0 .* row 1.* one kind"):
+            learn(X[:2], labels)
+    with pytest.raises(ValueError, match="one kind"):
+        model().partial_fit(X[:1], ["a"], classes=labels)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "dtype"),
+    [
+        (np.array([BIG, 3]), np.array([BIG + 1], np.uint64), np.int64),
+        (np.array([BIG, 3]), np.array([2**63 + 1], np.uint64), np.uint64),
+        (np.array([1.0, 2.0]), np.array([BIG + 1]), np.int64),
+        (np.array([1, 2]), np.array([3.0]), np.int64),
+        (np.array([1.0, 2.0]), np.array([3]), np.float64),
+        (np.array([1, 2], np.int8), np.array([BIG + 1]), np.int64),
+        ([2**63, 5], [7], np.uint64),
+    ],
+)
+def test_integers_stay_integers_to_the_last_digit(first, then, dtype):
+    m = model().partial_fit(X[:2], first).partial_fit(X[2:3], then)
+    assert m.classes_.dtype == dtype
+    assert m.classes_.tolist() == [int(label) for label in [*first, *then]]
+    m.partial_fit(X[:2], first)  # the same labels as before are the same classes
+    assert len(m.classes_) == 3
+    closed = model().partial_fit(X[:2], first, classes=joined(first, then)).partial_fit(X[2:3], then)
+    assert closed.classes_.tolist() == sorted(m.classes_.tolist())
+
+
+def joined(first, then):
+    return [int(label) for label in [*first, *then]]
+
+
+def test_a_neighbour_beyond_what_doubles_tell_apart_is_a_stranger():
+    m = model().partial_fit(X[:2], np.array([BIG, 3]), classes=np.array([BIG, 3]))
+    with pytest.raises(ValueError, match=str(BIG + 1)):
+        m.partial_fit(X[:1], np.array([BIG + 1], np.uint64))
+    assert m.partial_fit(X[:1], [float(BIG)]).t_ == 3
+
+
+def test_integers_that_no_type_holds_are_refused():
+    m = model().partial_fit(X[:2], [-1, 3])
+    with pytest.raises(ValueError, match="-1 to 18446744073709551615, which no type of 64 bits"):
+        m.partial_fit(X[:1], np.array([2**64 - 1], np.uint64))
+    assert m.classes_.tolist() == [-1, 3]
+    for labels in ([2**63, -1], [2**64, 1]):
+        with pytest.raises(ValueError, match="no type of 64 bits"):
+            model().fit(X[:2], labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [
+        (["a", None], "None"),
+        (np.array(["a", np.nan], object), "NaN"),
+        (np.array([1, None], object), "None"),
+        (pd.Series(["a", pd.NA], dtype="string"), "<NA>"),
+        (np.array(["a", None], np.dtypes.StringDType(na_object=None)), "None"),
+    ],
+)
+def test_a_missing_label_is_refused_with_its_row(labels, what):
+    for learn in (model().fit, model().partial_fit):
+        with pytest.raises(ValueError, match=f"{what} at row 1; expected a label"):
+            learn(X[:2], labels)
+
+
+def test_text_of_any_type_is_text():
+    for words in (
+        np.array(["a", "bc"], np.dtypes.StringDType()),
+        np.array(["a", "bc"], object),
+        pd.Series(["a", "bc"], dtype="string"),
+        pd.Series(["a", "bc"], dtype="category"),
+    ):
+        m = model().fit(X[:2], words)
+        assert m.classes_.tolist() == ["a", "bc"]
+        assert m.classes_.dtype.kind == "U"
+
+
+def test_what_is_no_label_is_refused():
+    with pytest.raises(ValueError, match="expected numbers, text or booleans"):
+        model().fit(X[:2], np.array(["2020-01-01", "2020-01-02"], "M8[D]"))
+
+
+def test_a_class_weight_that_is_zero_for_all_is_refused():
+    y = np.arange(40) % 2
+    m = model(class_weight={0: 0, 1: 0.0})
+    for learn in (lambda: m.fit(X, y), lambda: m.partial_fit(X, y, classes=[0, 1])):
+        with pytest.raises(ValueError, match="class_weight is zero for every class"):
+            learn()
+        assert not hasattr(m, "classes_")
+
+
+# -- threads -------------------------------------------------------------------------------------------------------------
+
+
+def side_by_side(*calls):
+    """Run calls in threads; what they raise is raised here."""
+    failures = []
+
+    def run(call):
+        try:
+            call()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+@pytest.mark.parametrize("kind", ["estimator", "pipeline", "platt"])
+def test_threads_that_bring_new_labels_lose_none(kind):
+    n = 30
+    m = model(budget=20)
+    if kind == "pipeline":
+        m = onkel.StreamPipeline(onkel.StreamStandardScaler(), m)
+    if kind == "platt":
+        m = onkel.PlattClassifier(m)
+
+    def learn(name):
+        for i in range(n):
+            m.partial_fit(X, [f"{name}{i}"] * len(X))
+
+    side_by_side(*(lambda name=name: learn(name) for name in "abc"))
+    assert sorted(m.classes_) == sorted(f"{name}{i}" for name in "abc" for i in range(n))
+    assert m.t_ == 3 * n * len(X)
+    assert m.decision_function(X).shape == (len(X), 3 * n)
+    if kind == "pipeline":
+        assert m.scaler_.n_samples_seen_ == m.t_
