@@ -15,7 +15,7 @@ def model(**settings):
     return onkel.OGDClassifier(gamma=0.5, random_state=0, **settings)
 
 
-# -- labels --------------------------------------------------------------------------------------------------------------
+# -- labels
 
 BIG = 2**60
 
@@ -136,7 +136,7 @@ def test_a_class_weight_that_is_zero_for_all_is_refused():
         assert not hasattr(m, "classes_")
 
 
-# -- threads -------------------------------------------------------------------------------------------------------------
+# -- threads
 
 
 def side_by_side(*calls):
@@ -177,3 +177,122 @@ def test_threads_that_bring_new_labels_lose_none(kind):
     assert m.decision_function(X).shape == (len(X), 3 * n)
     if kind == "pipeline":
         assert m.scaler_.n_samples_seen_ == m.t_
+
+
+# -- Platt's sigmoids
+
+
+class Interruption(Exception):
+    """Stands for Ctrl-C, which pytest would take for itself."""
+
+
+class FailingKernel:
+    """The gaussian kernel; a given number of calls from now it raises."""
+
+    calls_left = None
+
+    def __call__(self, x, points):
+        if FailingKernel.calls_left is not None:
+            FailingKernel.calls_left -= 1
+            if FailingKernel.calls_left < 0:
+                raise Interruption
+        return np.exp(-((x - points) ** 2).sum(axis=1))
+
+
+@pytest.mark.parametrize("opened", [False, True])
+@pytest.mark.parametrize("where", ["estimator", "sigmoids"])
+def test_an_interruption_keeps_estimator_and_sigmoids_in_step(monkeypatch, where, opened):
+    y = np.random.default_rng(1).integers(0, 3, 40)
+    kernel = FailingKernel() if where == "estimator" else "rbf"
+    classes = None if opened else [0, 1, 2]
+    m = onkel.PlattClassifier(onkel.PerceptronClassifier(kernel=kernel, gamma=1.0, random_state=0))
+    whole = onkel.PlattClassifier(onkel.PerceptronClassifier(kernel=kernel, gamma=1.0, random_state=0))
+    whole.partial_fit(X, y, classes)
+    m.partial_fit(X[:10], y[:10], classes)
+    if where == "estimator":
+        monkeypatch.setattr(FailingKernel, "calls_left", 12)
+    else:
+        monkeypatch.setattr(onkel.estimators.sigmoids, "_step", failing(onkel.estimators.sigmoids._step, after=30))
+    with pytest.raises(Interruption):
+        m.partial_fit(X[10:], y[10:])
+    monkeypatch.undo()
+    assert m.t_ == m._sigmoids.rows
+    m.partial_fit(X[m.t_ :], y[m.t_ :])
+    np.testing.assert_array_equal(m.predict_proba(X), whole.predict_proba(X))
+
+
+def failing(function, after):
+    calls = iter(range(after))
+
+    def call(*args):
+        if next(calls, None) is None:
+            raise Interruption
+        return function(*args)
+
+    return call
+
+
+def test_an_interruption_after_the_only_row(monkeypatch):
+    y = np.arange(40) % 2
+    m, whole = (onkel.PlattClassifier(model()) for _ in range(2))
+    for each in (m, whole):
+        each.partial_fit(X[:20], y[:20], [0, 1])
+    learn = onkel.OGDClassifier.partial_fit
+
+    def learn_and_stop(self, *args, **kwargs):
+        learn(self, *args, **kwargs)
+        raise Interruption
+
+    monkeypatch.setattr(onkel.OGDClassifier, "partial_fit", learn_and_stop)
+    with pytest.raises(Interruption):
+        m.partial_fit(X[20:21], y[20:21])
+    monkeypatch.undo()
+    whole.partial_fit(X[20:21], y[20:21])
+    assert m.t_ == m._sigmoids.rows == 21
+    np.testing.assert_array_equal(m._sigmoids.array(), whole._sigmoids.array())
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_row_at_a_time_is_the_same_to_the_bit(scaled, opened):
+    y = np.random.default_rng(1).integers(0, 3, 40)
+    inner = onkel.StreamPipeline(onkel.StreamStandardScaler(), model()) if scaled else model()
+    classes = None if opened else [0, 1, 2]
+    whole, one_by_one = onkel.PlattClassifier(inner), onkel.PlattClassifier(inner)
+    made = whole.predict_then_learn(X, y, classes)
+    for i in range(40):
+        part = one_by_one.predict_then_learn(X[i : i + 1], y[i : i + 1], classes)
+        np.testing.assert_array_equal(made[i, : part.shape[1]], part[0])
+    np.testing.assert_array_equal(one_by_one._sigmoids.array(), whole._sigmoids.array())
+    np.testing.assert_array_equal(one_by_one.predict_proba(X), whole.predict_proba(X))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_predictions_beside_a_learning_thread_have_their_shape(rows):
+    m = onkel.PlattClassifier(model(budget=20)).partial_fit(X[:2], ["a", "b"])
+    done = threading.Event()
+
+    def learn():
+        try:
+            for i in range(60):
+                m.partial_fit(X[:rows], [f"{i}"] * rows)
+        finally:
+            done.set()
+
+    def predict():
+        while not done.is_set():
+            probabilities = m.predict_proba(X[:5])
+            np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+            assert set(m.predict(X[:5])) <= {"a", "b", *map(str, range(60))}
+
+    side_by_side(learn, predict)
+    assert m.decision_function(X).shape == (40, 62)
+
+
+def test_a_row_costs_no_norm(monkeypatch):
+    """The norm takes as many kernel values as there are pairs of support vectors."""
+    m = onkel.PlattClassifier(model()).partial_fit(X[:20], np.arange(20) % 2, [0, 1])
+    monkeypatch.setattr(onkel.Learner, "norm", property(lambda self: pytest.fail("the norm was asked for")))
+    m.partial_fit(X[20:21], [0])
+    m.predict_then_learn(X[21:], np.arange(19) % 2)
+    m.predict_proba(X)

@@ -107,6 +107,10 @@ class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
         """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
         return self._shaped(self._scores(X))
 
+    def _scores_of_next(self, X: ArrayLike) -> Floats:
+        """What `predict_then_learn` would return for one row."""
+        return self.decision_function(X)
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
         scores = self.decision_function(X)

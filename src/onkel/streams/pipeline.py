@@ -163,6 +163,10 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         rows = self._scaled(X)
         return np.asarray(self.estimator_.predict_proba(rows))
 
+    def _scores_of_next(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What `predict_then_learn` would return for one row, which is scaled by itself, too."""
+        return np.asarray(self.estimator_.decision_function(self.scaler_._learned(X)[0]))
+
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the estimator's own score: accuracy, or R² for a regression."""
         rows = self._scaled(X)
