@@ -1,5 +1,8 @@
 """Promises that were broken once: labels, tables, files, names, threads."""
 
+import os
+import stat
+import sys
 import threading
 
 import numpy as np
@@ -7,6 +10,8 @@ import pandas as pd
 import pytest
 
 import onkel
+import onkel.cli
+from onkel.utils.files import write_atomically
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -296,3 +301,107 @@ def test_a_row_costs_no_norm(monkeypatch):
     m.partial_fit(X[20:21], [0])
     m.predict_then_learn(X[21:], np.arange(19) % 2)
     m.predict_proba(X)
+
+
+# -- files
+
+
+@pytest.fixture
+def run(tmp_path, capsys, monkeypatch):
+    """Calls the command in a folder of its own; returns its exit code and what it wrote."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["onkel", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            onkel.cli.main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return call
+
+
+def libsvm(labels):
+    rows = (" ".join(f"{i + 1}:{v:.6g}" for i, v in enumerate(x)) for x in X)
+    return "".join(f"{label} {row}\n" for label, row in zip(labels, rows, strict=True))
+
+
+def fitted():
+    return model().fit(X, np.arange(40) % 2)
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(tmp_path, run):
+    (tmp_path / "d.txt").write_text(libsvm(np.arange(40) % 2))
+    onkel.save(fitted(), tmp_path / "m.onkel")
+    content = (tmp_path / "m.onkel").read_bytes()
+    os.mkfifo(tmp_path / "pipe")
+
+    def through_the_pipe(write):
+        received = []
+        side_by_side(lambda: received.append((tmp_path / "pipe").read_bytes()), write)
+        assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+        assert set(tmp_path.iterdir()) == {tmp_path / name for name in ("d.txt", "m.onkel", "pipe")}
+        return received[0]
+
+    assert through_the_pipe(lambda: onkel.save(fitted(), tmp_path / "pipe")) == content
+    for words, begins in (
+        (("fit", "d.txt", "-o", "pipe"), content[8:40]),
+        (("export", "m.onkel", "--to", "json", "-o", "pipe"), b"{"),
+        (("evaluate", "d.txt", "--report", "pipe"), b"<!doctype html>"),
+    ):
+        made = through_the_pipe(lambda words=words: run(*words))
+        assert begins in made[:60].replace(b"DOCTYPE", b"doctype")
+
+
+def test_a_device_is_written_into_and_stays_a_device(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/null").st_rdev)
+        device.write_bytes(b"")
+    except PermissionError:
+        pytest.skip("only root may make a device here")
+    onkel.save(fitted(), device)
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [device]
+
+
+@pytest.mark.parametrize("where", ["d.txt", "./d.txt", "link.txt", "hard.txt"])
+def test_what_is_read_is_not_overwritten(tmp_path, run, where):
+    data = tmp_path / "d.txt"
+    data.write_text(libsvm(np.arange(40) % 2))
+    (tmp_path / "link.txt").symlink_to("d.txt")
+    (tmp_path / "hard.txt").hardlink_to(data)
+    onkel.save(fitted(), tmp_path / "m.onkel")
+    before = data.read_bytes(), (tmp_path / "m.onkel").read_bytes()
+    for words in (
+        ("fit", "d.txt", "-o", where),
+        ("evaluate", "d.txt", "--report", where),
+        ("export", "m.onkel", "--to", "json", "-o", "m.onkel"),
+    ):
+        code, _, err = run(*words)
+        assert code == 1
+        assert "is what is read: writing there would overwrite it" in err
+    assert before == (data.read_bytes(), (tmp_path / "m.onkel").read_bytes())
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "m.onkel"
+    path.touch(mode)
+    path.chmod(mode)
+    seen = set()
+
+    def pieces():
+        seen.update(stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir())
+        yield b"new"
+
+    write_atomically(path, pieces())
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert seen == {mode}  # at no time more may read it
+
+
+def test_a_name_as_long_as_the_system_allows(tmp_path):
+    for name in ("é" * 127, "x" * 255, "a" + "語" * 84):
+        onkel.save(fitted(), tmp_path / name)
+        assert onkel.load(tmp_path / name).t_ == 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,7 @@ from onkel.cli._guard import Misused, say
 from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.streams import generators
+from onkel.utils.files import is_special
 
 Chunk = tuple[Any, Any]
 
@@ -185,8 +187,14 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
     return onkel.datasets.stream(data, **how)
 
 
-def check_writable(path: str) -> None:
-    """Refuse a place where no file can be written, before an hour of learning."""
+def check_writable(path: str, source: str | None = None) -> None:
+    """Refuse a place where no file can be written, or where the source lies, before an hour of learning."""
+    if source is not None and _is_same_file(path, source):
+        raise ValueError(f"{path} is what is read: writing there would overwrite it")
+    if is_special(path):
+        if not os.access(path, os.W_OK):
+            raise ValueError(f"{path} cannot be written")
+        return
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise ValueError(f"{path} is a directory; expected the name of a file to write")
@@ -194,6 +202,14 @@ def check_writable(path: str) -> None:
         raise ValueError(f"{path} cannot be written: there is no directory {folder}")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the directory {folder} is not writable")
+
+
+def _is_same_file(path: str, source: str) -> bool:
+    try:
+        read = os.fstat(sys.stdin.fileno()) if source == "-" else os.stat(source)
+        return stat.S_ISREG(read.st_mode) and os.path.samestat(read, os.stat(path))
+    except (OSError, ValueError, AttributeError):  # one of them is not there
+        return False
 
 
 def is_libsvm(data: str, options: Reading) -> bool:

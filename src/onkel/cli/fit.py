@@ -42,7 +42,7 @@ def fit(
 
     if learner == "all" or "," in learner:
         raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
-    check_writable(output)
+    check_writable(output, data)
     with open_source(data, options) as source:
         ((name, model),) = make(learner, source.task, options, source.gamma).items()
         try:
