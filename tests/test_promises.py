@@ -1,9 +1,15 @@
 """Promises that were broken once: labels, tables, files, names, threads."""
 
+import bz2
+import gzip
+import io
+import lzma
 import os
 import stat
 import sys
 import threading
+import warnings
+import zlib
 
 import numpy as np
 import pandas as pd
@@ -11,6 +17,7 @@ import pytest
 
 import onkel
 import onkel.cli
+from onkel.streams._text import TextStream
 from onkel.utils.files import write_atomically
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -405,3 +412,188 @@ def test_a_name_as_long_as_the_system_allows(tmp_path):
     for name in ("é" * 127, "x" * 255, "a" + "語" * 84):
         onkel.save(fitted(), tmp_path / name)
         assert onkel.load(tmp_path / name).t_ == 40
+
+
+# -- CSV
+
+
+def csv_rows(path, text, **options):
+    path.write_bytes(text)
+    with onkel.streams.open(path, **options) as stream:
+        chunks = list(stream)
+        return np.concatenate([x for x, _ in chunks]).tolist(), [label for _, y in chunks for label in y.tolist()]
+
+
+every_cut = pytest.mark.parametrize("chunk_rows", [1, 2, 3, 4096])
+
+
+@every_cut
+@pytest.mark.parametrize("wrong", [b"", b"x,9,up\n"])  # a wrong row among them is what Python reads line by line
+def test_text_targets_lose_the_blanks_around_them(tmp_path, chunk_rows, wrong):
+    text = b"a,b,sign\n1,2, up\n3,4,down \n5,6,\"  up and down \"\n" + wrong + b"7,8,up\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows, on_error="skip")
+    assert made == ([[1, 2], [3, 4], [5, 6], [7, 8]], ["up", "down", "up and down", "up"])
+
+
+@every_cut
+@pytest.mark.parametrize("blank", [b"", b"  ", b'""'])
+@pytest.mark.parametrize(
+    ("head", "labels"), [(b"1,2,up\n3,4,", ["up", "down"]), (b"3,4,", ["down"]), (b"1,2,7\n3,4,", None)]
+)
+def test_an_empty_target_is_refused_with_its_place(tmp_path, chunk_rows, blank, head, labels):
+    rest = b"\n5,6,down\n" if labels else b"\n5,6,8\n"
+    text = b"a,b,sign\n" + head + blank + rest
+    line = 1 + (head + blank).count(b"\n") + 1
+    with pytest.raises(ValueError, match=rf"x.csv, line {line}, column 3 \('sign'\): expected a .*target, got ''"):
+        csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows)
+    with pytest.warns(RuntimeWarning, match="1 rows"):
+        made = csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows, on_error="skip")[1]
+    assert made == (labels or [7, 8])
+
+
+@every_cut
+def test_a_line_end_within_quotes_is_refused_wherever_it_falls(tmp_path, chunk_rows):
+    text = b'a,b,sign\n1,2,up\n3,4,"do\nwn"\n5,6,up\n'
+    with pytest.raises(ValueError, match="line 3: expected a quote at the end of a field .*must not hold line ends"):
+        csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows)
+    whole = b'a,b,sign\n1,2,"up, or ""high"""\n3,4,5" pipe\n5,6,up\n'
+    assert csv_rows(tmp_path / "x.csv", whole, chunk_rows=chunk_rows)[1] == ['up, or "high"', '5" pipe', "up"]
+
+
+@every_cut
+@pytest.mark.parametrize("fraction", [False, True])
+def test_integer_targets_to_the_last_digit(tmp_path, chunk_rows, fraction):
+    numbers = [1, BIG, BIG + 1, -BIG - 1, 2**53 + 1]
+    lines = [f"{i},{2 * i},{n}\n" for i, n in enumerate(numbers)]
+    if fraction:
+        lines.append("7,8,0.5\n")  # a number among others: no labels
+    made = csv_rows(tmp_path / "x.csv", "".join(lines).encode(), chunk_rows=chunk_rows)[1]
+    if not fraction:
+        assert made == numbers
+        with onkel.streams.open(tmp_path / "x.csv", chunk_rows=chunk_rows) as stream:
+            m = model()
+            for rows, y in stream:
+                m.partial_fit(rows, y)
+        assert m.classes_.tolist() == numbers
+        assert m.classes_.dtype == np.int64
+    assert np.allclose(np.array(made, float)[: len(numbers)], np.array(numbers, float))
+
+
+def test_integer_targets_beyond_64_bits_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"x.csv.*no type of 64 bits"):
+        csv_rows(tmp_path / "x.csv", b"1,2,123456789012345678901\n")
+    assert csv_rows(tmp_path / "x.csv", b"1,2,1e21\n")[1] == [1e21]
+
+
+@every_cut
+def test_integer_targets_of_a_table_with_missing_ones(tmp_path, chunk_rows):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": [1.0, 2.0, 3.0], "y": pa.array([BIG + 1, None, BIG], pa.int64())})
+    parquet.write_table(table, tmp_path / "x.parquet")
+    with pytest.warns(RuntimeWarning, match="1 rows"), onkel.streams.open(
+        tmp_path / "x.parquet", on_error="skip", chunk_rows=chunk_rows
+    ) as stream:
+        assert [label for _, y in stream for label in y.tolist()] == [BIG + 1, BIG]
+
+
+@pytest.mark.parametrize("text", [b"a,b,y\r1,2,0\r3,4,1\r", b"1,2,0\r3,4,1\r", b"1,2,0\n3,4,1\r5,6,0\n7,8,1\n"])
+@every_cut
+def test_carriage_returns_alone_are_no_line_ends(tmp_path, text, chunk_rows):
+    with pytest.raises(ValueError, match=r"x.csv, line \d: expected lines that end in"):
+        csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows)
+    windows = text.replace(b"\n", b"\r").replace(b"\r", b"\r\n")
+    assert csv_rows(tmp_path / "x.csv", windows, chunk_rows=chunk_rows)[1][:2] == [0, 1]
+
+
+def test_large_labels_through_the_command(run, tmp_path):
+    rows = [f"{x[0]:.3f},{x[1]:.3f},{BIG + int(x[0] > 0)}\n" for x in X]
+    (tmp_path / "x.csv").write_text("a,b,y\n" + "".join(rows))
+    assert run("fit", "x.csv", "--task", "classification", "-o", "m")[0] == 0
+    assert onkel.load("m").classes_.tolist() == [BIG, BIG + 1]
+    code, out, err = run("predict", "m", "x.csv")
+    assert code == 0
+    assert set(out.split()) == {str(BIG), str(BIG + 1)}
+    right = np.mean([p == row.strip().split(",")[2] for p, row in zip(out.split(), rows, strict=True)])
+    assert f"{right:.2%}".replace("%", " %") in err
+    code, _, err = run("fit", "x.csv", "--classes", f"{BIG},{BIG + 1}", "--task", "classification", "-o", "m")
+    assert code == 0, err
+
+
+# -- compressed files and long lines
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("kind", ["libsvm", "csv"])
+def test_a_file_cut_short_gives_its_rows_and_then_the_sentence(tmp_path, suffix, kind):
+    rng = np.random.default_rng(0)
+    line = "{} 1:{}\n" if kind == "libsvm" else "{1},{0}\n"
+    content = "".join(line.format(i % 2, v) for i, v in enumerate(rng.random(30_000))).encode()
+    whole, pieces = compressed(content, suffix), []
+    path = tmp_path / f"x.{kind}.{suffix}"
+    path.write_bytes(whole[: len(whole) // 2])
+    decompress = {"gz": lambda: zlib.decompressobj(31), "bz2": bz2.BZ2Decompressor, "xz": lzma.LZMADecompressor}
+    stream = onkel.streams.open(path, chunk_rows=700)
+    with stream, pytest.raises(ValueError, match=rf"x.{kind}.{suffix} is broken after byte \d+"):
+        for rows, _ in stream:
+            pieces.append(rows.toarray() if kind == "libsvm" else rows)
+    found = np.concatenate(pieces)
+    np.testing.assert_array_equal(found.ravel(), rng_numbers(len(found)))
+    if suffix in decompress:  # all that there is, to the last whole line
+        there = decompress[suffix]().decompress(path.read_bytes())
+        assert len(found) == there.count(b"\n")
+    assert len(found) > 1000
+
+
+def rng_numbers(n):
+    return [float(str(v)) for v in np.random.default_rng(0).random(30_000)[:n]]
+
+
+def compressed(content, suffix):
+    if suffix == "zst":
+        return pytest.importorskip("pyarrow").compress(content, "zstd", asbytes=True)
+    return {"gz": gzip.compress, "bz2": lambda c: bz2.compress(c, 1), "xz": lzma.compress}[suffix](content)
+
+
+class Trickle(io.RawIOBase):
+    """A pipe that gives a few bytes at a time."""
+
+    name = "a trickle"
+
+    def __init__(self, content):
+        self.content = io.BytesIO(content)
+
+    def readable(self):
+        return True
+
+    def read1(self, n):
+        return self.content.read(min(n, 1000))
+
+
+def test_a_long_line_is_put_together_once(monkeypatch):
+    """However many pieces a pipe gives: the bytes put into the buffer are those of the file, not their square."""
+    put = []
+    monkeypatch.setattr(
+        TextStream,
+        "_text",
+        property(lambda self: vars(self)["text"], lambda self, text: put.append(len(text)) or vars(self).update(text=text)),
+        raising=False,
+    )
+    content = b"1 " + b" ".join(b"%d:1" % i for i in range(1, 200_000)) + b"\n-1 1:1\n"
+    (rows, y), (more, _) = list(onkel.streams.open(Trickle(content), n_features=200_000, chunk_rows=1))
+    assert rows.nnz == 199_999
+    assert y.tolist() == [1]
+    assert more.nnz == 1
+    assert sum(put) < 3 * len(content)
+
+
+def test_a_line_too_long_for_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(onkel.streams._text, "MOST_LINE_BYTES", 10_000)
+    content = b"1 1:1\n-1 1:" + b"1" * 3_000_000 + b"\n"
+    stream = onkel.streams.open(Trickle(content), n_features=1)
+    assert next(stream)[1].tolist() == [1]
+    with pytest.raises(ValueError, match="a trickle, line 2: longer than 10000 bytes"):
+        next(stream)
+    assert stream._bytes.at < 100_000  # and not read to its end

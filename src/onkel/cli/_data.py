@@ -20,6 +20,7 @@ from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.streams import generators
 from onkel.utils.files import is_special
+from onkel.utils.labels import as_labels, joined, places
 
 Chunk = tuple[Any, Any]
 
@@ -69,7 +70,7 @@ class Rows:
             yield X.toarray() if self.dense and issparse(X) else X, y
 
     def _check_labels(self, y: NDArray[Any] | None, before: int) -> None:
-        if self.classes is None or y is None or (known := np.isin(y, self.classes)).all():
+        if self.classes is None or y is None or (known := places(self.classes, y)[1]).all():
             return
         place = int(known.argmin())
         expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
@@ -246,7 +247,7 @@ def _shuffled(stream: Rows, seed: int) -> Rows:
 
 def _joined(chunks: list[Chunk]) -> Chunk:
     X = (vstack if issparse(chunks[0][0]) else np.concatenate)([X for X, _ in chunks])
-    return X, None if chunks[0][1] is None else np.concatenate([y for _, y in chunks])
+    return X, None if chunks[0][1] is None else joined(y for _, y in chunks)
 
 
 def _known_task(data: str) -> Task:
@@ -268,9 +269,9 @@ def _task(y: NDArray[Any], asked: Task) -> str:
 def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] | None:
     """The classes, if there are known to be two; with more of them a stream may bring new ones at any time."""
     if options.classes is not None:
-        labels = options.classes.split(",")
+        words = [word.strip() for word in options.classes.split(",")]
         try:
-            classes = np.unique(np.array(labels).astype(y.dtype if y.dtype.kind in "fiu" else str))
+            classes = np.unique(as_labels([_number(word) for word in words] if y.dtype.kind in "fiu" else words))
         except ValueError:
             raise Misused(f"--classes {options.classes}: the target is numbers, and these are none") from None
         if len(classes) < 2:
@@ -283,6 +284,10 @@ def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] |
             "if it is sorted by class, use --shuffle"
         )
     return found if len(found) == 2 else None
+
+
+def _number(word: str) -> float:
+    return int(word) if word.lstrip("+-").isdecimal() else float(word)
 
 
 def _gamma(X: Any, options: Learning) -> float:

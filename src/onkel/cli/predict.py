@@ -78,12 +78,15 @@ class _Quality:
         self.is_regression = False
 
     def add(self, model: Any, predicted: Any, y: Any) -> None:
+        from onkel.utils.labels import places
+
         self.rows += len(y)
         self.is_regression = not hasattr(model, "classes_")
         if self.is_regression:
             self.squared += float(((predicted - y) ** 2).sum())
         else:
-            self.right += int((predicted == y).sum())
+            found, truth = places(model.classes_, predicted)[0], places(model.classes_, y)
+            self.right += int(((found == truth[0]) & truth[1]).sum())
 
     def sentence(self) -> str:
         how_good = (
