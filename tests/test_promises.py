@@ -597,3 +597,85 @@ def test_a_line_too_long_for_memory_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="a trickle, line 2: longer than 10000 bytes"):
         next(stream)
     assert stream._bytes.at < 100_000  # and not read to its end
+
+
+# -- names of columns
+
+
+def table(path, order="abcy", rename=None):
+    y = np.where(X[:, 0] - X[:, 1] > 0, "up", "down")
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y}
+    frame = pd.DataFrame({(rename or {}).get(name, name): columns[name] for name in order})
+    frame.to_csv(path, index=False)
+    return frame
+
+
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_columns_are_found_by_their_names(run, tmp_path, scale):
+    table("x.csv")
+    table("turned.csv", "cbay")
+    table("other.csv", rename={"b": "height"})
+    table("wide.csv", "abcy")
+    pd.read_csv("wide.csv").assign(d=1.0)[["a", "d", "b", "c", "y"]].to_csv("wide.csv", index=False)
+    pd.read_csv("x.csv").to_csv("unnamed.csv", index=False, header=False)
+    assert run("fit", "x.csv", "-o", "m", "--scale", scale)[0] == 0
+    assert list(onkel.load("m").feature_names_in_) == ["a", "b", "c"]
+    code, straight, err = run("predict", "m", "x.csv", "--scores")
+    assert code == 0
+    assert "warning" not in err
+    assert run("predict", "m", "turned.csv", "--scores") == (0, straight, err)
+    assert run("predict", "m", "unnamed.csv", "--scores") == (0, straight, err)  # nothing to compare
+    for data, words in (
+        ("other.csv", "has no column 'b': the model's columns are 'a', 'b', 'c'"),
+        ("wide.csv", "has a column 'd' too many: the model's columns are 'a', 'b', 'c'"),
+    ):
+        code, out, err = run("predict", "m", data)
+        assert (code, out) == (1, "")
+        assert f"{data} {words}" in err
+    code, _, err = run("predict", "m", "x.csv", "--no-target")
+    assert code == 1
+    assert "'y'" in err
+
+
+def test_a_run_goes_on_with_the_same_columns_only(run, tmp_path):
+    words = ("fit", "x.csv", "-o", "m", "--gamma", "1", "--checkpoint", "run", "--every", "10")
+    table("x.csv")
+    assert run(*words)[0] == 0
+    (tmp_path / "run" / "rows-000000000040.onkel").unlink()  # as if it had been interrupted
+    table("x.csv", "bacy")
+    code, _, err = run(*words)
+    assert code == 1
+    assert "x.csv has the columns 'b', 'a', 'c', and the checkpoint's model has 'a', 'b', 'c'" in err
+    table("x.csv")
+    assert run(*words)[0] == 0
+    assert onkel.load("m").t_ == 40
+
+
+def test_shuffled_columns_keep_their_names(run, tmp_path):
+    table("x.csv")
+    assert run("fit", "x.csv", "-o", "m", "--shuffle")[0] == 0
+    assert list(onkel.load("m").feature_names_in_) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        lambda m: m,
+        lambda m: onkel.StreamPipeline(onkel.StreamStandardScaler(), m),
+        onkel.PlattClassifier,
+        lambda m: onkel.PlattClassifier(onkel.StreamPipeline(onkel.StreamMinMaxScaler(), m)),
+    ],
+    ids=["estimator", "pipeline", "platt", "both"],
+)
+def test_models_refuse_a_frame_of_other_columns(tmp_path, wrapped):
+    frame = table(tmp_path / "x.csv")
+    rows, y = frame[["a", "b", "c"]], frame["y"]
+    for m in (wrapped(model()).fit(rows, y), wrapped(model()).partial_fit(rows, y)):
+        onkel.save(m, tmp_path / "m")
+        for other in (rows[["c", "b", "a"]], rows.rename(columns={"b": "height"}), rows[["a", "b"]]):
+            for each in (m, onkel.load(tmp_path / "m")):
+                with pytest.raises(ValueError, match="(?s)feature names|features"):
+                    each.predict(other)
+                with pytest.raises(ValueError, match="(?s)feature names|features"):
+                    each.partial_fit(other, y)
+                assert each.t_ == 40

@@ -39,7 +39,29 @@ class Rows:
         self.limit = limit
         self.dense = False
         self.classes: NDArray[Any] | None = None  # None: any label may come
+        self._order: list[int] | None = None  # of the columns, where the model has another one
         self._seen: list[Chunk] = []  # looked at, not handed out yet
+
+    @property
+    def names(self) -> list[str] | None:
+        """The features' names, where they have some."""
+        columns: list[str] | None = self.stream.columns
+        return columns
+
+    def take(self, names: list[str]) -> None:
+        """Hand out the columns of these names, in their order; refuse where they are not the stream's own."""
+        if self.names is None or self.names == names:
+            return
+        for what, some, others in (("has no column", names, self.names), ("has a column", self.names, names)):
+            strange = next((name for name in some if some.count(name) != others.count(name)), None)
+            if strange is not None:
+                more = "" if what == "has no column" else " too many"
+                raise ValueError(
+                    f"{self.name} {what} {strange!r}{more}: the model's columns are {', '.join(map(repr, names))}"
+                )
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
+        self._order = [self.names.index(name) for name in names]
 
     def look(self) -> Chunk:
         """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
@@ -66,6 +88,7 @@ class Rows:
                 return
             keep = slice(None if self.limit is None else self.limit - before)
             X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
+            X = X if self._order is None else np.ascontiguousarray(X[:, self._order])
             self._check_labels(y, before)
             yield X.toarray() if self.dense and issparse(X) else X, y
 
@@ -213,6 +236,18 @@ def _is_same_file(path: str, source: str) -> bool:
         return False
 
 
+def remember_names(model: Any, names: list[str] | None) -> None:
+    """Make the features' names a part of a fitted model, where scikit-learn keeps them."""
+    if names is not None:
+        getattr(model, "scaler_", model).feature_names_in_ = np.array(names, object)
+
+
+def names_of(model: Any) -> list[str] | None:
+    """Return the names of the features that a model has learned from, if they had some."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
 def is_libsvm(data: str, options: Reading) -> bool:
     """Say whether DATA is LIBSVM text, whose width is no part of it."""
     return is_file(data) and (options.format or onkel.streams._format_of(data)) == "libsvm"
@@ -241,7 +276,7 @@ def _shuffled(stream: Rows, seed: int) -> Rows:
         raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
     order = np.random.default_rng(seed).permutation(len(y))
     shuffled = onkel.streams.open((X[order], y[order]))
-    shuffled.name = stream.name
+    shuffled.name, shuffled.columns = stream.name, stream.names
     return SeekableRows(shuffled)
 
 
