@@ -1,7 +1,5 @@
 """The file format: names of its own, former names, and no memory that a file does not account for."""
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -30,7 +28,9 @@ def documented():
     """The kinds of docs/persistence.md with their fields."""
     text = (DATA.parents[1] / "docs" / "persistence.md").read_text()
     rows = re.findall(r"^\| (`[A-Z].*?|an estimator) \| (.*?) \|$", text, re.MULTILINE)
-    found = {kind: re.findall(r"`(.*?)`", fields) for kinds, fields in rows for kind in kinds.replace("`", "").split(", ")}
+    found = {
+        kind: re.findall(r"`(.*?)`", fields) for kinds, fields in rows for kind in kinds.replace("`", "").split(", ")
+    }
     estimators = re.search(r"^The estimators are (.*?)\.$", text, re.MULTILINE | re.DOTALL)
     return found | dict.fromkeys(re.findall(r"`(.*?)`", estimators[1]), found.pop("an estimator"))
 
@@ -82,7 +82,7 @@ def test_an_attribute_without_a_name_is_not_lost_in_silence(tmp_path):
 
 def known_scores(path):
     known = np.load(path.with_suffix(".npz"))
-    return known, csr_array(known["X"]) if "sparse" in known and known["sparse"] else known["X"]
+    return known, csr_array(known["X"]) if known.get("sparse") else known["X"]
 
 
 def assert_scores(model, path, atol=0.0):

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
 from onkel.contents import Model, contents_of
+from onkel.utils.labels import as_labels, kind, places
 from onkel.utils.validation import check_number
 
 __all__ = ["Curve", "Point", "progressive", "progressive_steps"]
@@ -286,8 +287,7 @@ class _ClassSums:
         self.known = 0  # classes met so far, where the set of labels is open
 
     def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
-        order = np.argsort(est.classes_)
-        codes = order[np.searchsorted(est.classes_, y, sorter=order)]
+        codes, _ = places(est.classes_, y if kind(y) else as_labels(y.tolist()))
         self.rows += len(y)
         if scores.ndim == 1:
             positive = codes == 1

@@ -297,7 +297,7 @@ class Learner(Settings, Stateful):
         """Return what is learned so far, for people to read; nothing before the first row."""
         if self.n_features is None:
             return {}
-        return {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support, "norm": self.norm}
+        return {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}
 
     def __repr__(self) -> str:
         return f"Learner({self.recipe!r}, task={self.task!r}, kernel={self.kernel!r})"

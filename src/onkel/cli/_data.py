@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,8 @@ from onkel.cli._guard import Misused, say
 from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.streams import generators
+from onkel.utils.files import is_special
+from onkel.utils.labels import as_labels, joined, places
 
 Chunk = tuple[Any, Any]
 
@@ -36,7 +39,29 @@ class Rows:
         self.limit = limit
         self.dense = False
         self.classes: NDArray[Any] | None = None  # None: any label may come
+        self._order: list[int] | None = None  # of the columns, where the model has another one
         self._seen: list[Chunk] = []  # looked at, not handed out yet
+
+    @property
+    def names(self) -> list[str] | None:
+        """The features' names, where they have some."""
+        columns: list[str] | None = self.stream.columns
+        return columns
+
+    def take(self, names: list[str]) -> None:
+        """Hand out the columns of these names, in their order; refuse where they are not the stream's own."""
+        if self.names is None or self.names == names:
+            return
+        for what, some, others in (("has no column", names, self.names), ("has a column", self.names, names)):
+            strange = next((name for name in some if some.count(name) != others.count(name)), None)
+            if strange is not None:
+                more = "" if what == "has no column" else " too many"
+                raise ValueError(
+                    f"{self.name} {what} {strange!r}{more}: the model's columns are {', '.join(map(repr, names))}"
+                )
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
+        self._order = [self.names.index(name) for name in names]
 
     def look(self) -> Chunk:
         """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
@@ -63,11 +88,12 @@ class Rows:
                 return
             keep = slice(None if self.limit is None else self.limit - before)
             X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
+            X = X if self._order is None else np.ascontiguousarray(X[:, self._order])
             self._check_labels(y, before)
             yield X.toarray() if self.dense and issparse(X) else X, y
 
     def _check_labels(self, y: NDArray[Any] | None, before: int) -> None:
-        if self.classes is None or y is None or (known := np.isin(y, self.classes)).all():
+        if self.classes is None or y is None or (known := places(self.classes, y)[1]).all():
             return
         place = int(known.argmin())
         expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
@@ -185,8 +211,14 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
     return onkel.datasets.stream(data, **how)
 
 
-def check_writable(path: str) -> None:
-    """Refuse a place where no file can be written, before an hour of learning."""
+def check_writable(path: str, source: str | None = None) -> None:
+    """Refuse a place where no file can be written, or where the source lies, before an hour of learning."""
+    if source is not None and _is_same_file(path, source):
+        raise ValueError(f"{path} is what is read: writing there would overwrite it")
+    if is_special(path):
+        if not os.access(path, os.W_OK):
+            raise ValueError(f"{path} cannot be written")
+        return
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise ValueError(f"{path} is a directory; expected the name of a file to write")
@@ -194,6 +226,26 @@ def check_writable(path: str) -> None:
         raise ValueError(f"{path} cannot be written: there is no directory {folder}")
     if not os.access(folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: the directory {folder} is not writable")
+
+
+def _is_same_file(path: str, source: str) -> bool:
+    try:
+        read = os.fstat(sys.stdin.fileno()) if source == "-" else os.stat(source)
+        return stat.S_ISREG(read.st_mode) and os.path.samestat(read, os.stat(path))
+    except (OSError, ValueError, AttributeError):  # one of them is not there
+        return False
+
+
+def remember_names(model: Any, names: list[str] | None) -> None:
+    """Make the features' names a part of a fitted model, where scikit-learn keeps them."""
+    if names is not None:
+        getattr(model, "scaler_", model).feature_names_in_ = np.array(names, object)
+
+
+def names_of(model: Any) -> list[str] | None:
+    """Return the names of the features that a model has learned from, if they had some."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
 
 
 def is_libsvm(data: str, options: Reading) -> bool:
@@ -224,13 +276,13 @@ def _shuffled(stream: Rows, seed: int) -> Rows:
         raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
     order = np.random.default_rng(seed).permutation(len(y))
     shuffled = onkel.streams.open((X[order], y[order]))
-    shuffled.name = stream.name
+    shuffled.name, shuffled.columns = stream.name, stream.names
     return SeekableRows(shuffled)
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
     X = (vstack if issparse(chunks[0][0]) else np.concatenate)([X for X, _ in chunks])
-    return X, None if chunks[0][1] is None else np.concatenate([y for _, y in chunks])
+    return X, None if chunks[0][1] is None else joined(y for _, y in chunks)
 
 
 def _known_task(data: str) -> Task:
@@ -252,9 +304,9 @@ def _task(y: NDArray[Any], asked: Task) -> str:
 def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] | None:
     """The classes, if there are known to be two; with more of them a stream may bring new ones at any time."""
     if options.classes is not None:
-        labels = options.classes.split(",")
+        words = [word.strip() for word in options.classes.split(",")]
         try:
-            classes = np.unique(np.array(labels).astype(y.dtype if y.dtype.kind in "fiu" else str))
+            classes = np.unique(as_labels([_number(word) for word in words] if y.dtype.kind in "fiu" else words))
         except ValueError:
             raise Misused(f"--classes {options.classes}: the target is numbers, and these are none") from None
         if len(classes) < 2:
@@ -267,6 +319,10 @@ def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] |
             "if it is sorted by class, use --shuffle"
         )
     return found if len(found) == 2 else None
+
+
+def _number(word: str) -> float:
+    return int(word) if word.lstrip("+-").isdecimal() else float(word)
 
 
 def _gamma(X: Any, options: Learning) -> float:

@@ -36,6 +36,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.simplefilter("ignore")
                 for kind in (RuntimeWarning, UserWarning):
                     warnings.simplefilter("default", kind)
+                warnings.filterwarnings(
+                    "ignore", "X does not have valid feature names"
+                )  # names are checked by the stream
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
             sys.stdout.flush()

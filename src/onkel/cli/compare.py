@@ -75,7 +75,7 @@ def _run(
     from onkel.cli._show import print_json
 
     if report is not None:
-        check_writable(report)
+        check_writable(report, data)
     with open_source(data, options) as source:
         models = make(learner, source.task, options, source.gamma)
         curves, interrupted = _curves(models, source, every, quiet=json)

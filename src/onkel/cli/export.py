@@ -43,7 +43,7 @@ def export(
     from onkel.cli._data import check_writable
     from onkel.utils.files import write_atomically
 
-    check_writable(output)
+    check_writable(output, model)
     loaded = onkel.load(model)
     if to is Format.ONNX:
         content = onkel.export.to_onnx(loaded).SerializeToString()

@@ -42,7 +42,7 @@ def fit(
 
     if learner == "all" or "," in learner:
         raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
-    check_writable(output)
+    check_writable(output, data)
     with open_source(data, options) as source:
         ((name, model),) = make(learner, source.task, options, source.gamma).items()
         try:
@@ -64,17 +64,32 @@ def fit(
 def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: bool) -> Any:
     """Learn to the end of the stream; return the last point of the curve, None where all had been learned before."""
     from onkel import Checkpointer
+    from onkel.cli._data import remember_names
     from onkel.cli._show import Progress, as_line
     from onkel.evaluate import learner_of, progressive_steps
 
     chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
-    point = None
+    names, point = source.stream.names, None
     with Progress(type(learner_of(model)).__name__, quiet) as progress:
-        for point in progressive_steps(model, chunks, classes=source.classes):
+        for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
+            remember_names(model, names)
             columns = [source.metric, "n_support", "speed"]
             progress.show(learner_of(model).t_, source.stream.fraction(), columns, [as_line(point)])
     source.check_learned(model)
     return point
+
+
+def _of_the_same_columns(chunks: Any, model: Any, source: Any) -> Any:
+    """The chunks, unless a model that goes on from a checkpoint has learned from other columns."""
+    from onkel.cli._data import names_of
+
+    for chunk in chunks:
+        if names_of(model) not in (None, source.stream.names):
+            raise ValueError(
+                f"{source.stream.name} has the columns {', '.join(map(repr, source.stream.names or []))}, "
+                f"and the checkpoint's model has {', '.join(map(repr, names_of(model) or []))}"
+            )
+        yield chunk
 
 
 def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:

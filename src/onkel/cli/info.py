@@ -28,6 +28,8 @@ def info(*, model: Model, json: Json = False) -> None:
     facts: dict[str, Any] = {"learner": type(contents.estimator).__name__, **contents.facts}
     if "classes" in facts:
         facts["classes"] = [plain(label) for label in facts["classes"]]
+    if contents.learner is not None and "n_support" in facts:
+        facts["norm"] = contents.learner.norm  # as many kernel values as there are pairs of support vectors
     facts |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
     if json:
         print_json({"model": model, "parameters": parameters(loaded), **facts})

@@ -26,7 +26,8 @@ def predict(
 ) -> None:
     """Print a prediction for each row of DATA.
 
-    One a line, on standard output. Where DATA has a target, the end says how good they were.
+    One a line, on standard output. Where DATA has a target, the end says how good they were. Columns with names are
+    found by them, whatever their order.
 
     \b
     Examples:
@@ -37,7 +38,7 @@ def predict(
     import numpy as np
 
     import onkel
-    from onkel.cli._data import is_libsvm, open_rows
+    from onkel.cli._data import is_libsvm, names_of, open_rows
     from onkel.contents import fitted_learner
 
     if scores and proba:
@@ -59,6 +60,8 @@ def predict(
     quality = _Quality()
     with open_rows(data, options, **how) as rows:
         rows.dense = not learner.sparse
+        if (names := names_of(loaded)) is not None:
+            rows.take(names)
         for X, y in rows:
             values = getattr(loaded, what)(X)
             _print(values, json, name, classes)
@@ -78,12 +81,15 @@ class _Quality:
         self.is_regression = False
 
     def add(self, model: Any, predicted: Any, y: Any) -> None:
+        from onkel.utils.labels import places
+
         self.rows += len(y)
         self.is_regression = not hasattr(model, "classes_")
         if self.is_regression:
             self.squared += float(((predicted - y) ** 2).sum())
         else:
-            self.right += int((predicted == y).sum())
+            found, truth = places(model.classes_, predicted)[0], places(model.classes_, y)
+            self.right += int(((found == truth[0]) & truth[1]).sum())
 
     def sentence(self) -> str:
         how_good = (

@@ -23,10 +23,9 @@ from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.learner import Learner
-from onkel.models.format import with_parameters
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Recipe
-from onkel.utils.turns import one_at_a_time
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
     check_feature_names,
@@ -36,6 +35,7 @@ from onkel.utils.validation import (
     check_sparse_width,
     check_weights,
     unchanged_if_refused,
+    with_parameters,
 )
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         """
         return self._fit(X, y, sample_weight)
 
-    @one_at_a_time
+    @in_turn
     def _fit(
         self,
         X: ArrayLike,
@@ -108,7 +108,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
-    @one_at_a_time  # labels that appear join the classes before the learner has met them
+    @in_turn  # labels that appear join the classes before the learner has met them
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:

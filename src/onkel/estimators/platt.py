@@ -16,6 +16,8 @@ from onkel.contents import Contents, Model, contents_of
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, checked_labels
 from onkel.learner import Learner
+from onkel.utils.labels import places
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_number, check_weights
 
 Floats = NDArray[np.float64]
@@ -26,7 +28,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Both learn from the same stream. The sigmoids see each row's score made before the estimator learned from the row,
     so no row is set aside for them, and cutting the stream into calls in another way changes no bit. `fit` shows them
-    the rows of its first epoch in the order of learning.
+    the rows of its first epoch in the order of learning. A call that is interrupted leaves both as they were before it.
 
     Platt (1999) with his regularised targets; each row is one second-order step on the two numbers of a sigmoid. With
     several classes a class's sigmoid sees its score less the greatest other, and the probabilities are divided by their
@@ -66,6 +68,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- fitting
 
+    @in_turn
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn anew from all rows.
 
@@ -86,7 +89,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels, weight = checked_labels(y), check_weights(sample_weight, _num_samples(X))
         for rows, scores in scored:
             _learn(sigmoids, estimator, scores, labels[rows], None if weight is None else weight[rows], known=0)
-        self.estimator_, self._sigmoids = estimator, sigmoids
+        self._take_over(estimator, sigmoids)
         return self
 
     def partial_fit(
@@ -109,6 +112,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.predict_then_learn(X, y, classes, sample_weight)
         return self
 
+    @in_turn
     def predict_then_learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Floats:
@@ -121,20 +125,43 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As `decision_function`; 0 for a class that was not known yet.
         """
-        first = not hasattr(self, "estimator_")
-        estimator = self._clone() if first else self.estimator_
+        options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
+        if self.__sklearn_is_fitted__() and _num_samples(X) == 1 and sample_weight is None:
+            return self._learn_one(X, y, options)
+        # Both learn in copies, which take the models' place together: whatever stops the call, they stay in step.
+        known = 0
+        if self.__sklearn_is_fitted__():
+            estimator, sigmoids = copy.deepcopy(self.estimator_), copy.deepcopy(self._sigmoids)
+            known = len(estimator.classes_)
+        else:
+            estimator, sigmoids = self._clone(), None
         if hasattr(self.estimator, "n_jobs"):
             estimator.n_jobs = self.estimator.n_jobs
-        known = 0 if first else len(estimator.classes_)
-        options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
         scores = estimator.predict_then_learn(X, y, **options)
-        weight = check_weights(sample_weight, _num_samples(X))
         if not estimator.__sklearn_is_fitted__():  # no row counted: as if it had not been
             return np.zeros_like(scores)
-        self.estimator_ = estimator
-        if first:
-            self._sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        return _learn(self._sigmoids, estimator, scores, checked_labels(y), weight, known)
+        if sigmoids is None:
+            sigmoids = Sigmoids(self.forget, _is_binary(estimator))
+        weight = check_weights(sample_weight, _num_samples(X))
+        made = _learn(sigmoids, estimator, scores, checked_labels(y), weight, known)
+        self._take_over(estimator, sigmoids)
+        return made
+
+    def _learn_one(self, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Floats:
+        """Learn from one row in place: a row happens whole or not at all, and its scores are known beforehand."""
+        estimator, before, known = self.estimator_, self.t_, len(self.classes_)
+        scores = estimator._scores_of_next(X)
+        try:
+            estimator.partial_fit(X, y, **options)
+        finally:  # an interruption may have come after the row
+            if estimator.t_ != before:
+                if scores.ndim == 2:
+                    scores = np.pad(scores, ((0, 0), (0, len(estimator.classes_) - known)))
+                scores = _learn(self._sigmoids, estimator, scores, checked_labels(y), None, known)
+        return scores
+
+    def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
+        vars(self).update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for whoever predicts meanwhile
 
     def _clone(self) -> Any:
         if not isinstance(self.estimator, Model) or not isinstance(
@@ -158,9 +185,14 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        scores = np.asarray(self.estimator_.decision_function(X))
-        rows = (scores[:, None] if scores.ndim == 1 else scores).tolist()
-        return np.array([self._sigmoids.log_odds(margins(row)) for row in rows]).reshape(scores.shape)
+        fitted = vars(self).copy()  # both of one moment, should another thread learn
+        scores = np.asarray(fitted["estimator_"].decision_function(X))
+        columns = scores[:, None] if scores.ndim == 1 else scores
+        made = np.full(columns.shape, -np.inf)  # a class that only the estimator has met is not known yet
+        for i, row in enumerate(columns.tolist()):
+            odds = fitted["_sigmoids"].log_odds(margins(row))
+            made[i, : len(odds)] = odds
+        return made.reshape(scores.shape)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class.
@@ -253,7 +285,7 @@ def _learn(
 ) -> Floats:
     """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
     inner = contents_of(estimator).estimator
-    codes, recognised = inner._look_up(labels)
+    codes, recognised = places(inner.classes_, labels)
     counts = recognised if weight is None else recognised & (weight != 0)
     columns = scores[:, None] if scores.ndim == 1 else scores
     widths = np.full(len(columns), columns.shape[1])

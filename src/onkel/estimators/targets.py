@@ -18,12 +18,15 @@ from onkel.contents import Contents
 from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.parameters import ClassifierParameters
+from onkel.utils.labels import as_labels, check_kind, joined, kind, places
 from onkel.utils.validation import (
     check_choice,
     check_finite,
     check_flag,
     check_number,
 )
+
+_NESTED = list, tuple, np.ndarray
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
@@ -32,15 +35,19 @@ def _vector(y: ArrayLike) -> NDArray[Any]:
     return np.asarray(column_or_1d(y, warn=True))
 
 
-def checked_labels(y: ArrayLike) -> NDArray[Any]:
-    """Labels as a vector; scikit-learn's own check, which is slow, only where it could refuse them."""
-    labels = _vector(y)
-    plain = labels.dtype.kind in "biuUS"
-    if not plain and labels.dtype.kind == "f":
-        check_finite("y", labels)
-        plain = bool((labels == np.floor(labels)).all())
-    if not plain:
-        check_classification_targets(labels)
+def checked_labels(y: ArrayLike, name: str = "y") -> NDArray[Any]:
+    """Labels as a vector of one kind; numbers with a fraction are refused."""
+    if isinstance(y, list | tuple) and not any(isinstance(label, _NESTED) for label in y[:1]):
+        labels = as_labels(y, name)  # NumPy would make one type of all
+    else:
+        labels = _vector(y)
+        if kind(labels) is None:
+            missing = getattr(labels.dtype, "na_object", None)  # of StringDType
+            labels = as_labels([None if label is missing else label for label in labels.tolist()], name)
+    if labels.dtype.kind == "f":
+        check_finite(name, labels)
+        if not (labels == np.floor(labels)).all():
+            check_classification_targets(labels)
     return labels
 
 
@@ -100,6 +107,10 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
         return self._shaped(self._scores(X))
 
+    def _scores_of_next(self, X: ArrayLike) -> Floats:
+        """What `predict_then_learn` would return for one row."""
+        return self.decision_function(X)
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most likely class of each row."""
         scores = self.decision_function(X)
@@ -138,16 +149,16 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         labels = checked_labels(y)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y must have one label for each of the {rows.shape[0]} rows, got {len(labels)}")
+        given = None if classes is None else np.unique(checked_labels(classes, "classes"))
         if first:
-            self._open = classes is None and not everything
-            known = labels if everything and weight is None else labels[weight != 0] if everything else classes
+            self._open = given is None and not everything
+            known = labels if everything and weight is None else labels[weight != 0] if everything else given
             self.classes_ = labels[:0] if self._open else np.unique(known)
             if not self._open and len(self.classes_) < 2:
                 raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
-        elif classes is not None and not np.array_equal(np.unique(classes), np.sort(self.classes_)):
+        elif given is not None and given.tolist() != np.sort(self.classes_).tolist():
             raise ValueError(
-                f"classes must be those of the first call, {self.classes_.tolist()!r}, "
-                f"got {np.unique(classes).tolist()!r}"
+                f"classes must be those of the first call, {self.classes_.tolist()!r}, got {given.tolist()!r}"
             )
         weight = self._with_class_weight(labels, weight, everything)
         return self._encode(labels, weight), weight  # a class of weight 0 is none that a row could make known
@@ -166,37 +177,33 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
                 check_number(f"class_weight of class {label!r}", value, at_least=0)
             found, inverse = np.unique(labels, return_inverse=True)
             factor = np.array([float(self.class_weight.get(label, 1.0)) for label in found.tolist()])[inverse]
+            if not self._open and not any(self.class_weight.get(label, 1.0) for label in self.classes_.tolist()):
+                raise ValueError("class_weight is zero for every class: there is nothing to learn")
         else:
             raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}")
         return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
 
     def _encode(self, labels: NDArray[Any], weight: Floats | None) -> Floats:
         """Class indices; where the set of labels is open, new labels join in the order of their appearance."""
-        codes, known = self._look_up(labels)
-        if known.all():
-            return codes
-        counts = np.ones(len(labels), bool) if weight is None else weight != 0
-        strange = np.flatnonzero(~known & counts)
-        if len(strange) and not self._open:
-            raise ValueError(
-                f"y contains the label {labels[strange[0]].item()!r} at row {strange[0]}, "
-                f"which is none of the classes {self.classes_.tolist()!r}"
-            )
-        if len(strange):
-            new, first_seen = np.unique(labels[strange], return_index=True)
-            new = new[np.argsort(first_seen)]
-            self.classes_ = np.concatenate([self.classes_, new]) if len(self.classes_) else new
-            codes, known = self._look_up(labels)
-        return np.where(known, codes, 0.0)  # rows that do not count may have any label
-
-    def _look_up(self, labels: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
-        """Each label's place in the classes, and whether it has one."""
-        if len(self.classes_) == 0:
-            return np.zeros(len(labels)), np.zeros(len(labels), bool)
-        order = np.argsort(self.classes_) if self._open else np.arange(len(self.classes_))
-        place = np.searchsorted(self.classes_, labels, sorter=order)
-        index = order[np.minimum(place, len(order) - 1)]
-        return index.astype(np.float64), self.classes_[index] == labels
+        counts = slice(None) if weight is None else weight != 0  # rows that do not count may have any label
+        counted = labels[counts]
+        if len(self.classes_):
+            check_kind(counted, self.classes_)
+        codes, known = places(self.classes_, counted)
+        if not known.all():
+            strange = int(known.argmin())
+            if not self._open:
+                row = int(np.arange(len(labels))[counts][strange])
+                raise ValueError(
+                    f"y contains the label {counted[strange].item()!r} at row {row}, "
+                    f"which is none of the classes {self.classes_.tolist()!r}"
+                )
+            new, first_seen = np.unique(counted[~known], return_index=True)
+            self.classes_ = joined([self.classes_, new[np.argsort(first_seen)]])
+            codes, _ = places(self.classes_, counted)
+        made = np.zeros(len(labels))
+        made[counts] = codes
+        return made
 
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)

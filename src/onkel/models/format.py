@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from onkel.parts import PARTS
 
 VERSION = 2
-
-T = TypeVar("T")
 
 
 @runtime_checkable
@@ -131,17 +128,3 @@ def _kinds_by_class() -> dict[type[Any], Kind]:
 def kind_of(value: Any) -> Kind | None:
     """Return what a file holds an object as, if it can."""
     return _kinds_by_class().get(type(value))
-
-
-def with_parameters(cls: type[T], parameters: Any) -> T:
-    """Return an estimator with the parameters of a file, or refuse one that it does not have."""
-    if not isinstance(parameters, dict):
-        raise ValueError(f"parameters must be names with values, got {parameters!r}")
-    known = inspect.signature(cls).parameters
-    for name in parameters:
-        if name not in known:
-            raise ValueError(f"it has a parameter {name!r}, which this version of onkel does not know")
-    for name, parameter in known.items():
-        if name not in parameters and parameter.default is parameter.empty:
-            raise ValueError(f"it lacks the parameter {name!r}")
-    return cls(**parameters)

@@ -139,7 +139,12 @@ def rebuilt(learner: Tree, reader: Reader) -> Learner:
     state["update.pending"] = np.empty((0, int(state["update.function.outputs"][0])))
     # A learner of first order has the same function, and no more than that.
     loss = learner["recipe"]["loss"]
-    recipe = {"is": "FirstOrder", "loss": loss, "admission": {"is": "Always"}, "step": {"is": "GradientStep", "eta": 1.0}}
+    recipe = {
+        "is": "FirstOrder",
+        "loss": loss,
+        "admission": {"is": "Always"},
+        "step": {"is": "GradientStep", "eta": 1.0},
+    }
     same: Learner = reader.value({**learner, "recipe": recipe, "budget": None, "state": state})
     expansion = same.expansion()
     term = expansion.only

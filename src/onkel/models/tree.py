@@ -54,7 +54,9 @@ class Writer:
         if isinstance(value, InPython):
             raise ValueError(f"{where} is written in Python ({found}), and a file can hold no code: pickle the model")
         if callable(value) or "Callable" in found:
-            raise ValueError(f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels")
+            raise ValueError(
+                f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels"
+            )
         raise ValueError(f"{where} is a {found}, which a file cannot hold: expected numbers, strings, arrays or parts")
 
     def _members(self, values: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:

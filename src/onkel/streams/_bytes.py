@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -33,6 +34,10 @@ COMPRESSIONS: dict[str, Callable[[Any], Any]] = {
 _BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 
 
+class Broken(ValueError):
+    """Compressed content that ends in its middle, or is none; all that could be read has been."""
+
+
 class Bytes:
     """The content of a file, of standard input ("-") or of an open binary file, after decompression.
 
@@ -54,6 +59,7 @@ class Bytes:
 
     def _open(self) -> None:
         self.at = 0  # the next byte
+        self._broken: Broken | None = None  # what is wrong with the bytes after the ones read so far
         self._start = 0  # the byte of an open file that is the first here
         if self._given:
             self._raw: BinaryIO = self._source
@@ -75,20 +81,43 @@ class Bytes:
 
         None are left when none are returned.
         """
+        if self._broken is not None:
+            self.close()
+            raise self._broken
         read = self._file.read if wait or self._file is not self._raw else getattr(self._raw, "read1", self._raw.read)
         try:
             block = read(n)
         except (*_BROKEN, OSError) as error:
             if getattr(error, "errno", None) is not None:  # the disk's, not the content's
                 raise
-            self.close()
-            raise ValueError(f"{self.name} is broken after byte {self.at} of its content: {_sentence(error)}") from None
+            block = self._salvaged()
+            broken = Broken(
+                f"{self.name} is broken after byte {self.at + len(block)} of its content: {_sentence(error)}"
+            )
+            if not block:
+                self.close()
+                raise broken from None
+            self._broken = broken
         if not isinstance(block, bytes):
             raise ValueError(f"{self.name} must be opened for binary reading, and gives {type(block).__name__}")
         self.at += len(block)
         if len(block) == 0:
             self.close()
         return bytes(block)
+
+    def _salvaged(self) -> bytes:
+        """The bytes from here to the broken place, one by one: a failing read drops those it had."""
+        if self._given or not self.again:
+            return b""
+        at = self.at
+        self.close()
+        self._open()
+        self.seek(at)
+        made = bytearray()
+        with contextlib.suppress(*_BROKEN, OSError):
+            while byte := self._file.read(1):
+                made += byte
+        return bytes(made)
 
     def seek(self, at: int) -> None:
         """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""

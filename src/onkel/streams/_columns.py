@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.utils.labels import as_labels, is_missing
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -85,8 +87,12 @@ def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:
 
 
 def labels(values: Any) -> NDArray[Any]:
-    """Targets as an array; text as text, not as objects."""
-    made = np.asarray(values)
-    if made.dtype.kind == "O" and all(isinstance(value, str) for value in made):
-        return made.astype(str)
-    return made
+    """Targets as an array; text as text and integers as integers, not as objects, unless some are missing."""
+    scalars = isinstance(values, list | tuple) and not isinstance(next(iter(values), []), list | tuple | np.ndarray)
+    made = np.asarray(values, object if scalars else None)  # of a list NumPy would make one type
+    if made.dtype.kind not in "OT" or any(map(is_missing, made)):
+        return made
+    try:
+        return as_labels(made.tolist())
+    except ValueError:
+        return made  # whoever learns from them will say what is wrong

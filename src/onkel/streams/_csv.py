@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onkel.streams._bytes import Bytes
-from onkel.streams._columns import choose, labels, not_numbers
+from onkel.streams._columns import choose, not_numbers
 from onkel.streams._stream import Chunk
 from onkel.streams._text import TextStream
 from onkel.utils.extras import pyarrow
+from onkel.utils.labels import as_labels
 from onkel.utils.validation import check_flag
 
+_EXACT = 2**53  # below it a double holds all whole numbers
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in small letters
 
 
 class CsvStream(TextStream):
     """Rows of CSV or TSV text; blank lines are no rows.
 
-    The first row decides whether the target is a number or text. Fields must not hold line ends.
+    The first target that is not missing decides whether targets are numbers or text. Blanks around a field are no part
+    of it. Fields must not hold line ends, and these are ``\\n`` or ``\\r\\n``.
     """
 
     def __init__(
@@ -52,7 +57,7 @@ class CsvStream(TextStream):
         self.columns = self._chosen.feature_names if header else None
         self.n_features = len(self._chosen.features)
         self._skip_header()
-        self._text_target = self._look_at(self._fields(self._first_line()))
+        self._text_target = self._look_ahead()
 
     def _first_line(self) -> bytes:
         """The next line that is not blank, which it leaves where it is."""
@@ -72,17 +77,46 @@ class CsvStream(TextStream):
 
     def _fields(self, line: bytes) -> list[str]:
         text = line.decode("utf-8-sig", "backslashreplace").strip("\r\n")
-        return [field.strip() for field in next(csv.reader([text], delimiter=self._delimiter), [])]
+        if "\r" in text:
+            raise ValueError(
+                f"{self._place()}: expected lines that end in \\n or \\r\\n, and there is a \\r within one"
+            )
+        reader = csv.reader([text + "\n", "\n"], delimiter=self._delimiter)
+        try:
+            fields = next(reader)
+        except csv.Error as error:
+            raise ValueError(f"{self._place()}: {error}") from None
+        if reader.line_num > 1:
+            raise ValueError(
+                f"{self._place()}: expected a quote at the end of a field (fields must not hold line ends)"
+            )
+        return [field.strip() for field in fields]
 
-    def _look_at(self, first: list[str]) -> bool:
-        """Refuse features of text by the first row; say whether the target is text."""
-        if len(first) != self._n_fields:
-            return False  # no row, or a wrong one, which will be complained of when it is read
-        for i in self._chosen.features:
-            if _number(first[i]) is None and first[i].lower() not in MISSING:
-                raise not_numbers(self.name, i, self._chosen.names[i], f"text such as {first[i]!r}")
+    def _place(self) -> str:
+        return f"{self.name}, line {self._line + 1}"
+
+    def _look_ahead(self) -> bool:
+        """Refuse features of text by the first row; say whether the target is text, by the first that there is.
+
+        Rows that are wrong will be complained of when they are read.
+        """
+        self._first_line()
         goal = self._chosen.target
-        return goal is not None and _number(first[goal]) is None
+        text_target = False
+        for n, line in enumerate(self._text[self._used :].split(b"\n", self.chunk_rows)):
+            try:
+                fields = self._fields(line)
+            except ValueError:
+                continue
+            if len(fields) != self._n_fields:
+                continue
+            for i in self._chosen.features if n == 0 else ():
+                if _number(fields[i]) is None and fields[i].lower() not in MISSING:
+                    raise not_numbers(self.name, i, self._chosen.names[i], f"text such as {fields[i]!r}")
+            text_target = goal is not None and _number(fields[goal]) is None
+            if goal is None or fields[goal].lower() not in MISSING:
+                break
+        return text_target
 
     def _next(self) -> Chunk | None:
         if self._line == 0:  # rewound
@@ -107,14 +141,16 @@ class CsvStream(TextStream):
             return [*ends.tolist(), left]
         return list(ends.tolist())
 
-    def _parse_at_once(self, text: bytes) -> Chunk | None:
-        """The chunk of lines that are all right, or None."""
+    def _parse_at_once(self, text: bytes, exact: bool = False) -> Chunk | None:
+        """The chunk of lines that are all right, or None; `exact` reads whole targets to the last digit."""
+        if not _has_plain_lines(text, self._delimiter):
+            return None
         arrow, arrow_csv = pyarrow("CSV text"), self._arrow_csv
         names = [str(i) for i in range(self._n_fields)]
         goal = self._chosen.target
         wanted = [names[i] for i in self._chosen.features] + ([] if goal is None else [names[goal]])
         types = dict.fromkeys(wanted, arrow.float64())
-        if self._text_target:
+        if self._text_target or exact:
             types[wanted[-1]] = arrow.string()
         try:
             table = arrow_csv.read_csv(
@@ -129,10 +165,25 @@ class CsvStream(TextStream):
         with np.errstate(over="ignore"):
             for i, column in enumerate(table.columns[: X.shape[1]]):
                 X[:, i] = column.to_numpy()
-        y = None if goal is None else labels(table.column(X.shape[1]).to_numpy())
-        if not np.isfinite(X).all() or (y is not None and y.dtype.kind == "f" and not np.isfinite(y).all()):
+        if not np.isfinite(X).all():
             return None
-        return X, y
+        if goal is None:
+            return X, None
+        targets = table.column(X.shape[1]).to_numpy()
+        if targets.dtype.kind == "f":
+            if not np.isfinite(targets).all():
+                return None
+            return self._parse_at_once(text, exact=True) if (np.abs(targets) >= _EXACT).any() else (X, targets)
+        stripped = [str(target).strip() for target in targets]
+        if not all(stripped):
+            return None
+        return X, self._targets(stripped if self._text_target else [_target(target) for target in stripped])
+
+    def _targets(self, values: list[Any]) -> NDArray[Any]:
+        try:
+            return as_labels(values)
+        except ValueError as error:
+            raise ValueError(f"{self.name}, before line {self._line + 1}: {error}") from None
 
     def _parse_line_by_line(self, ends: list[int]) -> tuple[Chunk | None, list[str]]:
         """The rows of lines that are not all right, and what is wrong with those that are not."""
@@ -155,30 +206,58 @@ class CsvStream(TextStream):
             self._line += 1
         if not rows:
             return None, problems
-        return (np.asarray(rows, self._dtype), None if self._chosen.target is None else labels(goals)), problems
+        return (np.asarray(rows, self._dtype), None if self._chosen.target is None else self._targets(goals)), problems
 
     def _can_hold(self, value: float) -> bool:
         with np.errstate(over="ignore"):
             return math.isfinite(np.dtype(self._dtype).type(value))
 
     def _row(self, fields: list[str]) -> tuple[list[float], Any]:
-        place = f"{self.name}, line {self._line + 1}"
+        place = self._place()
         if len(fields) != self._n_fields:
             raise ValueError(f"{place}: expected {self._n_fields} fields, got {len(fields)}")
         row = []
         for i in self._chosen.features:
             value = _number(fields[i])
             if value is None or not self._can_hold(value):
-                column = f"column {i + 1}" + (f" ({self._chosen.names[i]!r})" if self._header else "")
-                raise ValueError(f"{place}, {column}: expected a finite number, got {fields[i]!r}")
+                raise ValueError(f"{place}, {self._column(i)}: expected a finite number, got {fields[i]!r}")
             row.append(value)
         goal = self._chosen.target
-        if goal is None or self._text_target:
-            return row, None if goal is None else fields[goal]
-        value = _number(fields[goal])
-        if value is None or not math.isfinite(value):
-            raise ValueError(f"{place}, column {goal + 1}: expected a number as target, got {fields[goal]!r}")
-        return row, value
+        if goal is None:
+            return row, None
+        if self._text_target:
+            if not fields[goal]:
+                raise ValueError(f"{place}, {self._column(goal)}: expected a target, got ''")
+            return row, fields[goal]
+        target = _target(fields[goal])
+        if target is None or not math.isfinite(target):
+            raise ValueError(f"{place}, {self._column(goal)}: expected a number as target, got {fields[goal]!r}")
+        return row, target
+
+    def _column(self, i: int) -> str:
+        return f"column {i + 1}" + (f" ({self._chosen.names[i]!r})" if self._header else "")
+
+
+def _has_plain_lines(text: bytes, delimiter: str) -> bool:
+    """Whether lines end in \\n or \\r\\n alone, and no field holds a line's end."""
+    if text.count(b"\r") > text.count(b"\r\n") + text.endswith(b"\r"):
+        return False
+    if b'"' not in text:
+        return True
+    reader = csv.reader(io.StringIO(text.decode("utf-8", "replace")), delimiter=delimiter, strict=True)
+    try:
+        return sum(1 for _ in reader) == reader.line_num
+    except csv.Error:
+        return False
+
+
+def _target(text: str) -> float | int | None:
+    """A target's number, an integer where no double holds it."""
+    value = _number(text)
+    if value is None or not abs(value) >= _EXACT or not text.lstrip("+-").isdecimal():
+        return value
+    whole = int(text)
+    return whole if math.isinf(value) or whole != value else value
 
 
 def _number(text: str) -> float | None:

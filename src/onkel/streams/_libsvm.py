@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from scipy.sparse import csr_array
 
 from onkel import _core
-from onkel.streams._bytes import Bytes
+from onkel.streams._bytes import Broken, Bytes
 from onkel.streams._stream import Chunk, Position
 from onkel.streams._text import TextStream
 from onkel.utils.validation import MOST_FEATURES, check_number
@@ -50,8 +51,9 @@ class LibsvmStream(TextStream):
     def _highest_index(self) -> int:
         """The width of the rows that are right; those that are not are complained of when they are read."""
         width = 1
-        while self._fill():
-            width = max(width, _width(self._rows(skip=True)[2]))
+        with contextlib.suppress(Broken):  # it is complained of after the rows before it
+            while self._fill():
+                width = max(width, _width(self._rows(skip=True)[2]))
         return width
 
     def _fill(self, wait: bool = False) -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel.streams._columns import labels
+from onkel.utils.labels import is_missing
 from onkel.utils.validation import check_choice, check_number
 
 Chunk = tuple[Any, NDArray[Any] | None]
@@ -218,7 +219,7 @@ class RowStream(Stream):
         if y is not None and y.dtype.kind == "f":
             good &= np.isfinite(y)
         if y is not None and y.dtype.kind == "O":
-            good &= np.array([value is not None for value in y])
+            good &= np.array([not is_missing(value) for value in y])
         return good
 
     def _good_rows(self, X: Any, y: NDArray[Any] | None) -> Chunk:

@@ -96,4 +96,6 @@ def _chunk(batch: Any, columns: Columns, dtype: str) -> Chunk:
 def _targets(column: Any) -> NDArray[Any]:
     if str(column.type).startswith("dictionary"):
         column = column.dictionary_decode()
+    if column.null_count and pyarrow("a table").types.is_integer(column.type):
+        return np.array(column.to_pylist(), object)  # doubles would not hold all of them
     return labels(column.to_numpy(zero_copy_only=False))

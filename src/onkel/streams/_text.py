@@ -7,7 +7,7 @@ from abc import abstractmethod
 from onkel.streams._bytes import BLOCK, Bytes
 from onkel.streams._stream import Chunk, Position, Stream, check_position
 
-MOST_LINE_BYTES = 1 << 30
+MOST_LINE_BYTES = 1 << 28  # of one row, which must fit into memory several times over
 
 
 class TextStream(Stream):
@@ -26,14 +26,23 @@ class TextStream(Stream):
 
     def _fill(self, wait: bool = False) -> bool:
         """Have a whole line in the text, unless all has been read; False when nothing is left."""
-        while not self._last and self._text.find(b"\n", self._used) < 0:
-            rest = self._text[self._used :]
-            if len(rest) > MOST_LINE_BYTES:
-                raise ValueError(f"{self.name}, line {self._line + 1}: longer than {MOST_LINE_BYTES} bytes")
-            block = self._bytes.read(max(BLOCK, len(rest)), wait)  # doubled each time: a long line is not copied often
-            self._last = not block
-            self._text, self._used = rest + block, 0
+        if not self._last and self._text.find(b"\n", self._used) < 0:
+            self._read_line(wait)
         return self._used < len(self._text)
+
+    def _read_line(self, wait: bool) -> None:
+        """Read on to the end of a line. Its pieces are put together once, however many a pipe gives."""
+        pieces = [self._text[self._used :]]
+        size = len(pieces[0])
+        try:
+            while not self._last and b"\n" not in pieces[-1]:
+                if size > MOST_LINE_BYTES:
+                    raise ValueError(f"{self.name}, line {self._line + 1}: longer than {MOST_LINE_BYTES} bytes")
+                pieces.append(self._bytes.read(BLOCK, wait))
+                size += len(pieces[-1])
+                self._last = not pieces[-1]
+        finally:  # what has been read is kept, whatever stopped the reading
+            self._text, self._used = b"".join(pieces), 0
 
     def _next(self) -> Chunk | None:
         while self._fill():

@@ -16,6 +16,7 @@ from onkel.contents import Contents, contents_of
 from onkel.estimators.base import KernelEstimator
 from onkel.learner import Learner
 from onkel.streams.scalers import StreamScaler
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_weights
 
 
@@ -76,6 +77,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         """
         return self._fit(X, y, sample_weight)
 
+    @in_turn
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, scored: Any = None) -> Self:
         scaler, estimator = self._clones()
         _, scaler._statistics = scaler._learned(X, _counts(X, sample_weight))
@@ -107,6 +109,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         """
         return np.asarray(self._learn("predict_then_learn", X, y, options))
 
+    @in_turn
     def _learn(self, method: str, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Any:
         """Scale row by row, then learn; the scaler keeps up with the estimator when that stops between two rows."""
         first = not hasattr(self, "estimator_")
@@ -159,6 +162,10 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         """Return the probability of each class."""
         rows = self._scaled(X)
         return np.asarray(self.estimator_.predict_proba(rows))
+
+    def _scores_of_next(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What `predict_then_learn` would return for one row, which is scaled by itself, too."""
+        return np.asarray(self.estimator_.decision_function(self.scaler_._learned(X)[0]))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the estimator's own score: accuracy, or R² for a regression."""

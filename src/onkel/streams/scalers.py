@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel import _core
 from onkel.contents import Contents
-from onkel.models.format import with_parameters
-from onkel.utils.validation import check_feature_names, check_flag, check_number, unchanged_if_refused
+from onkel.utils.turns import in_turn
+from onkel.utils.validation import check_feature_names, check_flag, check_number, unchanged_if_refused, with_parameters
 
 Floats = NDArray[np.float64]
 Statistics = dict[str, NDArray[Any]]
@@ -24,6 +24,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     _statistics: Statistics  # replaced as a whole: whoever reads beside a learning thread sees one state
 
+    @in_turn
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Learn the statistics anew.
 
@@ -56,6 +57,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self.partial_fit_transform(X)
         return self
 
+    @in_turn
     def partial_fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
         """Learn from more rows; scale each by the statistics of the rows up to itself.
 

@@ -1,41 +1,48 @@
-"""One call at a time changes an object, whoever calls."""
+"""Calls that change an object take turns: what one has checked still holds when it changes the object."""
 
 from __future__ import annotations
 
 import functools
 import os
 import threading
+import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class _Locks:
-    """A lock for each object, beside it: an object that held its own could not be copied or pickled."""
+    """One lock for each object, beside it: copies, pickles and files of the object know nothing of it."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+        self._of: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
+        self._mine = threading.Lock()
 
-    def of(self, owner: Any) -> Any:
-        """Return the object's lock."""
-        with self._guard:
-            return self._locks.setdefault(owner, threading.RLock())
+    def of(self, it: Any) -> Any:
+        with self._mine:
+            return self._of.setdefault(it, threading.RLock())
 
 
 _locks = _Locks()
-if hasattr(os, "register_at_fork"):  # a thread that is not in the child cannot let go of a lock there
-    os.register_at_fork(after_in_child=_locks.__init__)  # type: ignore[misc]
 
 
-def one_at_a_time(method: Method) -> Method:
-    """Let the calls of such methods of one object follow each other."""
+def _start_anew() -> None:
+    global _locks
+    _locks = _Locks()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that holds a lock is not there after a fork
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def in_turn(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make a method wait until no other thread is in such a method of the same object."""
 
     @functools.wraps(method)
-    def alone(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def taking_turns(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
         with _locks.of(self):
             return method(self, *args, **kwargs)
 
-    return alone  # type: ignore[return-value]
+    return taking_turns

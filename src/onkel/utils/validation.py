@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import numbers
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 
 def check_number(
@@ -110,8 +113,9 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        model.__dict__.clear()
-        model.__dict__.update(before)
+        for name in vars(model).keys() - before.keys():
+            delattr(model, name)
+        vars(model).update(before)  # nothing that was there is missed meanwhile by a thread that predicts
         raise
 
 
@@ -123,3 +127,17 @@ def check_feature_names(names: Any, n_features: int) -> None:
         raise ValueError(f"feature_names must be an array of strings, got {names!r}")
     if names.shape != (n_features,):
         raise ValueError(f"feature_names must be {n_features} strings, got {names.size}")
+
+
+def with_parameters(cls: type[T], parameters: Any) -> T:
+    """Return an estimator with the parameters of a file, or refuse one that it does not have."""
+    if not isinstance(parameters, dict):
+        raise ValueError(f"parameters must be names with values, got {parameters!r}")
+    known = inspect.signature(cls).parameters
+    for name in parameters:
+        if name not in known:
+            raise ValueError(f"it has a parameter {name!r}, which this version of onkel does not know")
+    for name, parameter in known.items():
+        if name not in parameters and parameter.default is parameter.empty:
+            raise ValueError(f"it lacks the parameter {name!r}")
+    return cls(**parameters)

@@ -1,0 +1,166 @@
+"""Labels as arrays: of one kind (numbers, text, booleans), and integers to the last digit."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes"}
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a value stands for none at all: None, NaN, or the NA and NaT of pandas."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def kind(labels: NDArray[Any]) -> str | None:
+    """Return what labels are: "numbers", "text", "booleans" or "bytes"; None for arrays of anything else."""
+    return _KINDS.get(labels.dtype.kind)
+
+
+def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
+    """Make an array of labels that are Python objects, or refuse those of several kinds or none.
+
+    Examples
+    --------
+    >>> as_labels([2**63, 5]).dtype, as_labels(["a", "bc"]).dtype
+    (dtype('uint64'), dtype('<U2'))
+    >>> as_labels(["a", 1])
+    Traceback (most recent call last):
+    ...
+    ValueError: y contains 'a' (text) at row 0 and 1 (a number) at row 1; the labels of a model are of one kind
+    """
+    kinds = {_kind_of_type(each) for each in set(map(type, values))}
+    if "missing" in kinds or ("numbers" in kinds and any(map(is_missing, values))):
+        place = next(i for i, value in enumerate(values) if is_missing(value))
+        raise ValueError(f"Input {name} contains {_shown(values[place])} at row {place}; expected a label in every row")
+    if None in kinds:
+        place = next(i for i, value in enumerate(values) if _kind_of_type(type(value)) is None)
+        raise ValueError(
+            f"Unknown label type: {name} contains a {type(values[place]).__name__} at row {place}; "
+            "expected numbers, text or booleans"
+        )
+    if len(kinds) > 1:
+        one, other = sorted(_first_of_kind(values, each) for each in list(kinds)[:2])
+        raise ValueError(f"{name} contains {one[1]} and {other[1]}; the labels of a model are of one kind")
+    if kinds == {"numbers"}:
+        return _numbers(values, name)
+    return np.array(values, dtype={"text": str, "booleans": bool, "bytes": bytes}[kinds.pop()] if kinds else None)
+
+
+def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> None:
+    """Refuse labels of another kind than those that are known."""
+    if len(labels) and kind(labels) != kind(known):
+        raise ValueError(
+            f"{name} contains the label {labels[0].item()!r}, and the labels so far are {kind(known)}, such as "
+            f"{known[0].item()!r}; the labels of a model are of one kind"
+        )
+
+
+def places(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return each label's place among those that are known, in any order, and whether it has one.
+
+    Numbers are compared as such, whatever their types: 2^60 + 1 is not the float 2^60.
+
+    Examples
+    --------
+    >>> places(np.array([7, 5, 2**60 + 1]), np.array([5.0, 6.0, 2.0**60]))
+    (array([1, 0, 0]), array([ True, False, False]))
+    """
+    if len(known) == 0 or len(labels) == 0:
+        return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
+    if known.dtype == labels.dtype or kind(known) == kind(labels) != "numbers":
+        order = np.argsort(known)
+        found = order[np.minimum(np.searchsorted(known, labels, sorter=order), len(order) - 1)]
+        return found, known[found] == labels
+    if kind(known) != kind(labels):
+        return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
+    place = {label: i for i, label in enumerate(known.tolist())}  # Python compares numbers of all types exactly
+    different, inverse = np.unique(labels, return_inverse=True)
+    each = np.array([place.get(label, -1) for label in different.tolist()], np.intp)[inverse]
+    return np.maximum(each, 0), each >= 0
+
+
+def joined(parts: Iterable[NDArray[Any]], name: str = "y") -> NDArray[Any]:
+    """Put arrays of labels of one kind behind one another, in a type that holds all of them to the last digit.
+
+    Examples
+    --------
+    >>> joined([np.array([1.0]), np.array([2**60 + 1])]).tolist()
+    [1, 1152921504606846977]
+    """
+    filled = [part for part in parts if len(part)]
+    made = np.concatenate(filled)
+    if kind(made) != "numbers" or len({part.dtype for part in filled}) == 1:
+        return made
+    if any(part.dtype.kind == "f" and not (part == np.floor(part)).all() for part in filled):
+        return made  # no labels: they have a fraction
+    for dtype in (filled[0].dtype, made.dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        with np.errstate(invalid="ignore", over="ignore"):
+            made = np.concatenate([part.astype(dtype) for part in filled])
+        if made.tolist() == [label for part in filled for label in part.tolist()]:  # exact, whatever the types
+            return made
+    raise _too_wide([label for part in filled for label in part.tolist()], name)
+
+
+def _kind_of_type(each: type[Any]) -> str | None:
+    if each is type(None) or each.__name__ in ("NAType", "NaTType"):
+        return "missing"
+    for what, types in (
+        ("booleans", (bool, np.bool_)),
+        ("text", (str,)),
+        ("bytes", (bytes,)),
+        ("numbers", (numbers.Integral, float, np.floating)),
+    ):
+        if issubclass(each, types):
+            return what
+    return None
+
+
+def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
+    """Numbers as integers, or as floats where some of them are and that loses nothing."""
+    made = np.asarray(values)
+    has_floats = any(isinstance(value, float | np.floating) for value in values)
+    if made.dtype.kind in "iu" or (has_floats and _is_exact(made, values)):
+        return made
+    try:
+        whole = [int(value) for value in values]
+    except OverflowError:  # infinity, which is refused as such
+        return np.array(values, np.float64)
+    if whole != list(values):
+        return np.array(values, np.float64)  # no labels: they have a fraction
+    for dtype in (np.int64, np.uint64):
+        try:
+            return np.array(whole, dtype)
+        except OverflowError:
+            continue
+    raise _too_wide(whole, name)
+
+
+def _too_wide(values: Sequence[Any], name: str) -> ValueError:
+    least, greatest = min(map(int, values)), max(map(int, values))
+    return ValueError(
+        f"{name} contains labels from {least} to {greatest}, which no type of 64 bits holds to the last digit"
+    )
+
+
+def _is_exact(made: NDArray[Any], values: Sequence[Any]) -> bool:
+    return made.dtype.kind == "f" and bool(made.tolist() == list(values))
+
+
+def _first_of_kind(values: Sequence[Any], wanted: str | None) -> tuple[int, str]:
+    place = next(i for i, value in enumerate(values) if _kind_of_type(type(value)) == wanted)
+    singular = {"numbers": "a number", "booleans": "a boolean"}.get(str(wanted), wanted)
+    return place, f"{_shown(values[place])} ({singular}) at row {place}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float) and value != value:
+        return "NaN"
+    return repr(value.item() if isinstance(value, np.generic) else value)
