@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import numbers
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
