@@ -117,7 +117,9 @@ def test_the_core_has_the_same_formula(name, container, dtype, hedged):
     # each quantity is off by a few units of its own scale's last place, which the formula's slope carries on
     size = gram([(w, [(f.name, f.spec[1]) for f in fs]) for w, fs in kernel.terms], abs(long(X)), -abs(long(S)))
     scale = np.maximum(abs(exact(kernel, X, S)), abs(size)).astype(float)
-    np.testing.assert_array_less(abs(found - exact(kernel, X, S).astype(float)), 200 * np.finfo(dtype).eps * (1 + scale))
+    np.testing.assert_array_less(
+        abs(found - exact(kernel, X, S).astype(float)), 200 * np.finfo(dtype).eps * (1 + scale)
+    )
 
 
 @every_kernel
@@ -197,12 +199,16 @@ def test_evictions_that_project_refuse_an_indefinite_kernel(name):
 
 def test_second_order_and_compress_refuse_an_indefinite_kernel():
     X, y = rows(), np.resize([0, 1, 1], 60)
-    with pytest.raises(ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"):
+    with pytest.raises(
+        ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+    ):
         onkel.NewtonClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(X, y)
     model = onkel.OGDClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0, budget=20, random_state=0).fit(X, y)
     before = model._learner.fingerprint()
     for asked in ({"n_support": 4}, {"eps": 0.1}):
-        with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"):
+        with pytest.raises(
+            ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+        ):
             onkel.compress(model, **asked)
     assert model._learner.fingerprint() == before
     both = onkel.merge([model, model], weights=[0.5, 0.5])[0]  # adds up, whatever the kernel
@@ -349,7 +355,9 @@ def test_kernels_vote_however_small_their_values_are(task, learned, to, tmp_path
 
 
 def c_scores(text, X, n_scores, folder):
-    (folder / "main.c").write_text(text + "void all(const float *x, float *s, int n);\n"
+    (folder / "model.h").write_text(text)
+    (folder / "main.c").write_text(
+        '#include "model.h"\nvoid all(const float *x, float *s, int n);\n'
         "void all(const float *x, float *s, int n) { for (int i = 0; i < n; ++i) "
         "model_scores(x + i * MODEL_N_FEATURES, s + i * MODEL_N_SCORES); }\n"
     )
@@ -384,7 +392,8 @@ def test_sparse_rows_with_a_large_mean_teach_as_dense_ones_do():
     y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
     X = (X + 1000).astype(np.float32)
     dense, sparse = (
-        onkel.OGDClassifier(gamma=0.3, random_state=0).fit(c(X), y).decision_function(c(X)) for c in (np.asarray, csr_array)
+        onkel.OGDClassifier(gamma=0.3, random_state=0).fit(c(X), y).decision_function(c(X))
+        for c in (np.asarray, csr_array)
     )
     np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-4 * abs(dense).max())
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/fourier.hpp"
 #include "isa/isa.hpp"
+#include "linalg/archive.hpp"
 #include "linalg/team.hpp"
 
 namespace onkel {
