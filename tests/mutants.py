@@ -41,14 +41,14 @@ MUTANTS = [
     ),
     Mutant(
         "a cell that is on file is not run again",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            if known is None:\n",
         "            if known is None or 'missing' not in known:\n",
         "test_reproduce.py -k kept",
     ),
     Mutant(
         "a missing data set is no result to keep",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         'if "missing" not in result:',
         "if True:",
         "test_reproduce.py -k 'kept or missing'",
@@ -62,7 +62,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers do not outlive a killed experiment",
-        "src/onkel/reproduce/_lab.py",
+        "src/onkel/reproduce/lab.py",
         "            os._exit(1)\n",
         "            pass\n",
         "test_reproduce.py -k killed",
@@ -978,6 +978,41 @@ MUTANTS = [
         "if learner.fit_intercept:",
         "if False:",
         "test_crossings.py -k 'every_export and PAClassifier'",
+    ),
+    Mutant(
+        "an estimator has the defaults of its learner's row",
+        "src/onkel/catalogue/learners.py",
+        "default=self.defaults[task].get(name, parameter.default)",
+        "default=parameter.default",
+        "test_facts.py -k recipes_parameters",
+    ),
+    Mutant(
+        "a docstring lists the losses that a learner takes",
+        "src/onkel/catalogue/learners.py",
+        "        except ValueError:\n            return False\n",
+        "        except ValueError:\n            return True\n",
+        "test_facts.py -k losses_of_a_docstring",
+    ),
+    Mutant(
+        "a recipe refuses what its parameters cannot be",
+        "src/onkel/catalogue/learners.py",
+        "                    check(takes[name], value)\n",
+        "                    pass\n",
+        "test_facts.py -k 'range_is or choices'",
+    ),
+    Mutant(
+        "a parameter of all learners appears in every class",
+        "src/onkel/river.py",
+        "    declare(cls, _TAKES, gamma=1.0, budget=500)\n",
+        "    declare(cls, _TAKES, gamma=1.0, budget=500, coef0=1.0)\n",
+        "test_facts.py -k river",
+    ),
+    Mutant(
+        "type checkers know the estimators' parameters",
+        "src/onkel/estimators/named.pyi",
+        "    spread: float = ...\n",
+        "",
+        "test_facts.py -k written_down",
     ),
 ]
 

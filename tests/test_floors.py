@@ -10,8 +10,9 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onkel"
 # From the ground up; modules on one line know each other.
 PYTHON = [
-    ["utils", "_core"],
+    ["utils", "_core", "parameters"],
     ["parts"],
+    ["catalogue"],
     ["recipes"],
     ["stateful", "expansion", "settings", "learner", "contents"],
     ["choice"],

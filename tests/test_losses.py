@@ -114,28 +114,28 @@ def test_value_and_slope_are_those_of_the_reference(spec, task):
 
 
 def test_exponential_is_capped_where_floats_end():
-    loss, g, curvature, mistake = evaluate(("exponential", {}), "binary", [-1e3], 1.0)
+    loss, g, curvature, mistake = evaluate(("exponential", {}, {}), "binary", [-1e3], 1.0)
     assert loss == -g[0] == curvature == pytest.approx(np.exp(700), rel=1e-12)
     assert mistake
-    assert evaluate(("exponential", {}), "binary", [1e3], 1.0)[:3] == (0.0, [0.0], 0.0)
+    assert evaluate(("exponential", {}, {}), "binary", [1e3], 1.0)[:3] == (0.0, [0.0], 0.0)
 
 
 def test_log_loss_keeps_its_tails():
     # ln(1 + e^-z) by the series of ln(1 + x), and -z far out on the other side
     for z in (15.0, 20.0, 25.0):
         x = np.exp(-z)
-        loss, g, *_ = evaluate(("log_loss", {}), "binary", [z], 1.0)
+        loss, g, *_ = evaluate(("log_loss", {}, {}), "binary", [z], 1.0)
         np.testing.assert_allclose(loss, x - x**2 / 2 + x**3 / 3, rtol=1e-14)
         np.testing.assert_allclose(g[0], -x / (1 + x), rtol=1e-14)
-    assert evaluate(("log_loss", {}), "binary", [-1e3], 1.0)[:2] == (1e3, [-1.0])
+    assert evaluate(("log_loss", {}, {}), "binary", [-1e3], 1.0)[:2] == (1e3, [-1.0])
 
 
 def test_softmax_of_two_classes_is_the_log_loss():
     rng = np.random.default_rng(1)
     for a, b in [*rng.normal(size=(50, 2)) * 5, (1e3, 0.0), (0.0, 1e3), (-1e3, 1e3)]:
         for y in (0, 1):
-            two = evaluate(("log_loss", {}), "multiclass", [a, b], y)
-            one = evaluate(("log_loss", {}), "binary", [b - a], 2.0 * y - 1)
+            two = evaluate(("log_loss", {}, {}), "multiclass", [a, b], y)
+            one = evaluate(("log_loss", {}, {}), "binary", [b - a], 2.0 * y - 1)
             np.testing.assert_allclose(two[0], one[0], rtol=1e-13)
             np.testing.assert_allclose(two[1], [-one[1][0], one[1][0]], rtol=1e-13)
 
@@ -146,7 +146,7 @@ def test_softmax_is_the_negative_log_of_a_share():
         f = rng.normal(size=5) * size
         shares = np.exp(f - f.max()) / np.exp(f - f.max()).sum()
         for y in range(5):
-            loss, g, *_ = evaluate(("log_loss", {}), "multiclass", f, y)
+            loss, g, *_ = evaluate(("log_loss", {}, {}), "multiclass", f, y)
             expected = f.max() + np.log(np.exp(f - f.max()).sum()) - f[y]
             np.testing.assert_allclose(loss, expected, rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(g, shares - (np.arange(5) == y), rtol=1e-9, atol=1e-12)
@@ -170,6 +170,6 @@ def test_dtype(spec, task):
 
 def test_a_loss_of_another_task_is_refused():
     with pytest.raises(ValueError, match="hinge"):
-        evaluate(("hinge", {}), "regression", [0.0], 1.0)
+        evaluate(("hinge", {}, {}), "regression", [0.0], 1.0)
     with pytest.raises(ValueError, match="nonsense"):
-        evaluate(("nonsense", {}), "binary", [0.0], 1.0)
+        evaluate(("nonsense", {}, {}), "binary", [0.0], 1.0)

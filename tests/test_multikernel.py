@@ -173,7 +173,7 @@ def test_kernels_of_every_kind_share_their_points(name, combination):
 # -- a hedge over one kernel is that kernel's learner, to the bit ------------------------------------------------------
 
 
-@cases(one_task=True, where=lambda case: case.named.name not in ("DualSGD", "Newton"))
+@cases(where=lambda case: case.named.name != "DualSGD")
 def test_one_kernel_is_a_learner_as_ever(case):
     X, y = case.data(200)
     settings = {"fit_intercept": True, "seed": 9, "n_classes": 3 if case.task == "multiclass" else 1}
@@ -515,7 +515,6 @@ def test_an_open_set_of_labels():
             "needs the gaussian kernel, and the kernel is poly",
         ),
         ({"recipe": recipes.DualSGD(), "kernels": [RBF(1.0)], "budget": 50}, "features of one kernel"),
-        ({"recipe": recipes.Newton()}, "NewtonStep learns with one kernel"),
         ({"recipe": "SPA"}, "recipe must be a Recipe"),
     ],
 )

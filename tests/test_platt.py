@@ -10,7 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 import onkel
-from onkel.estimators.insert_only.insert_only.sigmoids import Sigmoids, margins
+from onkel.estimators.sigmoids import Sigmoids, margins
 from reference import platt as reference
 from scikit_learn import WEIGHS_LOSSES, checked
 

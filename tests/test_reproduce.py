@@ -24,9 +24,9 @@ from onkel.cli import main
 from onkel.reproduce import _data, _lab, klr
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
-from onkel.reproduce._tables import UNEXPLAINED, explained, markdown, tables
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
+from onkel.reproduce.tables import UNEXPLAINED, explained, markdown, tables
 from onkel.reproduce.verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
 from onkel.streams import datasets
 
@@ -309,8 +309,8 @@ def test_equal_cells_are_run_once(small, tmp_path):
 PROGRAM = """
 import os, sys, time
 from onkel.reproduce._cells import cell
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
 
 def cell_of(*, seed):
     with open("started", "a") as file:

@@ -10,8 +10,8 @@ import small_data
 from onkel import reproduce
 from onkel.report import page, surface
 from onkel.reproduce import _data, _klr_cells, _polk_cells, klr
-from onkel.reproduce._lab import Lab
-from onkel.reproduce._report import page_of
+from onkel.reproduce.lab import Lab
+from onkel.reproduce.page import page_of
 from onkel.reproduce.verdict import METRICS, VERDICTS, figures
 from onkel.streams import datasets
 from onkel.streams.generators import mixture, mixture_modes

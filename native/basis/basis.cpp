@@ -7,8 +7,17 @@
 namespace onkel {
 
 double Basis::dot(const Block& block, std::size_t row, const double* weights) const {
-  if (type_ == Type::f32) return isa::routines<float>().dot(table_row<float>(block, row), weights, columns());
-  return isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+  const double sum = type_ == Type::f32
+                         ? isa::routines<float>().dot(table_row<float>(block, row), weights, columns())
+                         : isa::routines<double>().dot(table_row<double>(block, row), weights, columns());
+  return std::isfinite(sum) || holes_ == 0 ? sum : dot_without_holes(block, row, weights);
+}
+
+// A point that left in the middle of a block has its values there still, and 0 times an infinite one is no number.
+double Basis::dot_without_holes(const Block& block, std::size_t row, const double* weights) const {
+  Buffer<double> values(columns());
+  this->values(block, row, values);
+  return isa::routines<double>().dot(values.data(), weights, columns());
 }
 
 std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, const double* first,
@@ -18,6 +27,8 @@ std::pair<double, double> Basis::dot_pair(const Block& block, std::size_t row, c
     isa::routines<float>().dot_pair(table_row<float>(block, row), first, second, columns(), sums);
   else
     isa::routines<double>().dot_pair(table_row<double>(block, row), first, second, columns(), sums);
+  if (holes_ > 0 && !(std::isfinite(sums[0]) && std::isfinite(sums[1])))
+    return {dot_without_holes(block, row, first), dot_without_holes(block, row, second)};
   return {sums[0], sums[1]};
 }
 
@@ -26,6 +37,8 @@ void Basis::values(const Block& block, std::size_t row, std::span<double> values
     std::copy_n(table_row<float>(block, row), columns(), values.begin());
   else
     std::copy_n(table_row<double>(block, row), columns(), values.begin());
+  for (std::size_t slot = first_slot(); slot < end_slot() && holes_ > 0; ++slot)
+    if (born(slot) < 0) values[slot] = 0.0;
 }
 
 std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
@@ -86,7 +99,7 @@ void Basis::measure(std::size_t slot) {
 }
 
 void Basis::restore_diagonal() {
-  if (!keeps_diagonal_) return;
+  if (!keeps_diagonal_ || (slots() > 0 && diagonal_.size() == slots())) return;
   for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (born(slot) >= 0) measure(slot);
@@ -118,6 +131,11 @@ void Basis::visit(Archive& archive) {
                   "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
   no_hole_before_ = 0;
+  if (keeps_diagonal_ && archive.verbatim()) {
+    archive.array("diagonal", diagonal_);
+    archive.array("lengths", lengths_);
+    archive.array("inverse_lengths", inverse_lengths_);
+  }
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
   n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));

@@ -11,7 +11,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,33 +18,11 @@
 #include "basis/fourier.hpp"
 #include "isa/isa.hpp"
 #include "linalg/archive.hpp"
+#include "linalg/buffer.hpp"
+#include "linalg/rows.hpp"
 #include "linalg/team.hpp"
 
 namespace onkel {
-
-template <class T>
-struct CacheAligned {
-  using value_type = T;
-  CacheAligned() = default;
-  template <class U>
-  CacheAligned(const CacheAligned<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
-  friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
-};
-template <class T>
-using Buffer = std::vector<T, CacheAligned<T>>;
-
-// Rows as the caller holds them, of the basis's own type: dense in C order, or CSR with ascending indices.
-struct Rows {
-  const void* values = nullptr;
-  std::size_t count = 0;
-  std::size_t width = 0;
-  const std::int64_t* offsets = nullptr;  // CSR only
-  const std::int32_t* indices = nullptr;
-};
 
 // The kernel values of some consecutive rows against every column. Scratch: nothing in it outlives the call.
 struct Block {
@@ -179,7 +156,7 @@ class Basis {
   // Makes `block` the table of one row, the point in this slot.
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
 
-  // Every column at a row of the block (a row's own column comes after the row: its value is self()).
+  // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is self()).
   void values(const Block& block, std::size_t row, std::span<double> values) const;
   // Every column at the point in this slot.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
@@ -223,6 +200,7 @@ class Basis {
   virtual void refresh(std::size_t slot, Block& block, std::size_t from) const = 0;
 
  private:
+  double dot_without_holes(const Block& block, std::size_t row, const double* weights) const;
   std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
   void measure(std::size_t slot);             // its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);

@@ -1,5 +1,6 @@
 #include "basis/fourier.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -24,6 +25,9 @@ double cosine(double x) {
   return (1.0 - 2.0 * odd * odd) * (1.0 + s * sum);
 }
 
+// Up to here the product n * pi_high above is exact.
+constexpr double largest_angle = 0x1p21;
+
 }  // namespace
 
 Fourier::Fourier(std::size_t count, double gamma, const Draws& draws) : gamma_(gamma), draws_(draws), phases_(count) {
@@ -43,8 +47,16 @@ double Fourier::frequency(std::size_t i, std::size_t feature) const {
 template <class T>
 void Fourier::finish(T* values, std::size_t n) const {
   const double length = std::sqrt(2.0 / static_cast<double>(count()));
-  for (std::size_t i = 0; i < count(); ++i)
-    values[i] = static_cast<T>(length * cosine(static_cast<double>(values[i]) + phases_[i]));
+  double largest = 0.0;
+  for (std::size_t i = 0; i < count(); ++i) largest = std::max(largest, std::abs(static_cast<double>(values[i])));
+  const auto write = [&](auto cosine_of) {
+    for (std::size_t i = 0; i < count(); ++i)
+      values[i] = static_cast<T>(length * cosine_of(static_cast<double>(values[i]) + phases_[i]));
+  };
+  if (largest < largest_angle)
+    write([](double x) { return cosine(x); });
+  else
+    write([](double x) { return std::abs(x) < largest_angle ? cosine(x) : std::cos(x); });
   for (std::size_t i = count(); i < n; ++i) values[i] = T{0};
 }
 template void Fourier::finish<float>(float*, std::size_t) const;

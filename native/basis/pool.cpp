@@ -53,6 +53,7 @@ class PlainView final : public View {
   void look(Block& shared, std::size_t row, Block& own) const override {
     own.shared = &shared;
     own.shared_row = row;
+    own.number = (shared.number << 32) + row + 1;  // each row is a block of its own
     fill(shared, row, function_ ? row_at(shared, row) : nullptr, own);
   }
 

@@ -1,4 +1,4 @@
-// The only file that knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+// This folder alone knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -10,18 +10,22 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <variant>
 
+#include "bind/python_parts.hpp"
+#include "io/libsvm.hpp"
+#include "io/scaler.hpp"
+#include "learn/admission.hpp"
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
+#include "learn/eviction/eviction.hpp"
 #include "learn/learner.hpp"
-#include "io/libsvm.hpp"
 #include "learn/names.hpp"
-#include "io/scaler.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -43,12 +47,13 @@ using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::dev
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<nb::numpy, double>;
 
-// (name, numbers, parts), as Part.spec of onkel.parts makes it.
+// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
 Spec spec(const nb::tuple& part) {
   if (part.size() != 3) throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
   Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
     made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  if (part.size() > 3) made.maker = maker_of(part[3]);
   return made;
 }
 
@@ -171,22 +176,33 @@ class PyLearner {
 
   void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
            const CoefficientsIn& average, std::int64_t t) {
-    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
-    for (const CoefficientsIn& given : {last, average}) {
-      const auto& [coefficients, constants, of_features] = given;
-      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
-          of_features.shape(0) != outputs || of_features.shape(1) != features)
-        throw nb::value_error("points, coefficients, constants and random features do not fit together");
-    }
-    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
-    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
-    const auto as = [features](const CoefficientsIn& given) {
-      const auto& [coefficients, constants, of_features] = given;
-      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
-                                              features == 0 ? nullptr : of_features.data()};
-    };
-    unlocked([&] { core_.set({points, births.data(), as(last), as(average), outputs, t}); });
+    const Learner::Expansion expansion = expansion_of(points, births, last, average, t);
+    unlocked([&] { core_.set(expansion); });
+  }
+
+  // (slots in the order of joining, H as a square matrix, lam, noise, steps)
+  nb::tuple information() const {
+    auto known = unlocked([&] { return core_.information(); });
+    std::size_t n = 0;
+    while (n * (n + 1) / 2 < known.half.size()) ++n;
+    std::vector<double> square(n * n);
+    for (std::size_t i = 0, next = 0; i < n; ++i)
+      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = known.half[next++];
+    const std::size_t points = known.births.size();
+    return nb::make_tuple(array(std::move(known.births), {points}), array(std::move(square), {n, n}), known.lam,
+                          known.noise, known.steps);
+  }
+  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.set_information(half, noise, steps); });
+  }
+  void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
+                       const RowsIn<double>& information, double noise, std::int64_t steps,
+                     double weight) {
+    const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
+    if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
+    const std::vector<double> half = lower_half(information);
+    unlocked([&] { core_.add_information(expansion, half, noise, steps, weight); });
   }
 
   nb::dict save() const {
@@ -269,6 +285,32 @@ class PyLearner {
     if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
     if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
   }
+  Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
+                                  const CoefficientsIn& average, std::int64_t t) const {
+    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
+    for (const CoefficientsIn& given : {last, average}) {
+      const auto& [coefficients, constants, of_features] = given;
+      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
+          of_features.shape(0) != outputs || of_features.shape(1) != features)
+        throw nb::value_error("points, coefficients, constants and random features do not fit together");
+    }
+    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
+    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
+    const auto as = [features](const CoefficientsIn& given) {
+      const auto& [coefficients, constants, of_features] = given;
+      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
+                                              features == 0 ? nullptr : of_features.data()};
+    };
+    return {points, births.data(), as(last), as(average), outputs, t};
+  }
+  static std::vector<double> lower_half(const RowsIn<double>& square) {
+    if (square.shape(0) != square.shape(1)) throw nb::value_error("the information must be a square matrix");
+    std::vector<double> half;
+    for (std::size_t i = 0; i < square.shape(0); ++i)
+      for (std::size_t j = 0; j <= i; ++j) half.push_back(square(i, j));
+    return half;
+  }
   void check_labels(const double* y, std::size_t n) const {
     for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
       if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
@@ -292,11 +334,7 @@ Terms terms_named(const std::vector<Product>& products) {
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
 KernelFunction call_kernel(nb::callable function, std::size_t width) {
-  // The learner may be dropped by a thread without the interpreter's lock.
-  const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
-    const nb::gil_scoped_acquire lock;
-    delete f;
-  });
+  const Kept kept = keep(std::move(function));
   return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
     const nb::gil_scoped_acquire lock;
     using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
@@ -323,6 +361,7 @@ struct LoneRow {
         row{.basis = nullptr,
             .block = nullptr,
             .row = 0,
+            .position = 0,
             .t = 1,
             .step = 1,
             .y = y,
@@ -393,6 +432,7 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_FloatingPointError, error.what());
     }
   });
+  bind_views(m);
   m.attr("isa") = isa::level().name;
   m.def(
       "uniform",
@@ -401,7 +441,8 @@ NB_MODULE(_core, m) {
       },
       "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: list[float], y: float) -> "
+        nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
+                "list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
   // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
   m.def(
@@ -421,7 +462,8 @@ NB_MODULE(_core, m) {
       },
       "L"_a, "A"_a, "B"_a, "C"_a);
   m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: tuple[str, dict[str, float], dict[str, typing.Any]], "
+        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: "
+                "tuple[str, dict[str, float], dict[str, typing.Any]], "
                 "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
 
   m.def(
@@ -523,6 +565,22 @@ NB_MODULE(_core, m) {
                std::int64_t t) { self.set(self.sparse<T>(points), births, last, average, t); },
             "points"_a.noconvert(), "births"_a, "last"_a, "average"_a, "t"_a)
         .def(
+            "add_information",
+            [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
+               const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
+               std::int64_t steps, double weight) {
+              self.add_information(self.dense<T>(points), births, function, information, noise, steps, weight);
+            },
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+        .def(
+            "add_information",
+            [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
+               const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
+               std::int64_t steps, double weight) {
+              self.add_information(self.sparse<T>(points), births, function, information, noise, steps, weight);
+            },
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+        .def(
             "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
   };
@@ -566,8 +624,8 @@ NB_MODULE(_core, m) {
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },
-          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a, "n_outputs"_a, "budget"_a,
-          "average"_a, "constant"_a, "seed"_a)
+          nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a,
+          "n_outputs"_a, "budget"_a, "average"_a, "constant"_a, "seed"_a)
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)
@@ -575,6 +633,17 @@ NB_MODULE(_core, m) {
           "compress",
           [](PyLearner& self, double eps, std::size_t n) {
             return unlocked([&] { return self.core().compress(eps, n); });
+          },
+          "eps"_a, "n_support"_a)
+      .def("information", &PyLearner::information,
+           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.float64], float, float, int]"))
+      .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a)
+      .def(
+          "eliminate",
+          [](PyLearner& self, double eps, std::size_t n) {
+            const auto moved = unlocked([&] { return self.core().eliminate(eps, n); });
+            return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })

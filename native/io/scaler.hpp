@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "basis/basis.hpp"
+#include "linalg/rows.hpp"
 
 namespace onkel {
 

@@ -96,6 +96,7 @@ struct LossSampling final : Admission {
 }  // namespace
 
 std::unique_ptr<Admission> make_admission(const Spec& spec) {
+  if (spec.maker.has_value()) return std::any_cast<AdmissionMaker>(spec.maker)();
   if (spec.name == "OnMistake") return std::make_unique<OnMistake>();
   if (spec.name == "OnGradient") return std::make_unique<OnGradient>();
   if (spec.name == "Always") return std::make_unique<Always>();

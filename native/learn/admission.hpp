@@ -2,6 +2,7 @@
 // answers 0 or 1.)
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "learn/scored.hpp"
@@ -15,6 +16,9 @@ class Admission {
   // p_t. A rule that learns along another curve than the loss puts that curve's slope into row.g.
   virtual double probability(Scored& row) const = 0;
 };
+
+// What makes an admission that is written outside of the core: the `maker` of its Spec.
+using AdmissionMaker = std::function<std::unique_ptr<Admission>()>;
 
 std::unique_ptr<Admission> make_admission(const Spec& spec);
 

@@ -18,9 +18,8 @@ FirstOrder::FirstOrder(const Spec& recipe, Task task, std::size_t outputs, bool 
       budget_(budget),
       radius_(recipe.at("ball")),
       period_(static_cast<std::int64_t>(recipe.at("batch_size"))),
-      eviction_(make_eviction(
-          recipe.part("eviction"),
-          EvictionContext{basis_, function_, draws_, budget_, radius_ > 0 ? &norm_squared_ : nullptr})) {
+      eviction_(make_eviction(recipe.part("eviction"), EvictionContext{basis_, function_, draws_, budget_,
+                                                                       radius_ > 0 ? &norm_squared_ : nullptr})) {
   if (averaged && eviction_->evicts()) basis_.keep_ghosts();
   widen(outputs);
   function_.reach(basis_.columns());
@@ -42,47 +41,43 @@ void FirstOrder::predict(Block& block, std::size_t row, std::span<double> predic
   function_.score(basis_, block, row, predicted, predicted);
 }
 
-void FirstOrder::learn(const Example& example, std::span<double> predicted) {
-  Judged judged = judge(example, predicted);
-  act(judged);
-}
-
-FirstOrder::Judged FirstOrder::judge(const Example& example, std::span<double> predicted) {
+void FirstOrder::prepare(const Example& example, std::span<double> predicted) {
   function_.score(basis_, example.block, example.row, f_, predicted);
   require_in_range(f_, "the score", example.position);
-  Scored row{.basis = &basis_,
-             .block = &example.block,
-             .row = example.row,
-             .position = example.position,
-             .t = example.t,
-             .step = (example.t - 1) / period_ + 1,
-             .y = example.y,
-             .weight = example.weight,
-             .f = f_,
-             .gate = example.gate,
-             .direction = direction_,
-             .g = g_,
-             .coefficient = coefficient_};
+  row_ = {.basis = &basis_,
+          .block = &example.block,
+          .row = example.row,
+          .position = example.position,
+          .t = example.t,
+          .step = (example.t - 1) / period_ + 1,
+          .y = example.y,
+          .weight = example.weight,
+          .f = f_,
+          .gate = example.gate,
+          .direction = direction_,
+          .g = g_,
+          .coefficient = coefficient_};
+  Scored& row = row_;
   loss_.evaluate(row);
   row.p = admission_->probability(row);
-  bool admitted = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
-  if (admitted) {
+  admitted_ = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
+  if (admitted_) {
     step_->coefficient(row);
     require_in_range(row.coefficient, "the coefficient", row.position);
     // A point whose kernel values overflow would spoil every score from now on.
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", row.position);
-    admitted = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
+    admitted_ = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
   }
-  return {row, admitted};
 }
 
-void FirstOrder::act(Judged& judged) {
-  Scored& row = judged.row;
+// A budget of 0 is that of a hedge's member whose others have all of it: there is nothing of its own to give up.
+void FirstOrder::commit() {
+  Scored& row = row_;
   if (period_ == 1) shrink(step_->shrink(row.step));
-  const bool inserted = judged.admitted && join(row);
+  const bool inserted = admitted_ && budget_ > 0 && join(row);
   if (period_ == 1 && !inserted) eviction_->idle(row);
-  if (period_ > 1 && row.t % period_ == 0) commit(row);
+  if (period_ > 1 && row.t % period_ == 0) end_batch(row);
   function_.tick();
 }
 
@@ -130,10 +125,11 @@ void FirstOrder::project_on_ball() {
   norm_squared_ = radius_ * radius_;
 }
 
-// The end of a mini-batch: f <- shrink f + sum of the waiting rows.
-void FirstOrder::commit(const Scored& row) {
+// The end of a mini-batch: f <- shrink f + sum of the waiting rows. One that was flushed has shrunk already.
+void FirstOrder::end_batch(const Scored& row) {
+  const bool flushed = committed_ > (row.step - 1) * period_;
+  shrink(flushed ? 1.0 : step_->shrink(row.step));
   committed_ = row.t;
-  shrink(step_->shrink(row.step));
   if (pending_slots_.empty()) {
     eviction_->idle(row);
     return;
@@ -152,18 +148,18 @@ void FirstOrder::commit(const Scored& row) {
 void FirstOrder::flush(std::int64_t t) {
   if (period_ == 1 || t == committed_) return;
   Block none;
-  commit(Scored{.basis = &basis_,
-                .block = &none,
-                .row = 0,
-                .position = 0,
-                .t = t,
-                .step = (t - 1) / period_ + 1,
-                .y = 0,
-                .weight = 0,
-                .f = f_,
-                .direction = direction_,
-                .g = g_,
-                .coefficient = coefficient_});
+  end_batch(Scored{.basis = &basis_,
+                   .block = &none,
+                   .row = 0,
+                   .position = 0,
+                   .t = t,
+                   .step = (t - 1) / period_ + 1,
+                   .y = 0,
+                   .weight = 0,
+                   .f = f_,
+                   .direction = direction_,
+                   .g = g_,
+                   .coefficient = coefficient_});
 }
 
 void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {

@@ -25,14 +25,9 @@ class FirstOrder final : public Update {
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
-  void learn(const Example& example, std::span<double> predicted) override;
-  // Learning in two halves: what may fail, and changes nothing; and the change.
-  struct Judged {
-    Scored row;
-    bool admitted;
-  };
-  Judged judge(const Example& example, std::span<double> predicted);
-  void act(Judged& judged);
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  std::span<const double> prepared_scores() const override { return f_; }
   void flush(std::int64_t t) override;
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -47,12 +42,11 @@ class FirstOrder final : public Update {
   double compress(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
-  // The budget, which a rule may raise and a hedge moves about.
-  std::size_t& budget() { return budget_; }
+  std::size_t& budget() override { return budget_; }
 
  private:
   bool join(Scored& row);
-  void commit(const Scored& row);
+  void end_batch(const Scored& row);
   void shrink(double factor);
   void track_norm(const Scored& row);
   void project_on_ball();
@@ -74,8 +68,11 @@ class FirstOrder final : public Update {
   std::int64_t committed_ = 0;  // rows whose mini-batches have ended
   // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
   std::vector<std::int64_t> pending_slots_;
-  std::vector<double> pending_;                          // [row][output]
-  std::vector<double> f_, direction_, g_, coefficient_;  // scratch
+  std::vector<double> pending_;  // [row][output]
+  // The row prepared, and its numbers.
+  Scored row_{};
+  bool admitted_ = false;
+  std::vector<double> f_, direction_, g_, coefficient_;
 };
 
 }  // namespace onkel

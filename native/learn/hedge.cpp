@@ -74,9 +74,7 @@ bool Hedge::visits(std::size_t i, std::int64_t t) const {
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
 // proof of its Theorem 5.3 holds, only where a score of 0 is a mistake: else a kernel too narrow to say anything keeps
 // the most weight.
-double Hedge::fault(const Scored& row, double range) const {
-  const auto f = row.f;
-  const double y = row.y;
+double Hedge::fault(std::span<const double> f, double y, double range) const {
   if (task_ == Task::binary) return y * f[0] <= 0 ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {
     const auto label = static_cast<std::size_t>(y);
@@ -87,14 +85,16 @@ double Hedge::fault(const Scored& row, double range) const {
   return range > 0 ? std::min(1.0, (f[0] - y) / range * ((f[0] - y) / range)) : 0.0;
 }
 
-void Hedge::learn(const Example& example, std::span<double> predicted) {
+// All members judge the row before any of them changes.
+void Hedge::prepare(const Example& example, std::span<double> predicted) {
   const std::size_t m = members_.size();
   example.block.views.resize(m);
-  judged_.clear();
-  visited_.clear();
+  prepared_.visited.clear();
+  prepared_.t = example.t;
+  prepared_.weight = example.weight;
   // Of the targets so far, this one included.
-  const double lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
-  const double highest = example.t == 1 ? example.y : std::max(highest_, example.y);
+  prepared_.lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
+  prepared_.highest = example.t == 1 ? example.y : std::max(highest_, example.y);
   for (std::size_t i = 0; i < m; ++i) {
     const bool visited = visits(i, example.t);
     if (!visited && predicted.empty()) continue;
@@ -105,35 +105,35 @@ void Hedge::learn(const Example& example, std::span<double> predicted) {
       members_[i].learner->predict(own, 0, scores);
       continue;
     }
-    visited_.push_back(i);
-    judged_.push_back(members_[i].learner->judge({.block = own,
-                                                  .row = 0,
-                                                  .position = example.position,
-                                                  .t = members_[i].seen + 1,
-                                                  .y = example.y,
-                                                  .weight = example.weight,
-                                                  .gate = choice_.combination == Combination::spa ? chance(i) : 1.0},
-                                                 scores));
-    faults_[i] = fault(judged_.back().row, highest - lowest);
+    prepared_.visited.push_back(i);
+    members_[i].learner->prepare(
+        {.block = own,
+         .row = 0,
+         .position = example.position,
+         .t = members_[i].seen + 1,
+         .y = example.y,
+         .weight = example.weight,
+         .gate = choice_.combination == Combination::spa ? chance(i) : 1.0,
+         .block_y = example.block_y + example.row,
+         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + example.row},
+        scores);
+    faults_[i] = fault(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
   }
   if (!predicted.empty()) vote(scores_, predicted);
-  // From here on nothing fails.
-  for (std::size_t j = 0; j < visited_.size(); ++j) {
-    Member& member = members_[visited_[j]];
-    ++member.seen;
-    with_budget(member, [&] {
-      // The budget is all the others': there is nothing of its own to give up for the row.
-      if (member.learner->budget() == 0) judged_[j].admitted = false;
-      member.learner->act(judged_[j]);
-    });
+}
+
+void Hedge::commit() {
+  for (const std::size_t i : prepared_.visited) {
+    ++members_[i].seen;
+    with_budget(members_[i], [&] { members_[i].learner->commit(); });
   }
-  lowest_ = lowest;
-  highest_ = highest;
+  lowest_ = prepared_.lowest;
+  highest_ = prepared_.highest;
   if (choice_.combination != Combination::uniform) {
-    for (const std::size_t i : visited_) logs_[i] += example.weight * faults_[i] * log_discount_;
+    for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * faults_[i] * log_discount_;
     weigh();
   }
-  remember(example.t);
+  remember(prepared_.t);
 }
 
 // A budget for all: the member may have what the others leave. Where its rule raises the budget, it is raised for all.

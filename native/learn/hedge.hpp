@@ -20,7 +20,9 @@
 #include <vector>
 
 #include "basis/pool.hpp"
-#include "learn/first_order.hpp"
+#include "linalg/draws.hpp"
+#include "learn/loss.hpp"
+#include "learn/update.hpp"
 
 namespace onkel {
 
@@ -32,11 +34,11 @@ struct HedgeChoice {
   double smoothing = 0.001;  // delta in the paper
 };
 
-class Hedge final : public Update {
+class Hedge final : public Update, public Several {
  public:
   struct Member {
     std::unique_ptr<View> view;
-    std::unique_ptr<FirstOrder> learner;
+    std::unique_ptr<Update> learner;
     std::uint32_t stream;   // the kernel's number
     std::int64_t seen = 0;  // rows that the learner saw
 
@@ -52,12 +54,16 @@ class Hedge final : public Update {
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   // The scores of each member, [member][output].
   void predict_each(Block& block, std::size_t row, std::span<double> scores) const override;
-  void learn(const Example& example, std::span<double> predicted) override;
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  // Of its members, [member][output], where it was asked to predict.
+  std::span<const double> prepared_scores() const override { return scores_; }
   void flush(std::int64_t t) override;
   std::size_t functions() const override { return members_.size(); }
   std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const override;
   double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const override;
   double norm_squared() const override;
+  std::size_t& budget() override { return budget_; }
   std::vector<double> weights() const override { return weights_; }
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
   std::vector<std::int64_t> sizes() const override;
@@ -68,7 +74,7 @@ class Hedge final : public Update {
  private:
   double chance(std::size_t i) const;
   bool visits(std::size_t i, std::int64_t t) const;
-  double fault(const Scored& row, double range) const;
+  double fault(std::span<const double> f, double y, double range) const;
   void vote(std::span<const double> scores, std::span<double> predicted) const;
   template <class Work>
   void with_budget(Member& member, const Work& work);
@@ -89,10 +95,15 @@ class Hedge final : public Update {
   double lowest_ = 0.0, highest_ = 0.0;     // of y so far
   // The weights after some rows: those of multiples of a stride that doubles when there are too many.
   std::int64_t stride_ = 1;
-  std::vector<double> history_;             // [row][member]
-  std::vector<FirstOrder::Judged> judged_;  // scratch
-  std::vector<std::size_t> visited_;        // scratch
-  std::vector<double> scores_, faults_;     // scratch
+  std::vector<double> history_;  // [row][member]
+  // Of the row prepared.
+  struct {
+    std::int64_t t = 0;
+    double weight = 0.0;
+    double lowest = 0.0, highest = 0.0;
+    std::vector<std::size_t> visited;
+  } prepared_;
+  std::vector<double> scores_, faults_;
 };
 
 }  // namespace onkel

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
+#include "learn/first_order.hpp"
 #include "learn/second_order.hpp"
 
 namespace onkel {
@@ -41,9 +43,14 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
                        : make_dense_basis<T>(planes, constant, fourier, config.width);
 }
 
-std::unique_ptr<FirstOrder> make_first_order(const Config& config, std::uint32_t stream, Basis& basis) {
-  return std::make_unique<FirstOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
-                                      Draws{config.seed, stream}, basis);
+std::unique_ptr<Update> make_one(const Config& config, std::uint32_t stream, Basis& basis) {
+  const auto make = [&]<class Made>(std::type_identity<Made>) {
+    return std::make_unique<Made>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                  Draws{config.seed, stream}, basis);
+  };
+  if (config.recipe.name == "FirstOrder") return make(std::type_identity<FirstOrder>());
+  if (config.recipe.name == "SecondOrder") return make(std::type_identity<SecondOrder>());
+  unknown_part("recipe", config.recipe);
 }
 
 template <class T>
@@ -55,7 +62,7 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
   std::vector<Hedge::Member> members;
   for (const KernelChoice& kernel : config.kernels) {
     auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
-    auto learner = make_first_order(config, kernel.stream, *view);
+    auto learner = make_one(config, kernel.stream, *view);
     members.push_back({std::move(view), std::move(learner), kernel.stream});
   }
   return std::make_unique<Hedge>(*config.hedge, config.task, std::move(pool), std::move(members), config.budget,
@@ -63,25 +70,26 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
 }
 
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
-  if (config.hedge)
-    return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
-  if (config.recipe.name == "FirstOrder") return make_first_order(config, 0, basis);
-  if (config.recipe.name == "SecondOrder")
-    return std::make_unique<SecondOrder>(config.recipe, config.task, config.outputs, config.average, config.budget,
-                                         Draws{config.seed}, basis);
-  unknown_part("recipe", config.recipe);
+  if (!config.hedge) return make_one(config, 0, basis);
+  return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
+}
+
+bool is_foreign(const Config& config) {
+  return config.recipe.is_foreign() || std::any_of(config.kernels.begin(), config.kernels.end(),
+                                                   [](const KernelChoice& kernel) { return bool(kernel.function); });
 }
 
 }  // namespace
 
 Learner::Learner(const Config& config)
     : config_(config),
+      foreign_(is_foreign(config)),
       basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
       update_(make_update(config, *basis_)) {}
 
 std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& effort,
                            const std::function<bool()>& go_on) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard call(calls_);
   if (scores != nullptr) {
     scores->outputs = outputs_after(batch);
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
@@ -90,37 +98,59 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
   const std::size_t step = std::min(effort.block_rows, basis_->most_rows());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !go_on()) return begin;
+    const std::lock_guard turn(turns_);
     basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
     ++block_.number;
     block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
     if (config_.task == Task::binary)
       for (double& y : block_y_) y = 2 * y - 1;
-    const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + begin;
-    for (std::size_t row = 0; row < block_.count; ++row) {
-      const std::size_t i = begin + row;
-      const double weight = batch.weight == nullptr ? 1.0 : batch.weight[i];
-      const double y = block_y_[row];
-      if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
-        update_->widen(static_cast<std::size_t>(y) + 1);
-      std::span<double> predicted;
-      if (scores != nullptr) predicted = {scores->values.data() + i * scores->outputs, update_->outputs()};
-      if (weight == 0) {
-        if (!predicted.empty()) update_->predict(block_, row, predicted);
-        continue;
-      }
-      update_->learn({.block = block_,
-                      .row = row,
-                      .position = t_,
-                      .t = t_ + 1,
-                      .y = y,
-                      .weight = weight,
-                      .block_y = block_y_.data(),
-                      .block_weight = block_weight},
-                     predicted);
-      ++t_;
-    }
+    for (std::size_t row = 0; row < block_.count; ++row) whole_or_not_at_all([&] { learn_row(batch, row, scores); });
   }
   return batch.rows.count;
+}
+
+// A row of the present block.
+void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores) {
+  const std::size_t i = block_.begin + row;
+  const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + block_.begin;
+  const double weight = block_weight == nullptr ? 1.0 : block_weight[row];
+  const double y = block_y_[row];
+  if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
+    update_->widen(static_cast<std::size_t>(y) + 1);
+  std::span<double> predicted;
+  if (scores != nullptr) predicted = {scores->values.data() + i * scores->outputs, update_->outputs()};
+  if (weight == 0) {
+    if (!predicted.empty()) update_->predict(block_, row, predicted);
+    return;
+  }
+  update_->prepare({.block = block_,
+                    .row = row,
+                    .position = t_,
+                    .t = t_ + 1,
+                    .y = y,
+                    .weight = weight,
+                    .block_y = block_y_.data(),
+                    .block_weight = block_weight},
+                   predicted);
+  update_->commit();
+  ++t_;
+}
+
+// The core's own parts fail before they change anything, if at all. Code from outside may fail at every call.
+template <class Work>
+void Learner::whole_or_not_at_all(const Work& work) {
+  if (!foreign_) return work();
+  Saver before(true);
+  visit(before);
+  try {
+    work();
+  } catch (...) {
+    Learner fresh(config_);
+    Loader loader(before.state, true);
+    fresh.visit(loader);
+    adopt(std::move(fresh));
+    throw;
+  }
 }
 
 // The number of outputs once these rows are learned from.
@@ -134,14 +164,15 @@ std::size_t Learner::outputs_after(const Batch& batch) const {
 
 Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort,
                                const std::function<bool()>& go_on) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
+  const Several* each_of = each ? &several() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
                     step = std::min(effort.block_rows, basis_->most_rows());
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   Team team(rows.count < effort.block_rows ? 1 : effort.threads);
   std::vector<Block> blocks(team.members());
-  const std::size_t turn = effort.block_rows * team.members();
-  for (std::size_t begin = 0; begin < rows.count && (begin == 0 || go_on()); begin += turn) {
+  const std::size_t round = effort.block_rows * team.members();
+  for (std::size_t begin = 0; begin < rows.count && (begin == 0 || go_on()); begin += round) {
     team.run([&](std::size_t member) {
       Team alone(1);
       Block& block = blocks[member];
@@ -150,7 +181,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
         basis_->tile(rows, first, std::min(step, end - first), block, alone);
         for (std::size_t row = 0; row < block.count; ++row) {
           const std::span<double> out{scores.values.data() + (first + row) * outputs, outputs};
-          each ? update_->predict_each(block, row, out) : update_->predict(block, row, out);
+          each_of != nullptr ? each_of->predict_each(block, row, out) : update_->predict(block, row, out);
         }
       }
     });
@@ -159,40 +190,81 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
 }
 
 std::vector<double> Learner::variance(const Rows& rows) const {
-  const std::lock_guard lock(mutex_);
-  if (!update_->has_variance()) throw std::invalid_argument("this learner has no variance");
+  const std::lock_guard turn(turns_);
+  const Uncertain& update = uncertain();
   const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
   for (std::size_t begin = 0; begin < rows.count; begin += step) {
     basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
-    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update_->variance(block, row);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update.variance(block, row);
   }
   return variance;
 }
 
 double Learner::noise_variance() const {
-  const std::lock_guard lock(mutex_);
-  return update_->noise_variance();
+  const std::lock_guard turn(turns_);
+  return uncertain().noise_variance();
+}
+
+Informed& Learner::informed() const {
+  if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
+  throw std::invalid_argument("this learner has no information: it takes first-order steps");
+}
+
+Informed::Knowledge Learner::information() const {
+  const std::lock_guard turn(turns_);
+  return informed().information();
+}
+
+void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::lock_guard turn(turns_);
+  informed().set_information(half, noise, steps);
+}
+
+void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
+                            std::int64_t steps, double weight) {
+  Learner other(config_);
+  other.set(expansion);
+  other.set_information(half, noise, steps);
+  const std::lock_guard turn(turns_);
+  const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
+  std::vector<double> kernel(n * columns);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    basis_->tile(expansion.points, begin, std::min(step, n - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row)
+      basis_->values(block, row, {kernel.data() + (begin + row) * columns, columns});
+  }
+  informed().add_information(other.informed(), kernel, weight);
+}
+
+Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {
+  const std::lock_guard turn(turns_);
+  return informed().eliminate(most_moved, most_points);
 }
 
 void Learner::widen(std::size_t outputs) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard call(calls_);
+  const std::lock_guard turn(turns_);
   if (outputs > update_->outputs()) update_->widen(outputs);
 }
 
 void Learner::flush() {
-  const std::lock_guard lock(mutex_);
-  update_->flush(t_);
+  const std::lock_guard call(calls_);
+  const std::lock_guard turn(turns_);
+  whole_or_not_at_all([&] { update_->flush(t_); });
 }
 
 void Learner::set(const Expansion& expansion) {
+  const std::lock_guard call(calls_);
   Learner fresh(config_);
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, basis_->most_rows());
+  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, fresh.basis_->most_rows());
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
@@ -204,52 +276,56 @@ void Learner::set(const Expansion& expansion) {
       }
     }
   }
-  for (std::size_t o = 0; o < expansion.outputs && basis_->has_constant(); ++o)
+  for (std::size_t o = 0; o < expansion.outputs && fresh.basis_->has_constant(); ++o)
     fresh.update_->set(0, o, expansion.last.constants[o] / Basis::constant_value,
                        expansion.average.constants[o] / Basis::constant_value);
-  const std::size_t features = expansion.last.features == nullptr ? 0 : basis_->n_features();
+  const std::size_t features = expansion.last.features == nullptr ? 0 : fresh.basis_->n_features();
   for (std::size_t o = 0; o < expansion.outputs; ++o)
     for (std::size_t i = 0; i < features; ++i)
-      fresh.update_->set(basis_->first_feature() + i, o, expansion.last.features[o * features + i],
+      fresh.update_->set(fresh.basis_->first_feature() + i, o, expansion.last.features[o * features + i],
                          expansion.average.features[o * features + i]);
   fresh.update_->end_set();
+  const std::lock_guard turn(turns_);
   adopt(std::move(fresh));
 }
 
 double Learner::compress(double most_moved, std::size_t most_points) {
-  const std::lock_guard lock(mutex_);
-  return update_->compress(most_moved, most_points);
+  const std::lock_guard call(calls_);
+  const std::lock_guard turn(turns_);
+  double moved = 0.0;
+  whole_or_not_at_all([&] { moved = update_->compress(most_moved, most_points); });
+  return moved;
 }
 
 std::int64_t Learner::t() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   return t_;
 }
 
 std::size_t Learner::outputs() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   return update_->outputs();
 }
 
 std::size_t Learner::size() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   return basis_->size_with_ghosts();
 }
 
 std::size_t Learner::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   ByteCounter counter;
   const_cast<Learner*>(this)->visit(counter);
   return counter.bytes;
 }
 
 double Learner::norm() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   return std::sqrt(std::max(0.0, update_->norm_squared()));
 }
 
 std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   std::vector<double> coefficients;
   for (std::size_t function = 0; function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output) {
@@ -261,7 +337,7 @@ std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) c
 }
 
 std::vector<double> Learner::constants(Which which) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   std::vector<double> constants;
   for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output)
@@ -270,7 +346,7 @@ std::vector<double> Learner::constants(Which which) const {
 }
 
 Learner::RandomFeatures Learner::random_features(Which which) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   const Fourier fourier = fourier_of(config_);
   RandomFeatures made;
   for (std::size_t i = 0; i < fourier.count(); ++i) {
@@ -284,47 +360,61 @@ Learner::RandomFeatures Learner::random_features(Which which) const {
   return made;
 }
 
+const Several& Learner::several() const {
+  const auto* several = dynamic_cast<const Several*>(update_.get());
+  if (several == nullptr) throw std::invalid_argument("this learner has one kernel, and one function");
+  return *several;
+}
+
+const Uncertain& Learner::uncertain() const {
+  const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
+  if (uncertain == nullptr) throw std::invalid_argument("this learner does not know how uncertain it is");
+  return *uncertain;
+}
+
 std::vector<double> Learner::weights() const {
-  const std::lock_guard lock(mutex_);
-  return update_->weights();
+  const std::lock_guard turn(turns_);
+  return several().weights();
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
-  const std::lock_guard lock(mutex_);
-  return update_->weight_history();
+  const std::lock_guard turn(turns_);
+  return several().weight_history();
 }
 
 std::vector<std::int64_t> Learner::sizes() const {
-  const std::lock_guard lock(mutex_);
-  return update_->sizes();
+  const std::lock_guard turn(turns_);
+  return several().sizes();
 }
 
 void Learner::keep(const std::vector<std::size_t>& functions) {
-  const std::lock_guard lock(mutex_);
-  update_->keep(functions);
+  const std::lock_guard call(calls_);
+  const std::lock_guard turn(turns_);
+  const_cast<Several&>(several()).keep(functions);
   std::vector<KernelChoice> kernels;
   for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
   config_.kernels = std::move(kernels);
 }
 
 State Learner::save() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard turn(turns_);
   Saver saver;
   const_cast<Learner*>(this)->visit(saver);
   return std::move(saver.state);
 }
 
 void Learner::load(const State& state) {
+  const std::lock_guard call(calls_);
   Learner fresh(config_);
   Loader loader(state);
   fresh.visit(loader);
   loader.finish();
   fresh.check_rows();
+  const std::lock_guard turn(turns_);
   adopt(std::move(fresh));
 }
 
 void Learner::adopt(Learner&& fresh) {
-  const std::lock_guard lock(mutex_);
   basis_ = std::move(fresh.basis_);
   update_ = std::move(fresh.update_);
   t_ = fresh.t_;

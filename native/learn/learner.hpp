@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
+#include "learn/informed.hpp"
+#include "learn/turns.hpp"
 #include "learn/update.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 
@@ -56,14 +58,19 @@ class Learner {
   };
 
   // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
-  // Throws Diverged at the row that would make the function infinite; everything before it is learned.
+  // Throws Diverged at the row that would make the function infinite, and whatever a kernel or a part from outside of
+  // the core throws; everything before that row is learned, and nothing of it. Other threads may read between blocks.
   // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
   std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
   // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
   Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
-  // How uncertain the last function is at each row (see Update::variance), and the variance of the noise.
+  // How uncertain the last function is at each row (see Uncertain), and the variance of the noise.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
+  // For second-order learners (see Informed); the others refuse.
+  Informed::Knowledge information() const;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps);
+  Informed::Moved eliminate(double most_moved, std::size_t most_points);
   void widen(std::size_t outputs);
   void flush();
 
@@ -85,6 +92,10 @@ class Learner {
   // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
   // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
   double compress(double most_moved, std::size_t most_points);
+  // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
+  // learner.
+  void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
+                     double weight);
 
   std::int64_t t() const;
   std::size_t outputs() const;
@@ -101,7 +112,7 @@ class Learner {
     std::vector<double> coefficients;  // [output][i]
   };
   RandomFeatures random_features(Which which) const;
-  // With a hedge (see Update).
+  // With a hedge (see Several).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
   std::vector<std::int64_t> sizes() const;
@@ -111,13 +122,22 @@ class Learner {
   void load(const State& state);
 
  private:
+  void learn_row(const Batch& batch, std::size_t row, Scores* scores);
+  template <class Work>
+  void whole_or_not_at_all(const Work& work);
+  const Several& several() const;
+  const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
+  Informed& informed() const;
   void visit(Archive& archive);
   void check_rows() const;
 
   Config config_;
-  mutable std::mutex mutex_;  // one call at a time, whoever calls
+  bool foreign_;  // a kernel or a part is from outside of the core
+  // Who changes something has `calls_` for the whole call, and `turns_` for each piece of it; who reads, only the
+  // latter. `config_`, too, is changed with both.
+  mutable Turns calls_, turns_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
   std::int64_t t_ = 0;  // rows of non-zero weight so far

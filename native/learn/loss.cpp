@@ -66,16 +66,26 @@ std::size_t strongest_other(std::span<const double> f, std::size_t label) {
 }  // namespace
 
 Loss::Loss(const Spec& spec, Task task) : task_(task) {
+  if (spec.maker.has_value()) {
+    check_task(spec, spec.at("regression") != 0);
+    outside_ = std::any_cast<CurveOutside>(spec.maker);
+    logistic_ = spec.at("logistic") != 0;
+    return;
+  }
   for (const Entry& entry : table) {
     if (spec.name != entry.name) continue;
-    if (entry.of_residual != (task == Task::regression))
-      throw std::invalid_argument("loss '" + spec.name + "' is for " + (entry.of_residual ? "regression" : "classes"));
+    check_task(spec, entry.of_residual);
     curve_ = entry.curve;
     if (entry.parameter != nullptr) parameter_ = spec.at(entry.parameter);
-    softmax_ = task == Task::multiclass && entry.curve == log_loss;
+    logistic_ = entry.curve == log_loss;
     return;
   }
   unknown_part("loss", spec);
+}
+
+void Loss::check_task(const Spec& spec, bool of_residual) const {
+  if (of_residual != (task_ == Task::regression))
+    throw std::invalid_argument("loss '" + spec.name + "' is for " + (of_residual ? "regression" : "classes"));
 }
 
 void Loss::evaluate(Scored& row) const {
@@ -85,7 +95,7 @@ void Loss::evaluate(Scored& row) const {
   row.set_slope(0.0);
   if (task_ == Task::multiclass && row.f.size() < 2) return;  // no other class is known yet
   arrange(row);
-  const CurvePoint point = curve_(row.z, parameter_);
+  const CurvePoint point = curve_ != nullptr ? curve_(row.z, parameter_) : outside_(row.z);
   row.curvature = point.curvature;
   // At a margin of exactly 0 the perceptron errs without a loss.
   if (point.value < negligible && !row.mistake) return;
@@ -112,7 +122,7 @@ void Loss::arrange(Scored& row) const {
   row.z = row.f[label] - row.f[rival];
   row.direction[label] = 1.0;
   row.direction[rival] = -1.0;
-  if (!softmax_) return;
+  if (!logistic_) return;
   double others = 0.0;
   for (std::size_t c = 0; c < row.f.size(); ++c)
     if (c != label) others += row.direction[c] = -std::exp(row.f[c] - row.f[rival]);

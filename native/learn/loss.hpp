@@ -6,6 +6,8 @@
 //   log_loss of several classes (softmax)  z = f_y - log sum_{c != y} e^{f_c}, so that its curve is the binary one
 #pragma once
 
+#include <functional>
+
 #include "learn/scored.hpp"
 #include "learn/spec.hpp"
 
@@ -18,20 +20,29 @@ struct CurvePoint {
   double value, slope, curvature;
 };
 
+// The curve of a loss that is written outside of the core: the `maker` of its Spec, whose numbers are "regression" (the
+// curve is the residual's) and "logistic" (scores are log odds, arranged as those of log_loss), 0 or 1.
+using CurveOutside = std::function<CurvePoint(double z)>;
+
 class Loss {
  public:
   Loss(const Spec& spec, Task task);
 
   // From f and y: z, direction, loss, g, curvature, mistake.
   void evaluate(Scored& row) const;
+  // Whether the scores are log odds.
+  bool logistic() const { return logistic_; }
 
  private:
   void arrange(Scored& row) const;
 
-  CurvePoint (*curve_)(double z, double parameter);
+  void check_task(const Spec& spec, bool of_residual) const;
+
+  CurvePoint (*curve_)(double z, double parameter) = nullptr;
   double parameter_ = 0.0;
+  CurveOutside outside_;  // in place of `curve_`
   Task task_;
-  bool softmax_ = false;
+  bool logistic_ = false;
 };
 
 }  // namespace onkel

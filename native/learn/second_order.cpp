@@ -5,16 +5,28 @@
 #include <stdexcept>
 #include <string>
 
-#include "learn/eviction/komp.hpp"
-
 namespace onkel {
 namespace {
 
 // Of a newcomer's squared length, what must lie outside of the span for it to join.
 constexpr double tolerance = 1e-4;
+constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
+// Of a row's variance k . A k, beside the size of its terms: what is below this is rounding, and the function is known
+// there.
+constexpr double digits = 1e-14;
+// What a row's weight may make of the prior's variance there is one part in so many: digits for all rows that follow.
+constexpr double most_certain = 1e10;
 constexpr std::size_t most_candidates = 32;
 constexpr int most_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
+
+// A tenth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
+std::int64_t period_of(double forget) {
+  const double tenth = std::floor((1 + 1e-9) / (10 * (1 - forget)));
+  return static_cast<std::int64_t>(std::clamp(tenth, 1.0, 1e15));
+}
+
+bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
 
 double largest(std::span<const double> values) {
   double found = 0.0;
@@ -30,13 +42,14 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       function_(outputs, averaged),
       draws_(draws),
       loss_(recipe.part("loss"), task),
-      logistic_(recipe.part("loss").name == "log_loss"),
+      logistic_(loss_.logistic()),
       inner_steps_(task == Task::regression ? 1 : 3),
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
       min_slope_(recipe.part("dictionary").at("min_slope")),
       spread_(recipe.part("dictionary").at("spread")),
-      forget_(recipe.part("memory").at("forget")) {
+      forget_(recipe.part("memory").at("forget")),
+      period_(forgets() ? period_of(forget_) : 1) {
   widen(outputs);
   begin();
 }
@@ -47,10 +60,12 @@ void SecondOrder::begin() {
   candidates_.clear();
   factor_ = {};
   covariance_ = {};
+  information_ = {};
   reach();
   if (!basis_.has_constant()) return;
+  if (forgets()) information_.reach(1);
   values_.assign(basis_.columns(), 0.0);
-  values_[0] = 1 / std::sqrt(information());
+  values_[0] = 1 / std::sqrt(lam_);
   covariance_.change(values_, -1.0);
 }
 
@@ -84,7 +99,7 @@ Scored SecondOrder::scored(const Example& example, std::size_t row, std::span<do
           .coefficient = {}};
 }
 
-void SecondOrder::learn(const Example& example, std::span<double> predicted) {
+void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   function_.score(basis_, example.block, example.row, f_, predicted);
   require_in_range(f_, "the score", example.position);
   Scored row = scored(example, example.row, f_, direction_, g_);
@@ -92,18 +107,28 @@ void SecondOrder::learn(const Example& example, std::span<double> predicted) {
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
-  const bool informative = is_informative(row);
+  // A hedge may let through a share of the rows only.
+  const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
+  const bool informative = is_informative(row) && seen;
   if (informative) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", example.position);
+  }
+  prepared_.emplace(Prepared{example, row, informative});
+}
+
+void SecondOrder::commit() {
+  auto& [example, row, informative] = *prepared_;
+  if (informative) {
     offer(row);
+    row.weight = std::min(row.weight, most_certain * lam_ / row.self());
   }
   grow(example.t);
   if (informative) take_step(example, row);
-  if (forget_ < 1) forget(example.t);
+  if (forgets() && example.t % period_ == 0) forget();
   function_.tick();
 }
 
@@ -118,7 +143,7 @@ void SecondOrder::offer(const Scored& row) {
   if (others >= budget_) return;
   const std::size_t room = std::min(most_candidates, budget_ - others);
   const double kappa = kernel_with_itself(*row.block, row.row), newness = outside(k_, kappa, l_);
-  if (!(newness > tolerance * kappa)) return;
+  if (!is_independent(newness, kappa)) return;
   const double g = largest(row.g), q = row.weight * g * g * std::sqrt(newness);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
   if (!std::isfinite(key)) return;  // a slope too small to square
@@ -146,7 +171,7 @@ void SecondOrder::grow(std::int64_t t) {
                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
     const std::size_t slot = best->slot;
     candidates_.erase(best);
-    if (!join(slot, lam_)) basis_.erase(slot, false);
+    if (!join(slot)) basis_.erase(slot, false);
   }
 }
 
@@ -161,22 +186,31 @@ double SecondOrder::outside(std::span<const double> values, double kappa, Buffer
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 
-// The point in this slot gets a coefficient: L grows by a row and the new direction has the prior 1 / lam. In the
-// coefficients, with d = K^-1 k and s = what lies outside: A += u u' / (lam s), u = (d, -1).
-bool SecondOrder::join(std::size_t slot, double lam) {
+// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in the
+// span of the others.
+bool SecondOrder::extend(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   const double kappa = values_[slot], s = outside(values_, kappa, l_);
-  if (!(s > tolerance * kappa)) return false;
-  const double unit = 1 / std::sqrt(lam * s);
-  Buffer<double> d = l_;
-  factor_.solve_transposed(d);
-  std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::size_t i = 0; i < members_.size(); ++i) values_[static_cast<std::size_t>(members_[i])] = unit * d[i];
+  if (!is_independent(s, kappa)) return false;
+  d_ = l_;
+  factor_.solve_transposed(d_);
   factor_.append(l_, std::sqrt(s));
+  members_.push_back(static_cast<std::int64_t>(slot));
+  return true;
+}
+
+// The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it. In the
+// coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
+bool SecondOrder::join(std::size_t slot) {
+  const std::size_t n = members_.size();
+  if (!extend(slot)) return false;
+  const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
+  std::fill(values_.begin(), values_.end(), 0.0);
+  for (std::size_t i = 0; i < n; ++i) values_[static_cast<std::size_t>(members_[i])] = unit * d_[i];
   values_[slot] = -unit;
   covariance_.change(values_, -1.0);
-  members_.push_back(static_cast<std::int64_t>(slot));
+  if (forgets()) information_.reach(n_fixed() + n + 1);
   return true;
 }
 
@@ -191,14 +225,18 @@ std::vector<std::size_t> SecondOrder::covered() const {
 
 void SecondOrder::take_step(const Example& example, Scored& row) {
   multiply(example);
-  const double s = std::max(0.0, isa::routines<double>().dot(k_.data(), h_.data(), h_.size()));
+  double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
+  const bool is_known = !(s > digits * covariance_.size_of_terms(k_));
   const double residual = largest(row.g);
+  if (is_known) s = 0.0;
   const double v = solve(row, s);
+  noise_ += row.weight * residual * residual / (1 + row.weight * s);
+  ++steps_;
+  if (forgets() && v != 0) learn_information(v);
+  if (is_known) return;
   for (const std::size_t column : covered())
     for (std::size_t o = 0; o < b_.size(); ++o)
       if (const double change = h_[column] * b_[o]; change != 0) function_.add(column, o, change);
-  noise_ += row.weight * residual * residual / (1 + row.weight * s);
-  ++steps_;
   if (v == 0) return;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
@@ -297,32 +335,20 @@ void SecondOrder::look_ahead(const Example& example) {
   covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
 }
 
-// P^-1 <- rho P^-1 + (1 - rho) lam I. The second term is given to a few directions of the span a row, in turn and as
-// many times stronger: so many that all have had theirs before P can have grown by half.
-void SecondOrder::forget(std::int64_t t) {
-  const std::vector<std::size_t> columns = covered();
-  if (columns.empty()) return;
-  covariance_.scale(1 / forget_);
-  const std::size_t n = columns.size(), fixed = n - members_.size();
-  const double shares = std::ceil(2 * (1 - forget_) * static_cast<double>(n));
-  const double v = static_cast<double>(n) / shares * (1 - forget_) * lam_;
-  const auto turns = static_cast<std::size_t>(shares);
-  for (std::size_t i = 0; i < turns; ++i) restore((static_cast<std::size_t>(t) % n * turns + i) % n, fixed, v);
+// H += v z z', z the coordinates of the row whose columns are in k_.
+void SecondOrder::learn_information(double v) {
+  outside(k_, 0.0, l_);
+  z_.assign(n_fixed() + members_.size(), 0.0);
+  if (n_fixed() == 1) z_[0] = k_[0];
+  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
+  information_.add_row(z_, v);
 }
 
-// P^-1 += v e e', e the unit vector of a direction: a fixed column, or a row of L'.
-void SecondOrder::restore(std::size_t direction, std::size_t fixed, double v) {
-  values_.assign(covariance_.columns(), 0.0);
-  if (direction < fixed) values_[direction] = 1.0;
-  for (std::size_t i = direction - fixed; direction >= fixed && i < members_.size(); ++i)
-    values_[static_cast<std::size_t>(members_[i])] = factor_.at(i, direction - fixed);
-  h_.resize(covariance_.columns());
-  covariance_.multiply(values_.data(), 1, h_.data());
-  covariance_.finish(values_.data(), h_.data());
-  const double s = std::max(0.0, isa::routines<double>().dot(values_.data(), h_.data(), h_.size()));
-  const double root = std::sqrt(v / (1 + v * s));
-  for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0);
+// What the rows so far told counts less, and the function stays.
+void SecondOrder::forget() {
+  if (information_.size() == 0) return;
+  information_.scale(std::pow(forget_, static_cast<double>(period_)));
+  know(std::move(information_));
 }
 
 // With s of the span as k . A k: what lies outside of it has the prior's variance.
@@ -334,41 +360,6 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
   covariance_.finish(k.data(), h.data());
   const double inside = isa::routines<double>().dot(k.data(), h.data(), h.size());
   return std::max(0.0, inside) + std::max(0.0, outside(k, kappa, l)) / lam_;
-}
-
-// ---- Functions from elsewhere -----------------------------------------------------------------------------------
-
-void SecondOrder::begin_at(std::int64_t t) {
-  function_.begin_at(t);
-  behind_ = t;
-  begin();
-}
-
-// The prior's, and the rows' before: each told of one direction as much as a row at the score 0 does.
-double SecondOrder::information() const {
-  const double rows = static_cast<double>(behind_) * (logistic_ ? 0.25 : 1.0);
-  return lam_ + rows / static_cast<double>(members_.size() + 1);
-}
-
-// A point too close to the span of the others keeps the coefficient it has.
-void SecondOrder::enrol(std::size_t slot) {
-  const double before = information();
-  if (join(slot, before)) covariance_.scale(before / information());
-}
-
-void SecondOrder::set(std::size_t column, std::size_t output, double last, double average) {
-  reach();
-  function_.set(column, output, last, average);
-  if (output == 0 && column >= basis_.first_slot()) enrol(column);
-}
-
-double SecondOrder::compress(double most_moved, std::size_t most_points) {
-  Span points(basis_, function_);
-  const double moved = std::sqrt(komp(points, points.include_points(), most_moved * most_moved, most_points));
-  behind_ = function_.ticks();
-  begin();
-  for (const std::size_t slot : basis_.alive_slots()) enrol(slot);
-  return moved;
 }
 
 // ---- State ------------------------------------------------------------------------------------------------------
@@ -400,7 +391,7 @@ void SecondOrder::visit(Archive& archive) {
       archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
                           slot < static_cast<std::int64_t>(basis_.end_slot()) &&
                           basis_.alive(static_cast<std::size_t>(slot)),
-                      "members", "must context, as the candidates, slots that have a point");
+                      "members", "must hold, as the candidates, slots that have a point");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
     covariance_ = {};
@@ -413,6 +404,11 @@ void SecondOrder::visit(Archive& archive) {
     void visit(Archive& inner) { self.covariance_.visit(inner, self.covered()); }
   } covariance{*this};
   archive.part("covariance", covariance);
+  struct {
+    SecondOrder& self;
+    void visit(Archive& inner) { self.information_.visit(inner, self.n_fixed() + self.members_.size()); }
+  } information{*this};
+  if (forgets()) archive.part("information", information);
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");

@@ -7,6 +7,9 @@
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P = L' A L: that form is the
 // definition (and the tests'), this one needs no triangular solve for each row.
 //
+// Where the memory fades, the information H = sum v z z' is kept as well: every `period` rows it is scaled by the power of
+// forget, the function stays, and A is derived from lam I + H anew. Without fading H is derived from A when asked for.
+//
 // Points come from a reservoir of hard rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
 // the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
 // slots, and count for the budget; their coefficients are 0.
@@ -14,20 +17,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "linalg/cholesky.hpp"
-#include "linalg/covariance.hpp"
 #include "linalg/draws.hpp"
 #include "learn/function.hpp"
+#include "learn/informed.hpp"
 #include "learn/loss.hpp"
 #include "learn/spec.hpp"
 #include "learn/update.hpp"
+#include "linalg/cholesky.hpp"
+#include "linalg/covariance.hpp"
+#include "linalg/information.hpp"
 
 namespace onkel {
 
-class SecondOrder final : public Update {
+class SecondOrder final : public Update, public Informed {
  public:
   SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
          Basis& basis);
@@ -35,7 +41,9 @@ class SecondOrder final : public Update {
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
-  void learn(const Example& example, std::span<double> predicted) override;
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  std::span<const double> prepared_scores() const override { return f_; }
   void flush(std::int64_t) override {}
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -44,13 +52,18 @@ class SecondOrder final : public Update {
     return function_.coefficient(column, output, which);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
-  bool has_variance() const override { return true; }
+  std::size_t& budget() override { return budget_; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
-  // What the rows before knew is gone but for their number: their information counts as spread evenly over the span.
+  // Of the rows before only their number is known: what they told counts as spread evenly over the span.
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
+  void end_set() override;
   double compress(double most_moved, std::size_t most_points) override;
+  Knowledge information() const override;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
+  void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
+  Moved eliminate(double most_moved, std::size_t most_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
@@ -69,20 +82,29 @@ class SecondOrder final : public Update {
   bool is_informative(const Scored& row) const;
   void offer(const Scored& row);
   void grow(std::int64_t t);
-  bool join(std::size_t slot, double lam);
-  void enrol(std::size_t slot);
+  bool join(std::size_t slot);
+  bool extend(std::size_t slot);
   void take_step(const Example& example, Scored& row);
   double solve(Scored& row, double s);
-  void forget(std::int64_t t);
-  void restore(std::size_t direction, std::size_t fixed, double v);
+  bool forgets() const { return forget_ < 1; }
+  void learn_information(double v);
+  void forget();
   void reach();
   void begin();
   void multiply(const Example& example);
   void look_ahead(const Example& example);
   std::vector<std::size_t> covered() const;
+  std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
+  Triangle coordinates() const;
+  Information known() const;
+  void know(Information information);
+  std::vector<double> mean(std::size_t output) const;
+  void move(std::size_t output, std::span<const double> coefficients);
+  void erase(std::size_t slot);
+  std::vector<std::size_t> strangers();
+  double project(const std::vector<std::size_t>& slots, double most_moved);
   double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
-  double information() const;
 
   Basis& basis_;
   Function function_;
@@ -92,13 +114,22 @@ class SecondOrder final : public Update {
   int inner_steps_;
   std::size_t budget_;
   double lam_, min_slope_, spread_, forget_;
+  std::int64_t period_;  // rows from one forgetting to the next
   std::vector<std::int64_t> members_;  // the dictionary's slots in the order of joining, which is L's
   std::vector<Candidate> candidates_;
   Cholesky factor_;
   Covariance covariance_;
+  Information information_;  // where the memory fades
   double noise_ = 0.0;       // sum of the squared residuals, each over its own variance
   std::int64_t steps_ = 0;   // second-order steps
-  std::int64_t behind_ = 0;  // rows that led to a function that was set
+
+  // The row prepared; its kernel values are in k_, its scores in f_.
+  struct Prepared {
+    Example example;
+    Scored row;
+    bool informative;
+  };
+  std::optional<Prepared> prepared_;
 
   // Scratch: A_0 k of rows of a block that looked hard, good for one block and until the next fold.
   struct Ahead {
@@ -109,7 +140,7 @@ class SecondOrder final : public Update {
     Buffer<double> k, products;
   } ahead_;
   Block scratch_;
-  Buffer<double> k_, h_, l_, values_;
+  Buffer<double> k_, h_, l_, d_, z_, values_;
   std::vector<double> f_, direction_, g_, b_, next_, m_;
 };
 

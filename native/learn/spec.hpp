@@ -1,6 +1,7 @@
 // Spec: a part as the outside names it: its name, its numbers, and the parts that it holds. A recipe is one too.
 #pragma once
 
+#include <algorithm>
 #include <any>
 #include <map>
 #include <stdexcept>
@@ -14,6 +15,11 @@ struct Spec {
   std::map<std::string, Spec> parts;
   std::any maker;  // of a part that is written outside of the core: what makes it (see each kind's `make_...`)
 
+  // Whether this part, or one that it holds, is written outside of the core.
+  bool is_foreign() const {
+    return maker.has_value() ||
+           std::any_of(parts.begin(), parts.end(), [](const auto& held) { return held.second.is_foreign(); });
+  }
   double at(const std::string& key) const {
     const auto found = values.find(key);
     if (found == values.end()) throw std::invalid_argument("part '" + name + "' lacks '" + key + "'");

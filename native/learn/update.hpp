@@ -42,8 +42,13 @@ class Update {
   virtual void widen(std::size_t outputs) = 0;
   // Scores of the function that predicts.
   virtual void predict(Block& block, std::size_t row, std::span<double> predicted) const = 0;
-  // Predicts (where `predicted` is not empty), then learns.
-  virtual void learn(const Example& example, std::span<double> predicted) = 0;
+  // Learning from a row in two halves. Preparing predicts (where `predicted` is not empty) and finds all that may be
+  // wrong with the row; it changes nothing but scratch. Committing makes the change, and fails only where code from
+  // outside of the core does (see Learner).
+  virtual void prepare(const Example& example, std::span<double> predicted) = 0;
+  virtual void commit() = 0;
+  // Of the row prepared: the scores of the last function.
+  virtual std::span<const double> prepared_scores() const = 0;
   // Ends a mini-batch under way.
   virtual void flush(std::int64_t t) = 0;
   // The functions that it is made of: one, or one a kernel. A coefficient for each slot of the basis, and for a column
@@ -52,19 +57,8 @@ class Update {
   virtual std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const = 0;
   virtual double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const = 0;
   virtual double norm_squared() const = 0;
-  // Several functions: the scores of each, [function][output]; their weights, now and after some of the rows so far
-  // ([row][function]); their sizes; and how to go on with some of them only.
-  virtual void predict_each(Block& block, std::size_t row, std::span<double> scores) const {
-    predict(block, row, scores);
-  }
-  virtual std::vector<double> weights() const { return {1.0}; }
-  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const { return {}; }
-  virtual std::vector<std::int64_t> sizes() const { return {}; }
-  virtual void keep(const std::vector<std::size_t>& /*functions*/) {}
-  // How uncertain the last function is at a row, in units of the noise's variance; only where `has_variance`.
-  virtual bool has_variance() const { return false; }
-  virtual double variance(Block&, std::size_t) const { return 0.0; }
-  virtual double noise_variance() const { return 0.0; }
+  // The most points, which a rule may raise and a hedge moves about.
+  virtual std::size_t& budget() = 0;
   // For a fresh one: as if `t` rows had led to the function, and its average, that are set now, column by column.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }
   virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*last*/, double /*average*/) {
@@ -81,6 +75,29 @@ class Update {
   [[noreturn]] static void refuse_expansion() {
     throw std::invalid_argument("this learner is not one expansion over support vectors");
   }
+};
+
+// What an update can tell that is made of several functions (a hedge), each of which has a part in the prediction.
+class Several {
+ public:
+  virtual ~Several() = default;
+  // The scores of each, [function][output].
+  virtual void predict_each(Block& block, std::size_t row, std::span<double> scores) const = 0;
+  // Their weights, now and after some of the rows so far ([row][function]), and their sizes.
+  virtual std::vector<double> weights() const = 0;
+  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const = 0;
+  virtual std::vector<std::int64_t> sizes() const = 0;
+  // Goes on with some of them only.
+  virtual void keep(const std::vector<std::size_t>& functions) = 0;
+};
+
+// What an update can tell that knows how uncertain its last function is.
+class Uncertain {
+ public:
+  virtual ~Uncertain() = default;
+  // At a row, in units of the noise's variance; and that variance.
+  virtual double variance(Block& block, std::size_t row) const = 0;
+  virtual double noise_variance() const = 0;
 };
 
 }  // namespace onkel

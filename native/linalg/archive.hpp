@@ -56,7 +56,7 @@ class Archive {
     const T* first = reinterpret_cast<const T*>(stored);
     values.assign(first, first + seen.rows * seen.columns);
     if constexpr (std::is_floating_point_v<T>)
-      require(std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
+      require(verbatim() || std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
               "holds a number that is not finite");
   }
   // A part inside a part: its names are prefixed.
@@ -69,6 +69,9 @@ class Archive {
   }
 
   virtual bool loading() const { return false; }
+  // Whether this is a copy to be put back in the same process: what was computed from outside of the core goes along,
+  // as putting it back must not fail, and nothing is doubted.
+  virtual bool verbatim() const { return false; }
   // Refuses a state, naming what is wrong with which of this part's arrays.
   void require(bool holds, const std::string& name, const char* otherwise) const {
     if (!holds) throw std::invalid_argument("state '" + prefix_ + name + "' " + otherwise);
@@ -87,6 +90,8 @@ inline std::size_t size_of(Type type) { return type == Type::f32 ? 4 : 8; }
 
 class Saver : public Archive {
  public:
+  explicit Saver(bool verbatim = false) : verbatim_(verbatim) {}
+  bool verbatim() const override { return verbatim_; }
   State state;
 
  private:
@@ -95,12 +100,14 @@ class Saver : public Archive {
     state[name] = array;
     return nullptr;
   }
+  bool verbatim_;
 };
 
 class Loader : public Archive {
  public:
-  explicit Loader(const State& state) : state_(state) {}
+  explicit Loader(const State& state, bool verbatim = false) : state_(state), verbatim_(verbatim) {}
   bool loading() const override { return true; }
+  bool verbatim() const override { return verbatim_; }
   // Every array of the file must have been asked for.
   void finish() const {
     if (asked_ != state_.size()) throw std::invalid_argument("state holds arrays that this learner does not have");
@@ -117,6 +124,7 @@ class Loader : public Archive {
     return found->second.bytes.data();
   }
   const State& state_;
+  bool verbatim_;
   std::size_t asked_ = 0;
 };
 

@@ -1,12 +1,10 @@
 #include "linalg/covariance.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace onkel {
 namespace {
 
-constexpr double largest_scale = 0x1p10;
 constexpr Kernel product{Base::dot, Shape::identity, 1.0, 0.0, 1};
 
 }  // namespace
@@ -21,6 +19,7 @@ void Covariance::reach(std::size_t columns) {
     std::copy_n(open_.data() + j * columns_, columns_, longer.data() + j * columns);
   tiles_ = std::move(wider);
   open_ = std::move(longer);
+  largest_.resize(columns, 0.0);
   columns_ = columns;
 }
 
@@ -34,26 +33,46 @@ void Covariance::finish(const double* k, double* product) const {
     const double* c = open_.data() + j * columns_;
     routines.axpy(-signs_[j] * routines.dot(c, k, columns_), c, product, columns_);
   }
-  if (scale_ != 1.0)
-    for (std::size_t i = 0; i < columns_; ++i) product[i] *= scale_;
 }
 
 void Covariance::change(std::span<const double> c, double sign) {
   if (open() == most_open) fold();
-  double* place = open_.data() + open() * columns_;
-  const double factor = 1 / std::sqrt(scale_);
-  for (std::size_t i = 0; i < columns_; ++i) place[i] = c[i] * factor;
+  std::copy_n(c.begin(), columns_, open_.data() + open() * columns_);
   signs_.push_back(sign);
+  if (sign > 0) return;
+  for (std::size_t i = 0; i < columns_; ++i) largest_[i] += c[i] * c[i];
 }
 
-void Covariance::scale(double factor) {
-  scale_ *= factor;
-  if (scale_ < largest_scale) return;
-  const double root = std::sqrt(scale_);
-  for (double& value : tiles_) value *= scale_;
-  for (double& value : open_) value *= root;
-  scale_ = 1.0;
+// The root of the sum of (k_i A_ij k_j)^2, with A_ij^2 at most A_ii A_jj.
+double Covariance::size_of_terms(std::span<const double> k) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < columns_; ++i) sum += k[i] * k[i] * largest_[i];
+  return sum;
+}
+
+void Covariance::assign(std::span<const std::size_t> columns, const Triangle& half) {
+  std::fill(tiles_.begin(), tiles_.end(), 0.0);
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      at(columns[i], columns[j]) = at(columns[j], columns[i]) = half.at(i, j);
+  std::fill(largest_.begin(), largest_.end(), 0.0);
+  for (std::size_t i = 0; i < columns.size(); ++i) largest_[columns[i]] = half.at(i, i);
+  signs_.clear();
   ++folds_;
+}
+
+Matrix Covariance::among(std::span<const std::size_t> columns) const {
+  Matrix made(columns.size(), columns.size());
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double value = at(columns[i], columns[j]);
+      for (std::size_t change = 0; change < open(); ++change) {
+        const double* c = open_.data() + change * columns_;
+        value -= signs_[change] * c[columns[i]] * c[columns[j]];
+      }
+      made.at(i, j) = made.at(j, i) = value;
+    }
+  return made;
 }
 
 // The half below the diagonal is computed, in blocks of 8 by 8 and their own mirror images on it; the rest is copied.
@@ -81,22 +100,24 @@ void Covariance::fold() {
 // The open block is saved at its full size, so that a model's bytes do not go up and down.
 void Covariance::visit(Archive& archive, std::span<const std::size_t> members) {
   const std::size_t n = members.size(), m = open();
-  std::vector<double> half, changes, signs = signs_;
+  std::vector<double> half, changes, largest, signs = signs_;
+  for (const std::size_t member : members) largest.push_back(largest_[member]);
   for (std::size_t i = 0; i < n && !archive.loading(); ++i)
     for (std::size_t j = 0; j <= i; ++j) half.push_back(at(members[i], members[j]));
   for (std::size_t c = 0; c < most_open && !archive.loading(); ++c)
     for (const std::size_t member : members) changes.push_back(c < m ? open_[c * columns_ + member] : 0.0);
   signs.resize(most_open, 0.0);
-  archive.scalar("scale", scale_);
+  archive.array("largest", largest);
   archive.array("signs", signs);
   archive.array("matrix", half);
   archive.array("open", changes);
   if (!archive.loading()) return;
-  archive.require(scale_ > 0 && scale_ < largest_scale, "scale", "must be between 0 and 2^10");
   const auto end = std::find(signs.begin(), signs.end(), 0.0);
   archive.require(signs.size() == most_open && std::all_of(signs.begin(), end, [](double s) { return s * s == 1; }) &&
                       std::all_of(end, signs.end(), [](double s) { return s == 0; }),
                   "signs", "must hold 32 numbers, first those that are 1 or -1, then zeros");
+  archive.require(largest.size() == n, "largest", "must hold one number for each member");
+  for (std::size_t i = 0; i < n; ++i) largest_[members[i]] = largest[i];
   archive.require(half.size() == n * (n + 1) / 2, "matrix", "must hold the half of a matrix of the members");
   archive.require(changes.size() == most_open * n, "open", "must hold 32 numbers for each member");
   for (std::size_t i = 0, next = 0; i < n; ++i)

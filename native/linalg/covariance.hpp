@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "linalg/archive.hpp"
-#include "basis/basis.hpp"
+#include "linalg/buffer.hpp"
+#include "linalg/matrix.hpp"
+#include "linalg/triangle.hpp"
 
 namespace onkel {
 
@@ -32,7 +34,12 @@ class Covariance {
   void finish(const double* k, double* product) const;
   // A -= sign c c'; folds first when 32 changes wait.
   void change(std::span<const double> c, double sign);
-  void scale(double factor);  // A <- factor A, factor > 0
+  // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
+  double size_of_terms(std::span<const double> k) const;
+  // A is this among these columns and zero elsewhere; no change waits.
+  void assign(std::span<const std::size_t> columns, const Triangle& half);
+  // Among these columns, with the changes that wait.
+  Matrix among(std::span<const std::size_t> columns) const;
 
   // Only the columns of `members` are not zero.
   void visit(Archive& archive, std::span<const std::size_t> members);
@@ -40,13 +47,14 @@ class Covariance {
  private:
   static constexpr std::size_t lanes = isa::lanes<double>;
   double& at(std::size_t i, std::size_t j) { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
+  double at(std::size_t i, std::size_t j) const { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
   void fold();
 
   std::size_t columns_ = 0;
   Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
   Buffer<double> open_;   // [change][column]
   std::vector<double> signs_;
-  double scale_ = 1.0;  // of A_0 and of the open changes
+  Buffer<double> largest_;  // that the diagonal may have been since A was assigned: the size that rounding is of
   std::int64_t folds_ = 0;
   Buffer<double> packed_;  // scratch
 };

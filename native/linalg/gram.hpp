@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "linalg/archive.hpp"
-#include "basis/basis.hpp"
+#include "linalg/buffer.hpp"
 
 namespace onkel {
 

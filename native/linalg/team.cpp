@@ -1,12 +1,17 @@
 #include "linalg/team.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace onkel {
 
 Team::Team(std::size_t members) {
-  for (std::size_t m = 1; m < members; ++m) helpers_.emplace_back([this, m] { help(m); });
+  try {
+    for (std::size_t m = 1; m < members; ++m) helpers_.emplace_back([this, m] { help(m); });
+  } catch (const std::exception&) {
+    // The system has no more threads, or no room for them: those that there are do the work.
+  }
 }
 
 Team::~Team() {

@@ -14,6 +14,7 @@ namespace onkel {
 
 class Team {
  public:
+  // At least the caller, and as many of the others as the system has threads for.
   explicit Team(std::size_t members);
   ~Team();
   Team(const Team&) = delete;

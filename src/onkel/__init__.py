@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onkel._public import *  # noqa: F403
+    from onkel.estimators.named import *  # noqa: F403
 
 __version__ = "0.1.0"
 

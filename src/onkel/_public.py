@@ -1,46 +1,13 @@
-"""The names that `import onkel` offers; a new one is added here, in both lists."""
+"""The names that `import onkel` offers: the estimators of the named learners, and those listed here."""
 
 from onkel import batch, evaluate, parts, recipes, streams
 from onkel._core import isa
 from onkel.choice import ChoosingLearner, gamma_from_percentile
-from onkel.estimators.budgeted import (
-    BOGDClassifier,
-    BOGDRegressor,
-    BPAClassifier,
-    BSGDClassifier,
-    BSGDRegressor,
-    DualSGDClassifier,
-    DualSGDRegressor,
-    ForgetronClassifier,
-    NORMAClassifier,
-    NORMARegressor,
-    NPBSGDClassifier,
-    NPBSGDRegressor,
-    POLKClassifier,
-    POLKRegressor,
-    ProjectronClassifier,
-    RBPClassifier,
-)
-from onkel.estimators.insert_only import (
-    FSGDClassifier,
-    FSGDRegressor,
-    KernelClassifier,
-    KernelRegressor,
-    KLRClassifier,
-    OGDClassifier,
-    OGDRegressor,
-    OSKLClassifier,
-    OSKLRegressor,
-    PAClassifier,
-    PARegressor,
-    PegasosClassifier,
-    PerceptronClassifier,
-    SPAClassifier,
-    SPARegressor,
-)
+from onkel.estimators import named
+from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
+from onkel.estimators.named import *  # noqa: F403
 from onkel.estimators.platt import PlattClassifier
-from onkel.estimators.second_order import NewtonClassifier, NewtonRegressor
 from onkel.learner import Learner
 from onkel.models import export
 from onkel.models.checkpoint import Checkpointer
@@ -53,45 +20,14 @@ from onkel.streams.pipeline import StreamPipeline
 from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
-    "BOGDClassifier",
-    "BOGDRegressor",
-    "BPAClassifier",
-    "BSGDClassifier",
-    "BSGDRegressor",
     "Checkpointer",
     "ChoosingLearner",
-    "DualSGDClassifier",
-    "DualSGDRegressor",
-    "FSGDClassifier",
-    "FSGDRegressor",
-    "ForgetronClassifier",
-    "KLRClassifier",
     "KernelClassifier",
     "KernelRegressor",
     "Learner",
     "MultiKernelClassifier",
     "MultiKernelRegressor",
-    "NORMAClassifier",
-    "NORMARegressor",
-    "NPBSGDClassifier",
-    "NPBSGDRegressor",
-    "NewtonClassifier",
-    "NewtonRegressor",
-    "OGDClassifier",
-    "OGDRegressor",
-    "OSKLClassifier",
-    "OSKLRegressor",
-    "PAClassifier",
-    "PARegressor",
-    "POLKClassifier",
-    "POLKRegressor",
-    "PegasosClassifier",
-    "PerceptronClassifier",
     "PlattClassifier",
-    "ProjectronClassifier",
-    "RBPClassifier",
-    "SPAClassifier",
-    "SPARegressor",
     "StreamMinMaxScaler",
     "StreamPipeline",
     "StreamStandardScaler",
@@ -111,3 +47,4 @@ __all__ = [
     "save",
     "streams",
 ]
+__all__ += named.__all__

@@ -1,43 +1,39 @@
-"""The learners of the literature, each as one row of parts.
+"""The learners of the literature, each as a choice of parts: one row of the table :data:`onkel.catalogue.LEARNERS`.
 
-===========  ===================  =======================  ==============================  =======
-learner      loss                 admission                step                            output
-===========  ===================  =======================  ==============================  =======
-Perceptron   perceptron           every mistake            1                               last
-OGD          any                  any gradient             eta, shrink 1 - eta lam         last
-PA           hinge, eps-insens.   any loss                 min(C, l/k(x,x))                last
-Pegasos      hinge                any gradient             1/(lam t), shrink 1 - 1/t       last
-FSGD         any                  any gradient             eta_t, shrink 1 - eta_t lam     last
-KLR          log                  all, margin, auxiliary   eta                             average
-OSKL         log, exp, squared    |g|/G                    eta g/p                         average
-SPA          hinge, eps-insens.   min(alpha,l)/beta        min(eta/p, l/k(x,x))            average
-===========  ===================  =======================  ==============================  =======
+With their default parameters they are
 
-With a budget, and what happens when it is full (all predict with the last function):
+==========  ==========  ================  ===========================  =================  =======
+learner     loss        admission         step                         eviction           output
+==========  ==========  ================  ===========================  =================  =======
+Perceptron  perceptron  OnMistake         GradientStep                 Stop               last
+OGD         hinge       OnGradient        GradientStep                 Stop               last
+PA          hinge       OnGradient        PassiveAggressiveStep        Stop               last
+Pegasos     hinge       OnGradient        PegasosStep                  Stop               last
+FSGD        hinge       OnGradient        GradientStep                 Stop               last
+KLR         log_loss    AuxiliaryShift    GradientStep                 Stop               average
+OSKL        log_loss    GradientSampling  ImportanceStep               Stop               average
+SPA         hinge       LossSampling      SparsePassiveAggressiveStep  Stop               average
+RBP         perceptron  OnMistake         GradientStep                 RemoveRandom       last
+Forgetron   perceptron  OnMistake         GradientStep                 Forget             last
+NORMA       hinge       OnGradient        GradientStep                 RemoveOldest       last
+BPA         hinge       OnGradient        PassiveAggressiveStep        ProjectOnNewcomer  last
+BOGD        hinge       OnGradient        GradientStep                 ResampleUniformly  last
+BSGD        hinge       OnGradient        PegasosStep                  RemoveSmallest     last
+NPBSGD      hinge       OnGradient        PegasosStep                  RemoveSmallest     last
+DualSGD     hinge       OnGradient        PegasosStep                  MoveIntoFeatures   last
+Projectron  perceptron  OnMistake         GradientStep                 ProjectNewcomer    last
+POLK        hinge       OnGradient        GradientStep                 KOMP               last
+==========  ==========  ================  ===========================  =================  =======
 
-===========  ===================  ==============  ============================  =====================================
-learner      loss                 admission       step                          at a full budget
-===========  ===================  ==============  ============================  =====================================
-RBP          perceptron           every mistake   1                             a random old point leaves
-Forgetron    perceptron           every mistake   1                             all shrink, the oldest leaves
-NORMA        any                  any gradient    eta, shrink 1 - eta lam       the oldest leaves
-BPA          hinge                any loss        min(C, l/k(x,x))              the cheapest is projected
-BOGD         any                  any gradient    eta, shrink 1 - eta lam       one is drawn, the others make up
-BSGD         any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest is removed or merged
-NPBSGD       any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest leaves or the budget grows
-DualSGD      any                  any gradient    1/(lam t), shrink 1 - 1/t     the smallest become random features
-Projectron   perceptron, hinge    every mistake   1, tau                        newcomers are projected on the span
-POLK         any                  any gradient    eta, shrink 1 - eta lam       KOMP within eps, once a mini-batch
-===========  ===================  ==============  ============================  =====================================
+and, of the second order,
 
-Of the second order, with a budget:
+=======  ========  =============  =================  ============  ======
+learner  loss      prior          dictionary         memory        output
+=======  ========  =============  =================  ============  ======
+Newton   log_loss  GaussianPrior  GrowingDictionary  FadingMemory  last
+=======  ========  =============  =================  ============  ======
 
-===========  ===================  ==============  ============================  =====================================
-learner      loss                 admission       step                          at a full budget
-===========  ===================  ==============  ============================  =====================================
-Newton       log, squared hinge,  slope above     Newton's, on all              nobody comes
-             squared error        0.1 (0)         coefficients at once
-===========  ===================  ==============  ============================  =====================================
+A learner with the eviction ``Stop`` keeps every row that it admits until its budget is full.
 
 Parts combine freely: OSKL's sampling with RBP's budget rule is
 
@@ -62,7 +58,10 @@ and SPA with BOGD's is
 from __future__ import annotations
 
 import warnings
+from typing import Annotated
 
+from onkel.catalogue import named
+from onkel.parameters import Note
 from onkel.parts import (
     KOMP,
     Admission,
@@ -101,7 +100,6 @@ from onkel.parts import (
     ProjectOnNewcomer,
     ProjectSmallest,
     RandomPruning,
-    Recipe,
     RemoveOldest,
     RemoveRandom,
     RemoveSmallest,
@@ -114,10 +112,33 @@ from onkel.parts import (
     Step,
     loss_named,
 )
-from onkel.utils.validation import check_choice, check_flag, check_number
+
+# A paper of several learners, and their parameters.
+ONLINE_LEARNING_WITH_KERNELS = "Kivinen, Smola and Williamson 2004", "Online Learning with Kernels"
+StepSize = Annotated[float, Note("Step size η.", part="GradientStep")]
+Shrinking = Annotated[
+    float, Note("Regularisation λ: every step first shrinks the function by 1 - ηλ.", part="GradientStep")
+]
+Regularisation = Annotated[
+    float, Note("Regularisation λ: steps of 1/(λt), and a shrink by 1 - 1/t.", part="PegasosStep")
+]
+Aggressiveness = Annotated[
+    float, Note("Aggressiveness: the longest step (PA-I), or its softness (PA-II).", part="PassiveAggressiveStep")
+]
+AnyLoss = Annotated[str, Note("How wrong a score is (:mod:`onkel.parts.losses`).", kind="{losses}")]
+Epsilon = Annotated[
+    float,
+    Note(
+        'Half the width of the tube of loss "epsilon_insensitive", or where "huber" becomes straight.',
+        part="EpsilonInsensitive",
+        regression=True,
+    ),
+]
+Radius = Annotated[float | None, Note("Radius of the ball that holds the function.", limits={"above": 0})]
 
 
-def Perceptron() -> Recipe:
+@named("Rosenblatt 1958; Freund and Schapire 1999", "Large Margin Classification Using the Perceptron Algorithm")
+def Perceptron() -> FirstOrder:
     """Rosenblatt's perceptron with a kernel: every mistake joins with coefficient ``y``.
 
     Examples
@@ -129,7 +150,13 @@ def Perceptron() -> Recipe:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0))
 
 
-def OGD(eta: float = 0.5, lam: float = 0.0, loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
+def OGD(
+    eta: StepSize = 0.5,
+    lam: Shrinking = 0.0,
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
     """Online gradient descent: ``f <- (1 - eta lam) f - eta g k(x, .)``.
 
     Examples
@@ -141,8 +168,18 @@ def OGD(eta: float = 0.5, lam: float = 0.0, loss: str = "hinge", epsilon: float 
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
 
 
-def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
-    """Passive-aggressive learning (Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006).
+@named(
+    "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006",
+    "Online Passive-Aggressive Algorithms",
+    regressor={"loss": "epsilon_insensitive"},
+)
+def PA(
+    C: Aggressiveness = 1.0,
+    variant: Annotated[str, Note("How far a step may go.", choices=("PA", "PA-I", "PA-II"))] = "PA-I",
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Passive-aggressive learning: the smallest change that repairs a row's loss.
 
     Each row with a loss joins with the step that removes the loss, ``l/k(x, x)`` (PA), that step cut at ``C`` (PA-I),
     or the softer ``l/(k(x, x) + 1/(2C))`` (PA-II).
@@ -153,7 +190,6 @@ def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: floa
     >>> recipes.PA(C=0.5).step
     PassiveAggressiveStep(C=0.5)
     """
-    check_choice("variant", variant, ("PA", "PA-I", "PA-II"))
     steps: dict[str, Step] = {
         "PA": HardPassiveAggressiveStep(),
         "PA-I": PassiveAggressiveStep(C=C),
@@ -162,10 +198,16 @@ def PA(C: float = 1.0, variant: str = "PA-I", loss: str = "hinge", epsilon: floa
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), steps[variant])
 
 
-def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Recipe:
-    """Pegasos (Shalev-Shwartz, Singer and Srebro 2007): ``eta_t = 1/(lam t)``, shrink ``1 - 1/t``.
-
-    With ``project`` the function is kept in the ball of radius ``1/sqrt(lam)``, which holds the optimum.
+@named(
+    "Shalev-Shwartz, Singer and Srebro 2007",
+    "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
+)
+def Pegasos(
+    lam: Regularisation = 0.01,
+    project: Annotated[bool, Note("Keep the function in the ball of radius 1/√λ, which holds the optimum.")] = False,
+    loss: AnyLoss = "hinge",
+) -> FirstOrder:
+    """Pegasos: ``eta_t = 1/(lam t)``, shrink ``1 - 1/t``.
 
     Examples
     --------
@@ -173,21 +215,21 @@ def Pegasos(lam: float = 0.01, project: bool = False, loss: str = "hinge") -> Re
     >>> recipes.Pegasos(lam=0.04, project=True).ball
     5.0
     """
-    check_flag("project", project)
     step = PegasosStep(lam=lam)
     return FirstOrder(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
 
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
 def FSGD(
-    eta: float = 0.5,
-    lam: float = 1e-4,
-    schedule: str = "constant",
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-) -> Recipe:
-    """Functional stochastic gradient descent (Kivinen, Smola and Williamson 2004), any loss.
-
-    ``schedule="constant"`` keeps ``eta``; "inverse" has ``eta_t = eta/(1 + eta lam t)``, which is O(1/t).
+    eta: StepSize = 0.5,
+    lam: Shrinking = 1e-4,
+    schedule: Annotated[
+        str, Note("η_t = η, or η/(1 + ηλt), which is O(1/t).", choices=("constant", "inverse"))
+    ] = "constant",
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Functional stochastic gradient descent, any loss.
 
     Examples
     --------
@@ -195,26 +237,46 @@ def FSGD(
     >>> recipes.FSGD(schedule="inverse", lam=0.1).step
     DecayingStep(eta=0.5, lam=0.1)
     """
-    check_choice("schedule", schedule, ("constant", "inverse"))
     step = GradientStep(eta=eta, lam=lam) if schedule == "constant" else DecayingStep(eta=eta, lam=lam)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step)
 
 
+@named(
+    "Zhang, Jin, Chen, Bu and He",
+    "Efficient Online Learning for Large-Scale Sparse Kernel Logistic Regression",
+)
 def KLR(
-    sampling: str = "auxiliary",
-    auxiliary: str = "shift",
-    shape: float = 2.0,
-    cutoff: float = 1.0,
-    eta: float | None = None,
-    R: float | None = None,
-    horizon: int | None = None,
-) -> Recipe:
-    """Sparse kernel logistic regression (Zhang, Jin, Chen, Bu and He, "Efficient Online Learning for ...").
+    sampling: Annotated[
+        str,
+        Note(
+            "Algorithm 3 (auxiliary function), 2 (margin, needs η < 2) or 1 (NC: every row).",
+            choices=("auxiliary", "margin", "none"),
+        ),
+    ] = "auxiliary",
+    auxiliary: Annotated[
+        str, Note("ln(γ + e^-z), ln(1 + γ e^-z) or max(l(z), l(δ)).", choices=("shift", "scale", "cutoff"))
+    ] = "shift",
+    shape: Annotated[
+        float, Note("γ of the first two: the larger, the fewer support vectors.", part="AuxiliaryShift")
+    ] = 2.0,
+    cutoff: Annotated[
+        float, Note("δ of the third: rows with a larger margin are never admitted.", part="AuxiliaryCutoff")
+    ] = 1.0,
+    eta: Annotated[
+        float | None,
+        Note("Step size η.", "None is R/√T where `R` and the number of rows are known, else 1.", part="GradientStep"),
+    ] = None,
+    R: Radius = None,
+    horizon: Annotated[
+        int | None,
+        Note("T: how many rows `partial_fit` will see in all, for ``eta=None``.", limits={"at_least": 1}),
+    ] = None,
+) -> FirstOrder:
+    """Sparse kernel logistic regression.
 
     ``sampling="none"`` is Algorithm 1 (NC: every row), "margin" Algorithm 2 with the probability of Equation (5),
     "auxiliary" Algorithm 3, Equation (6): ``p = l(z)/h(z)`` and a step along ``h(z) = ln(shape + e^-z)`` ("shift"),
-    ``ln(1 + shape e^-z)`` ("scale") or ``max(l(z), l(cutoff))`` ("cutoff"). Without ``eta`` it is the papers'
-    ``R/sqrt(T)`` where ``R`` and ``horizon`` are known, else 1.
+    ``ln(1 + shape e^-z)`` ("scale") or ``max(l(z), l(cutoff))`` ("cutoff").
 
     Examples
     --------
@@ -222,12 +284,6 @@ def KLR(
     >>> recipes.KLR(sampling="margin", eta=0.5).admission
     MarginSampling(eta=0.5)
     """
-    check_choice("sampling", sampling, ("none", "margin", "auxiliary"))
-    check_choice("auxiliary", auxiliary, ("shift", "scale", "cutoff"))
-    if R is not None:
-        check_number("R", R, above=0)
-    if horizon is not None:
-        check_number("horizon", horizon, at_least=1, integer=True)
     if eta is None:
         eta = R / horizon**0.5 if R is not None and horizon is not None else 1.0
     step = GradientStep(eta=eta)
@@ -240,22 +296,48 @@ def KLR(
     return FirstOrder(loss_named("log_loss"), admission, step, ball=R, average=True)
 
 
+@named(
+    "Zhang, Yi, Jin, Lin and He 2013",
+    "Online Kernel Learning with a Near Optimal Sparsity Bound",
+    regressor={"loss": "squared_error", "eta": 0.5},
+)
 def OSKL(
-    G: float = 1.0,
-    eta: float | None = None,
-    R: float | None = None,
-    loss: str = "log_loss",
-    epsilon: float = 0.1,
-    delta: float | None = None,
-) -> Recipe:
-    """Online sparse kernel learning (Zhang, Yi, Jin, Lin and He 2013), Algorithm 1.
+    G: Annotated[
+        float,
+        Note(
+            "Bound on the loss's slope: the larger, the fewer support vectors.",
+            "A row is admitted with probability |slope|/G, and for sure beyond the bound.",
+            part="GradientSampling",
+        ),
+    ] = 1.0,
+    eta: Annotated[
+        float | None,
+        Note(
+            "Step size η.",
+            "None is 0.9/(LG) with L of the paper's Table 1, which has one for the log loss, the exponential loss and, "
+            "with `delta`, the squared error; other losses need a step size.",
+            part="ImportanceStep",
+        ),
+    ] = None,
+    R: Radius = None,
+    loss: AnyLoss = "log_loss",
+    epsilon: Epsilon = 0.1,
+    delta: Annotated[
+        float | None,
+        Note(
+            "δ, for ``eta=None``: the residual below which the paper's bound does not count.",
+            limits={"above": 0},
+            regression=True,
+        ),
+    ] = None,
+) -> FirstOrder:
+    """Online sparse kernel learning, Algorithm 1.
 
     A row is admitted with probability ``|l'|/G`` and joins with ``-eta g/p`` (Equation (1)), so that the number of
-    support vectors is bounded by the cumulative loss (Theorem 1). Without ``eta`` it is ``0.9/(L G)`` with the constant
-    ``L`` of the paper's Table 1: 1 for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for
-    "squared_error" (residuals below ``delta`` are outside the theorem). ``G`` must bound the slope: it does for
-    "log_loss" from 1 on; for the unbounded losses a row beyond it is admitted for sure and its step stays unbiased.
-    With several classes half of ``eta`` keeps the guarantee.
+    support vectors is bounded by the cumulative loss (Theorem 1). The constant ``L`` of the paper's Table 1 is 1
+    for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for "squared_error". ``G`` must bound the slope:
+    it does for "log_loss" from 1 on; for the unbounded losses the step of a row beyond it stays unbiased. With several
+    classes half of ``eta`` keeps the guarantee.
 
     Examples
     --------
@@ -266,7 +348,6 @@ def OSKL(
     admission = GradientSampling(G=G)
     if eta is None:
         if loss == "squared_error" and delta is not None:
-            check_number("delta", delta, above=0)
             L = 2.0 / delta
         elif loss in ("log_loss", "exponential"):
             L = 1.0
@@ -276,21 +357,45 @@ def OSKL(
     return FirstOrder(loss_named(loss, epsilon=epsilon), admission, ImportanceStep(eta=eta), ball=R, average=True)
 
 
+@named(
+    "Lu, Sahoo, Zhao and Hoi 2018",
+    "Sparse Passive-Aggressive Learning for Bounded Online Kernel Methods",
+    regressor={"loss": "epsilon_insensitive"},
+)
 def SPA(
-    eta: float | None = None,
-    alpha: float = 1.0,
-    beta: float | None = None,
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-    horizon: int | None = None,
-    budget: int | None = None,
-) -> Recipe:
-    """Sparse passive-aggressive learning (Lu, Sahoo, Zhao and Hoi 2018), Algorithm 1.
+    eta: Annotated[
+        float | None,
+        Note(
+            "Aggressiveness η.",
+            "None is α/β, which minimises the mistake bound of the paper's Theorem 5.1.",
+            part="SparsePassiveAggressiveStep",
+        ),
+    ] = None,
+    alpha: Annotated[float, Note("α: a loss above it makes a row no likelier.", part="LossSampling")] = 1.0,
+    beta: Annotated[
+        float | None,
+        Note(
+            "β ≥ α: a row is admitted with probability min(α, loss)/β.",
+            "None is α max(1, T/B) with the `budget` B over T rows (of `fit`, or `horizon`), so that "
+            "E[support vectors] ≤ B; without these it is α.",
+            part="LossSampling",
+        ),
+    ] = None,
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+    horizon: Annotated[
+        int | None,
+        Note("T: how many rows `partial_fit` will see in all, for ``beta=None``.", limits={"at_least": 1}),
+    ] = None,
+    budget: Annotated[
+        int | None, Note("B: the support vectors to expect, for ``beta=None``.", limits={"at_least": 1})
+    ] = None,
+) -> FirstOrder:
+    """Sparse passive-aggressive learning, Algorithm 1.
 
     A row is admitted with probability ``rho_t = min(alpha, l_t) / beta`` and joins with
     ``tau_t = min(eta / rho_t, l_t / k(x, x))`` (Proposition 1), so that ``E[support vectors] <= alpha T / beta``
-    (Theorem 5.2). Without ``beta`` that bound is set to ``budget`` over ``horizon`` rows; without ``eta`` it is
-    ``alpha / beta``, which minimises the mistake bound of Theorem 5.1.
+    (Theorem 5.2).
 
     Examples
     --------
@@ -298,20 +403,14 @@ def SPA(
     >>> recipes.SPA(horizon=10_000, budget=500).admission
     LossSampling(alpha=1.0, beta=20.0)
     """
-    check_number("alpha", alpha, above=0)
-    if horizon is not None:
-        check_number("horizon", horizon, at_least=1, integer=True)
-    if budget is not None:
-        check_number("budget", budget, at_least=1, integer=True)
     if beta is None:
         spread = max(1.0, horizon / budget) if horizon is not None and budget is not None else 1.0
         beta = alpha * spread
-    check_number("beta", beta, above=0)
     if beta < alpha:
         warnings.warn(
             f"beta = {beta:g} is less than alpha = {alpha:g}: probabilities are cut at 1, "
             "where the paper's bounds do not hold",
-            stacklevel=2,
+            stacklevel=3,  # the caller of the recipe, beyond its check
         )
     return FirstOrder(
         loss_named(loss, epsilon=epsilon),
@@ -321,8 +420,13 @@ def SPA(
     )
 
 
-def RBP() -> Recipe:
-    """Randomized budget perceptron (Cavallanti, Cesa-Bianchi and Gentile 2007): a random old point makes room.
+@named(
+    "Cavallanti, Cesa-Bianchi and Gentile 2007",
+    "Tracking the best hyperplane with a simple budget Perceptron",
+    budget=500,
+)
+def RBP() -> FirstOrder:
+    """Randomized budget perceptron: a random old point makes room.
 
     Examples
     --------
@@ -333,8 +437,13 @@ def RBP() -> Recipe:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), RemoveRandom())
 
 
-def Forgetron() -> Recipe:
-    """The self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008): old points fade before they leave.
+@named(
+    "Dekel, Shalev-Shwartz and Singer 2008",
+    "The Forgetron: a kernel-based Perceptron on a budget",
+    budget=500,
+)
+def Forgetron() -> FirstOrder:
+    """The self-tuned Forgetron: old points fade before they leave.
 
     Examples
     --------
@@ -345,8 +454,14 @@ def Forgetron() -> Recipe:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
 
 
-def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: float = 0.1) -> Recipe:
-    """Gradient descent on a window (Kivinen, Smola and Williamson 2004): coefficients fade, the oldest point leaves.
+@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"}, budget=500)
+def NORMA(
+    eta: StepSize = 0.5,
+    lam: Shrinking = 1e-3,
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Gradient descent on a window: coefficients fade, the oldest point leaves.
 
     Examples
     --------
@@ -358,8 +473,19 @@ def NORMA(eta: float = 0.5, lam: float = 1e-3, loss: str = "hinge", epsilon: flo
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, RemoveOldest())
 
 
-def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
-    """Budgeted passive-aggressive learning (Wang and Vucetic 2010).
+@named("Wang and Vucetic 2010", "Online Passive-Aggressive Algorithms on a Budget", budget=500)
+def BPA(
+    C: Annotated[float, Note("Aggressiveness: the longest step.", part="PassiveAggressiveStep")] = 1.0,
+    variant: Annotated[
+        str,
+        Note(
+            "What the leaving point is projected on: the newcomer, the newcomer and its own nearest neighbour, or all.",
+            choices=("simple", "nearest", "project"),
+        ),
+    ] = "simple",
+    loss: AnyLoss = "hinge",
+) -> FirstOrder:
+    """Budgeted passive-aggressive learning.
 
     The newcomer takes its PA-I step; the old point whose projection on the newcomer ("simple"), on the newcomer and
     the point's nearest neighbour ("nearest"), or on all the rest ("project") loses least is replaced by it.
@@ -375,19 +501,30 @@ def BPA(C: float = 1.0, variant: str = "simple", loss: str = "hinge") -> Recipe:
         "nearest": ProjectOnNeighbour,
         "project": ProjectCheapest,
     }
-    check_choice("variant", variant, rules)
     return FirstOrder(loss_named(loss), OnGradient(), PassiveAggressiveStep(C=C), rules[variant]())
 
 
+@named(
+    "Zhao, Wang, Wu, Jin and Hoi 2012",
+    "Fast Bounded Online Gradient Descent Algorithms for Scalable Kernel-Based Online Learning",
+    regressor={"loss": "squared_error"},
+    budget=500,
+)
 def BOGD(
-    eta: float = 0.5,
-    lam: float = 1e-4,
-    cap: float = 1.0,
-    sampling: str = "uniform",
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-) -> Recipe:
-    """Bounded online gradient descent (Zhao, Wang, Wu, Jin and Hoi 2012), Algorithm 1.
+    eta: StepSize = 0.5,
+    lam: Shrinking = 1e-4,
+    cap: Annotated[float, Note("The paper's γ: at a full budget no weight exceeds γη.", limits={"above": 0})] = 1.0,
+    sampling: Annotated[
+        str,
+        Note(
+            "Who leaves: any old point, or (BOGD++) the likelier the smaller its weight.",
+            choices=("uniform", "weighted"),
+        ),
+    ] = "uniform",
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Bounded online gradient descent, Algorithm 1.
 
     At a full budget an old point is drawn and leaves, uniformly or, as in BOGD++ ("weighted"), the likelier the smaller
     its weight; the others grow by ``1/(1 - p)`` up to ``cap * eta`` (the paper's γη), Equation (10).
@@ -399,20 +536,30 @@ def BOGD(
     ResampleByWeight(cap=2.0)
     """
     rules: dict[str, type[Resample]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
-    check_choice("sampling", sampling, rules)
-    check_number("cap", cap, above=0)
     step = GradientStep(eta=eta, lam=lam)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[sampling](cap=cap * eta))
 
 
+@named(
+    "Wang, Crammer and Vucetic 2012",
+    "Breaking the Curse of Kernelization: Budgeted Stochastic Gradient Descent for Large-Scale SVM Training",
+    regressor={"loss": "epsilon_insensitive"},
+    budget=500,
+)
 def BSGD(
-    lam: float = 0.01,
-    eta: float | None = None,
-    maintenance: str = "remove",
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-) -> Recipe:
-    """Budgeted stochastic gradient descent (Wang, Crammer and Vucetic 2012).
+    lam: Annotated[float, Note("Regularisation λ; greater than 0 for ``eta=None``.", part="GradientStep")] = 0.01,
+    eta: Annotated[float | None, Note("Constant step size η.", "None is η_t = 1/(λt).", part="GradientStep")] = None,
+    maintenance: Annotated[
+        str,
+        Note(
+            "The smallest point is removed, projected on all the rest, or merged with another (gaussian kernel only).",
+            choices=("remove", "project", "merge"),
+        ),
+    ] = "remove",
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Budgeted stochastic gradient descent.
 
     Pegasos (``eta_t = 1/(lam t)``), or with ``eta`` a constant step; at a full budget the smallest point is removed,
     projected on all the rest, or merged with the partner that loses least (gaussian kernel only).
@@ -424,24 +571,47 @@ def BSGD(
     Merge()
     """
     rules: dict[str, type[Eviction]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
-    check_choice("maintenance", maintenance, rules)
     step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
 
 
+@named(
+    "Koppel, Warnell, Stump and Ribeiro 2019, in their comparison",
+    "Parsimonious Online Learning with Kernels via Sparse Projections in Function Space",
+    regressor={"loss": "epsilon_insensitive"},
+    budget=500,
+)
 def NPBSGD(
-    lam: float = 0.01,
-    beta: float = 0.5,
-    maintenance: str = "remove",
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-    horizon: int | None = None,
-) -> Recipe:
+    lam: Regularisation = 0.01,
+    beta: Annotated[
+        float,
+        Note(
+            "β as a fraction of the horizon: until then the budget is kept, from then on it grows, ever faster.",
+            limits={"above": 0},
+        ),
+    ] = 0.5,
+    maintenance: Annotated[
+        str,
+        Note(
+            "Whether the smallest point just leaves a full set, or is projected on the five points nearest to it.",
+            choices=("remove", "project"),
+        ),
+    ] = "remove",
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+    horizon: Annotated[
+        int | None,
+        Note(
+            "T: how many rows `partial_fit` will see in all; `fit` knows.",
+            "Without it the budget never grows.",
+            limits={"at_least": 1},
+        ),
+    ] = None,
+) -> FirstOrder:
     """BSGD whose budget grows late in the stream.
 
     A full set loses its smallest point with probability ``min(1, beta T/t)`` over a ``horizon`` of T rows; otherwise
-    the budget itself grows by one. Without a horizon it never grows. The point that leaves is removed, or replaced by
-    its projection on the five points nearest to it.
+    the budget itself grows by one.
 
     Examples
     --------
@@ -449,10 +619,6 @@ def NPBSGD(
     >>> recipes.NPBSGD(beta=0.5, horizon=10_000).eviction
     GrowAtRandom(beta=5000.0, eviction=RemoveSmallest())
     """
-    check_number("beta", beta, above=0)
-    if horizon is not None:
-        check_number("horizon", horizon, at_least=1, integer=True)
-    check_choice("maintenance", maintenance, ("remove", "project"))
     rule: Eviction
     if maintenance == "remove":
         rule = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
@@ -461,14 +627,20 @@ def NPBSGD(
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
+@named(
+    "Le, Nguyen, Nguyen and Phung 2016",
+    "Dual Space Gradient Descent for Online Learning",
+    regressor={"loss": "epsilon_insensitive"},
+    budget=500,
+)
 def DualSGD(
-    lam: float = 0.01,
-    n_components: int = 200,
-    k: int = 20,
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-) -> Recipe:
-    """Dual space gradient descent (Le, Nguyen, Nguyen and Phung 2016): small points become random features.
+    lam: Regularisation = 0.01,
+    n_components: Annotated[int, Note("D: the number of random Fourier features.", part="MoveIntoFeatures")] = 200,
+    k: Annotated[int, Note("How many points move at once.", part="MoveIntoFeatures")] = 20,
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Dual space gradient descent: small points become random features.
 
     ``f(x) = sum a_i k(s_i, x) + W . phi(x)`` with ``n_components`` random Fourier features of the gaussian kernel; at a
     full budget the ``k`` smallest old points leave the sum and ``a_i phi(s_i)`` is added to ``W``.
@@ -483,8 +655,31 @@ def DualSGD(
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
 
 
-def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -> Recipe:
-    """Projectron and, with ``aggressive``, Projectron++ (Orabona, Keshet and Caputo 2008, 2009).
+@named(
+    "Orabona, Keshet and Caputo 2008, 2009",
+    "Bounded Kernel-Based Online Learning",
+    budget=500,
+)
+def Projectron(
+    eta: Annotated[
+        float,
+        Note(
+            "A mistake no further than η from the span of the support vectors is projected on it.",
+            "So is every mistake once the budget is full.",
+            limits={"above": 0},
+        ),
+    ] = 0.1,
+    aggressive: Annotated[bool, Note("Projectron++: learn also from rows that are right by less than 1.")] = False,
+    rule: Annotated[
+        str,
+        Note(
+            "The rules of the journal paper, or those of the conference paper.",
+            'The latter ("The Projectron") projects only when the budget is full.',
+            choices=("2009", "2008"),
+        ),
+    ] = "2009",
+) -> FirstOrder:
+    """Projectron and, with ``aggressive``, Projectron++.
 
     A mistake no further than ``eta`` from the span of the points is replaced by its projection on it, and so is every
     one when the budget is full; with ``rule="2008"`` only then. Projectron++ also moves towards the projection of rows
@@ -497,9 +692,6 @@ def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -
     >>> recipes.Projectron(eta=0.2).eviction
     ProjectNewcomer(eta=0.2)
     """
-    check_number("eta", eta, above=0)
-    check_flag("aggressive", aggressive)
-    check_choice("rule", rule, ("2009", "2008"))
     if not aggressive:
         budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
         return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
@@ -507,21 +699,37 @@ def Projectron(eta: float = 0.1, aggressive: bool = False, rule: str = "2009") -
     return FirstOrder(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
 
 
+@named(
+    "Koppel, Warnell, Stump and Ribeiro 2019",
+    "Parsimonious Online Learning with Kernels via Sparse Projections in Function Space",
+    regressor={"loss": "squared_error"},
+)
 def POLK(
-    eta: float = 0.5,
-    lam: float = 1e-3,
-    parsimony: float = 0.1,
-    eps: float | None = None,
-    prune: str = "komp",
-    batch_size: int = 1,
-    loss: str = "hinge",
-    epsilon: float = 0.1,
-) -> Recipe:
-    """Parsimonious online learning with kernels (Koppel, Warnell, Stump and Ribeiro 2019), Algorithm 1.
+    eta: Annotated[float, Note("Step size η, less than 1/λ.", part="GradientStep")] = 0.5,
+    lam: Shrinking = 1e-3,
+    parsimony: Annotated[
+        float,
+        Note(
+            "K: each step may move the function by ε = Kη^(3/2) (Corollary 1) to have fewer support vectors.",
+            limits={"above": 0},
+        ),
+    ] = 0.1,
+    eps: Annotated[float | None, Note("ε itself, instead of `parsimony`.", part="KOMP")] = None,
+    prune: Annotated[
+        str,
+        Note(
+            "Who leaves: the one whose loss the others can best make up for (and they do), or anyone.",
+            choices=("komp", "random"),
+        ),
+    ] = "komp",
+    batch_size: Annotated[int, Note("Rows a step.", limits={"at_least": 1, "at_most": 2**31})] = 1,
+    loss: AnyLoss = "hinge",
+    epsilon: Epsilon = 0.1,
+) -> FirstOrder:
+    """Parsimonious online learning with kernels, Algorithm 1.
 
     Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays
-    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Without ``eps`` it is
-    ``parsimony * eta^(3/2)``, the paper's ``K eta^(3/2)`` (Corollary 1). The paper needs ``eta < 1/lam``.
+    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6).
 
     Examples
     --------
@@ -529,16 +737,41 @@ def POLK(
     >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).eviction
     KOMP(eps=0.32)
     """
-    check_choice("prune", prune, ("komp", "random"))
     step = GradientStep(eta=eta, lam=lam)
     if eps is None:
-        check_number("parsimony", parsimony, above=0)
         eps = parsimony * eta**1.5
     budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
 
 
-def Newton(lam: float = 0.01, loss: str = "log_loss", spread: float = 8.0, forget: float = 1.0) -> Recipe:
+@named(regressor={"loss": "squared_error"}, lam="stream", gamma="stream", budget=800, fit_intercept=True)
+def Newton(
+    lam: Annotated[
+        float,
+        Note(
+            "The prior's λ: functions of norm 1/√λ are as likely as not.",
+            "With the squared error it is the variance of the noise over that of the function.",
+            part="GaussianPrior",
+            stream="it, as the width,",
+        ),
+    ] = 0.01,
+    loss: AnyLoss = "log_loss",
+    spread: Annotated[
+        float,
+        Note(
+            "With the `budget` B there are at most √(tB/spread) support vectors after t rows.",
+            "So it is full after spread B rows. Rare classes want more.",
+            part="GrowingDictionary",
+        ),
+    ] = 8.0,
+    forget: Annotated[
+        float,
+        Note(
+            "Below 1 the weight of what was learned falls by this factor ρ with every row, for streams that drift.",
+            part="FadingMemory",
+        ),
+    ] = 1.0,
+) -> SecondOrder:
     """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
 
     With the squared error every row does: recursive least squares, exact on the span of the support vectors.

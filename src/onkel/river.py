@@ -11,16 +11,19 @@ import math
 import random
 from array import array
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel import recipes
+from onkel.catalogue.docstrings import complete, entries, one_of
 from onkel.choice import ChoosingLearner
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
-from onkel.parts import CallableKernel, Hedge, Recipe
+from onkel.parameters import FunctionParameters, KernelParameters, Note, declare, parameters_of, with_note
+from onkel.parts import KERNELS, CallableKernel, Hedge, Recipe
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_finite, check_number
 
@@ -104,69 +107,45 @@ def _refuse(x: Record) -> None:
             raise ValueError(f"feature {name!r} is {value!r}; expected a finite number")
 
 
-_PARAMETERS = """recipe
-        What to learn with, for example ``onkel.recipes.Forgetron()``.
-    kernel
-        "rbf", "laplacian", "linear", "poly" or "sigmoid", or a part of `onkel.parts`: a weighted sum of kernels, or a
-        `Hedge` of several.
-    gamma
-        The kernel's width; "stream" chooses that of kernel "rbf" on the first 4096 records.
-    degree
-        Of kernel "poly".
-    coef0
-        Of kernels "poly" and "sigmoid".
-    budget
-        The most support vectors to keep; None for no bound.
-    average
-        Predict with the average of all functions so far (True) or with the last (False); None is the recipe's own
-        choice. The average of a learner that evicts remembers all who left: its memory grows.
-    fit_intercept
-        Whether to learn a constant term.
-    seed
-        Of the learner's draws; None for another one each time."""
+_TAKES = parameters_of(KernelParameters) | parameters_of(FunctionParameters)
+# There are no rows to take a width from before the first record, and records are sparse, which a callable is not given.
+_TAKES["kernel"] = with_note(
+    _TAKES["kernel"],
+    more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
+    kind="{kernels} or Kernel",
+)
+_TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
 
 
+def _declared(cls: type[Any]) -> type[Any]:
+    """Give a class the parameters that all learners share."""
+    declare(cls, _TAKES, gamma=1.0, budget=500)
+    own = cls.__annotations__
+    cls.__annotations__ = {"recipe": own["recipe"], **{name: own[name] for name in _TAKES}, "seed": own["seed"]}
+    made = dataclass(repr=False, eq=False)(cls)
+    made.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(made).items()}
+    return made
+
+
+@_declared
 class _KernelModel:
     """What classifiers and regressors share: records become rows of a learner."""
 
+    recipe: Annotated[Recipe, Note("What to learn with, for example ``onkel.recipes.Forgetron()``.", kind="Recipe")]
+    seed: Annotated[int | None, Note("Of the learner's draws.", "None is another one each time.")] = None
+
     _task = ""
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        kernel: Any = "rbf",
-        gamma: float | str = 1.0,
-        degree: int = 3,
-        coef0: float = 0.0,
-        budget: int | None = 500,
-        average: bool | None = None,
-        fit_intercept: bool = False,
-        seed: int | None = None,
-    ) -> None:
-        self.recipe = recipe
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.budget = budget
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.seed = seed
+    def __post_init__(self) -> None:
+        told = {name: getattr(self, name) for name in _TAKES}
+        chosen = ["gamma"] if told["gamma"] == "stream" else []
         learner = Learner(
-            recipe,
+            self.recipe,
             task=self._task,
-            kernel=kernel,
-            gamma=1.0 if gamma == "stream" else gamma,
-            degree=degree,
-            coef0=coef0,
-            budget=budget,
-            average=average,
-            fit_intercept=fit_intercept,
-            seed=random.randrange(2**31) if seed is None else seed,
+            seed=random.randrange(2**31) if self.seed is None else self.seed,
+            **told | dict.fromkeys(chosen, 1.0),
         )
-        self._learner: Learner | ChoosingLearner = learner
-        if gamma == "stream":
-            self._learner = ChoosingLearner(learner, ["gamma"])
+        self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
                 "a kernel of your own is not called with sparse rows, which records are: use onkel's kernels"
@@ -215,9 +194,10 @@ class _KernelModel:
         return self._learner.nbytes
 
 
-def _documented(cls: Any) -> Any:
-    """Write the common parameters into a class's docstring."""
-    cls.__doc__ = cls.__doc__.replace("PARAMETERS", _PARAMETERS)
+def _documented(cls: type[Any]) -> type[Any]:
+    """Complete a class's docstring with its parameters."""
+    words = {"kernels": one_of(KERNELS), "output": ""}
+    cls.__doc__ = complete(cls.__doc__, Parameters=entries(parameters_of(_KernelModel).values(), words))
     return cls
 
 
@@ -233,10 +213,6 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
     """A classifier over any recipe, for River.
 
     There are probabilities for recipes with the log loss; wrap the others in a `PlattClassifier`.
-
-    Parameters
-    ----------
-    PARAMETERS
 
     Examples
     --------
@@ -338,10 +314,6 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
 @_documented
 class KernelRegressor(_KernelModel, base.MiniBatchRegressor):  # type: ignore[misc]
     """A regressor over any recipe with a loss for regression, for River.
-
-    Parameters
-    ----------
-    PARAMETERS
 
     Examples
     --------

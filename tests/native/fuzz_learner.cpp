@@ -167,8 +167,10 @@ class Session {
     const auto [coefficients, outputs] = learner_.coefficients(Which::predicting);
     learner_.norm();
     learner_.bytes();
-    learner_.weights();
-    learner_.weight_history();
+    if (config_.hedge) {
+      learner_.weights();
+      learner_.weight_history();
+    }
     if (!trusted_) return;
     for (const double coefficient : coefficients)
       if (!std::isfinite(coefficient)) fail(named_, "has a coefficient that is not finite");

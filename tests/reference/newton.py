@@ -1,6 +1,7 @@
 """The second-order learner of docs/newton.md in orthonormal coordinates of the dictionary's span, one row at a time.
 
-Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, covariance P, prior N(0, I / lam).
+Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, information H = sum v z z' beside
+that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from reference.common import CONSTANT, LOSSES, NEGLIGIBLE
 TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the span
 RESERVOIR = 32
 STEPS = 3
+MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
 
 
 @dataclass
@@ -30,8 +32,12 @@ class Newton(Budgeted):
         self.reservoir = []  # (key, member)
         self.L = np.zeros((0, 0))
         self.w = np.zeros((fixed, self.f.shape[1]))
-        self.P = np.eye(fixed) / self.lam
+        self.H = np.zeros((fixed, fixed))
         self.noise, self.steps = 0.0, 0
+
+    @property
+    def P(self):
+        return np.linalg.inv(self.lam * np.eye(len(self.H)) + self.H)
 
     # -- coordinates
     def inside(self, x):
@@ -45,6 +51,10 @@ class Newton(Budgeted):
         z = self.z(x)
         return z @ self.P @ z + (1 - self.inside(x) @ self.inside(x)) / self.lam
 
+    @property
+    def self_kernel(self):
+        return 1 + (CONSTANT**2 if self.fit_intercept else 0.0)
+
     # -- a row
     def _update(self, x, label, weight):
         self.t += 1
@@ -57,7 +67,7 @@ class Newton(Budgeted):
             self.offer(x, slope, weight)
         self.grow()
         if slope > threshold:
-            self.step(x, label, weight, slope)
+            self.step(x, label, min(weight, MOST_CERTAIN * self.lam / self.self_kernel), slope)
         if self.forget < 1:
             self.fade()
         for member, a in zip(self.order, self.coefficients(), strict=True):
@@ -108,10 +118,7 @@ class Newton(Budgeted):
             self.L = np.block([[self.L, np.zeros((len(row), 1))], [row[None], np.sqrt(new)]])
             self.order.append(member)
             self.w = np.vstack([self.w, np.zeros(self.w.shape[1])])
-            n = len(self.w)
-            P = np.eye(n) / self.lam
-            P[: n - 1, : n - 1] = self.P
-            self.P = P
+            self.H = np.pad(self.H, (0, 1))
 
     # -- the step
     def at(self, f, label, weight):
@@ -144,9 +151,9 @@ class Newton(Budgeted):
         return weight * value, weight * g, weight * diagonal
 
     def step(self, x, label, weight, slope):
-        """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then P^-1 += v z z'."""
-        z = self.z(x)
-        m, s = z @ self.w, z @ self.P @ z
+        """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then H += v z z'."""
+        z, P = self.z(x), self.P
+        m, s = z @ self.w, z @ P @ z
         b = np.zeros(len(m))
         value, g, diagonal = self.at(m, label, weight)
         for _ in range(1 if self.task == "regression" else STEPS):
@@ -161,22 +168,16 @@ class Newton(Budgeted):
             value, g, diagonal = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
         v = diagonal.sum() / max(1, len(m) - 1)
-        self.w = self.w + np.outer(self.P @ z, b)
-        self.P = self.P - np.outer(self.P @ z, self.P @ z) * v / (1 + v * s)
+        self.w = self.w + np.outer(P @ z, b)
+        self.H = self.H + v * np.outer(z, z)
         self.noise += weight * slope**2 / (1 + weight * s)
         self.steps += 1
 
     def fade(self):
-        """P^-1 <- rho P^-1 + (1 - rho) lam I, the second term for a few directions a row, in turn."""
-        n = len(self.P)
-        if n == 0:
-            return
-        information = self.forget * np.linalg.inv(self.P)
-        turns = int(np.ceil(2 * (1 - self.forget) * n))
-        for i in range(turns):
-            direction = (self.t % n * turns + i) % n
-            information[direction, direction] += n / turns * (1 - self.forget) * self.lam
-        self.P = np.linalg.inv(information)
+        """Every tenth of the memory, counted in rows of the stream: H <- rho^m H, and w stays."""
+        m = max(1, int((1 + 1e-9) / (10 * (1 - self.forget))))
+        if self.t % m == 0:
+            self.H = self.forget**m * self.H
 
     def _know(self, label):
         super()._know(label)

@@ -80,6 +80,7 @@ void Eviction::scale(double factor) {
 }
 
 std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext& context) {
+  if (spec.maker.has_value()) return std::any_cast<EvictionMaker>(spec.maker)(context);
   if (spec.name == "Stop") return make_stop(spec, context);
   if (spec.name == "RemoveRandom") return make_remove_random(spec, context);
   if (spec.name == "RemoveOldest") return make_remove_oldest(spec, context);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -85,6 +86,9 @@ class Eviction {
   std::vector<double> norms_, scores_;
   Block block_;
 };
+
+// What makes an eviction that is written outside of the core: the `maker` of its Spec.
+using EvictionMaker = std::function<std::unique_ptr<Eviction>(const EvictionContext&)>;
 
 std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext& context);
 // How many random features a rule among these parts moves points into: fixed columns of the basis.

@@ -42,6 +42,7 @@ struct Forget final : Eviction {
 
   void visit(Archive& archive) override {
     archive.scalar("mistakes", mistakes_);
+    archive.require(mistakes_ >= 0, "mistakes", "must not be negative");
     archive.scalar("damage", damage_);
   }
 
@@ -51,6 +52,8 @@ struct Forget final : Eviction {
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext& context) { return std::make_unique<Forget>(context); }
+std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext& context) {
+  return std::make_unique<Forget>(context);
+}
 
 }  // namespace onkel

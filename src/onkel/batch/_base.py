@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onkel.estimators.base import estimator
+from onkel.estimators.making import estimator
 from onkel.parts import KERNELS, Hedge, Kernel, kernel_named
 from onkel.utils.validation import check_choice, check_number, unchanged_if_refused
 

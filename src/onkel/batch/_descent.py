@@ -12,7 +12,7 @@ from scipy.special import entr, expit
 from sklearn.utils import check_random_state
 
 from onkel.batch._base import BatchClassifier, Columns, Floats, described
-from onkel.estimators.base import estimator
+from onkel.estimators.making import estimator
 from onkel.utils.validation import check_number
 
 

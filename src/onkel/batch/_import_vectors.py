@@ -11,7 +11,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state, gen_batches
 
 from onkel.batch._base import BLOCK, BatchClassifier, Columns, Floats, LossProblem, described
-from onkel.estimators.base import estimator
+from onkel.estimators.making import estimator
 from onkel.utils.validation import check_number
 
 

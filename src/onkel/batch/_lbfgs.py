@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.optimize import minimize
 
 from onkel.batch._base import BatchClassifier, Columns, Floats, LossProblem, described
-from onkel.estimators.base import estimator
+from onkel.estimators.making import estimator
 from onkel.utils.validation import check_choice, check_number
 
 

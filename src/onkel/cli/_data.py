@@ -198,7 +198,7 @@ def check_writable(path: str) -> None:
 
 def is_libsvm(data: str, options: Reading) -> bool:
     """Say whether DATA is LIBSVM text, whose width is no part of it."""
-    return is_file(data) and (options.format or onkel.streams._format_of(data)) == "libsvm"
+    return is_file(data) and (options.format or onkel.streams.format_of(data)) == "libsvm"
 
 
 def is_file(data: str) -> bool:

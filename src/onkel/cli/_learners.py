@@ -9,34 +9,31 @@ from typing import Any, get_type_hints
 from onkel.cli._guard import Misused
 from onkel.cli._options import Learning, Scale
 
-_KINDS = {"classification": "Classifier", "regression": "Regressor"}
 _WORDS = {"true": True, "false": False, "none": None}
 
 
 def names(task: str) -> dict[str, type[Any]]:
-    """Return the package's own estimators for a task that can be made of parameters alone, by their short names.
+    """Return the estimators of the named learners for a task, by the learners' names.
 
     >>> names("classification")["spa"].__name__, "klr" in names("regression")
     ('SPAClassifier', False)
     """
-    import onkel
+    from onkel.catalogue import LEARNERS
+    from onkel.estimators import named
 
-    ending = _KINDS[task]
-    found = {name.removesuffix(ending).lower(): getattr(onkel, name) for name in onkel.__all__ if name.endswith(ending)}
-    return {
-        name: cls
-        for name, cls in sorted(found.items())
-        if all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
-    }
+    found = {row.name.lower(): row.estimators[task] for row in LEARNERS.values() if task in row.estimators}
+    return {name: getattr(named, found[name]) for name in sorted(found)}
 
 
 def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[str, Any]:
     """Make the learners that a comma-separated list names ("all": every one), with the options' parameters."""
+    from onkel.catalogue import TASKS
+
     known = names(task)
     picked = list(known) if wanted == "all" else list(dict.fromkeys(wanted.lower().split(",")))
     for name in picked:
         if name not in known:
-            other = next((t for t in _KINDS if t != task and name in names(t)), None)
+            other = next((t for t in TASKS if t != task and name in names(t)), None)
             reason = f"there is no learner {name!r} for {task}" if other else f"there is no learner {name!r}"
             raise Misused(f"{reason}; expected one of {', '.join(known)}" + ("" if other else f" (for {task})"))
     chosen = [_assignment(text) for text in options.set or []]

@@ -12,6 +12,11 @@ from typing import Annotated, Any, get_type_hints
 import typer
 from typer import Option
 
+from onkel.parameters import COMMON
+
+# What these options have in common with the learners' parameters is written there.
+_BUDGET, _GAMMA, _JOBS = (COMMON[name] for name in ("budget", "gamma", "n_jobs"))
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, - for standard input, or the name of a data set.")]
 Json = Annotated[bool, Option("--json", help="Print JSON instead of text.")]
 
@@ -67,18 +72,18 @@ class Learning(Reading):
     ] = None
     shuffle: Annotated[bool, Option("--shuffle", help="Random order; the data must fit into memory.")] = False
     scale: Annotated[Scale, Option(help="Scale the features, in the same one pass.")] = Scale.NONE
-    budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors to keep.")] = None
+    budget: Annotated[int | None, Option(min=_BUDGET.note.limits["at_least"], metavar="B", help=_BUDGET.note.says)] = (
+        None
+    )
     gamma: Annotated[
-        str, Option(metavar="G", help="The kernel's width: a number; or scale or auto, from the first rows.")
-    ] = "scale"
+        str, Option(metavar="G", help=f"{_GAMMA.note.says} A number; or scale or auto, from the first rows.")
+    ] = _GAMMA.default
     set: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter, for one learner as spa.eta=0.5.")
     ] = None
     seed: Annotated[int, Option(min=0, help="Of the learners' draws and of --shuffle.")] = 0
     dtype: Annotated[Numbers, Option(help="float32 is up to twice as fast.")] = Numbers.FLOAT64
-    jobs: Annotated[int | None, Option(metavar="N", help="Threads (-1: all cores); results do not depend on it.")] = (
-        None
-    )
+    jobs: Annotated[int | None, Option(metavar="N", help=_JOBS.note.says)] = _JOBS.default
 
 
 def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -91,7 +91,7 @@ def _sets(chosen: list[str], data: str | None) -> list[str] | None:
 def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[str, Any], *, quiet: bool) -> list[Any]:
     from onkel import reproduce as experiments
     from onkel.cli._show import Counter
-    from onkel.reproduce._lab import Lab
+    from onkel.reproduce.lab import Lab
 
     found = []
     with Counter(quiet) as counter, Lab(results, data=data, watch=counter.show, **options) as lab:
@@ -113,13 +113,13 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
     from onkel.utils.files import write_atomically
 
     if markdown is not None:
-        from onkel.reproduce._tables import filled_in
+        from onkel.reproduce.tables import filled_in
 
         page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
         write_atomically(markdown, [filled_in(page, found).encode()])
         say(f"the tables are in {markdown}")
     if report is not None:
-        from onkel.reproduce._report import page_of
+        from onkel.reproduce.page import page_of
 
         write_atomically(report, [page_of(found).encode()])
         say(f"the report is in {report}")
@@ -134,7 +134,7 @@ def _document(one: Any) -> dict[str, Any]:
 def _print(one: Any) -> None:
     from onkel.cli._show import print_table
     from onkel.reproduce import title
-    from onkel.reproduce._tables import counted, runs_said, tables
+    from onkel.reproduce.tables import counted, runs_said, tables
 
     print(f"{one.experiment}: {title(one.experiment)}\n{runs_said(one)}{counted([one])}.\n")
     for table in tables(one):

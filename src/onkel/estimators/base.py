@@ -1,17 +1,14 @@
 """What all estimators share: scikit-learn's contract on top of the thin learner.
 
-An estimator is a dataclass: its fields are its parameters, so that a learner's class is no more than its own fields
-and its docstring (see :mod:`onkel.estimators.insert_only`). All checks come before any change: a refused call leaves
-the estimator as it was.
+An estimator is a dataclass whose fields are its parameters (:mod:`onkel.estimators.making`). All checks come before any
+change: a refused call leaves the estimator as it was.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +17,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from onkel.catalogue import Named
 from onkel.choice import ChoosingLearner
 from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
+from onkel.estimators.making import estimator
 from onkel.learner import Learner
+from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Recipe
+from onkel.utils.turns import one_at_a_time
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -36,104 +37,13 @@ from onkel.utils.validation import (
 )
 
 Floats = NDArray[np.float64]
-T = TypeVar("T")
-
-_KERNEL = """\
-kernel : {"rbf", "laplacian", "linear", "poly", "sigmoid"} or Kernel or callable, default="rbf"
-        How alike two rows are. A Kernel is a part or a weighted sum of them (`onkel.parts`); a callable is called as
-        ``kernel(x[None], S)`` for each row with the support vectors S.
-    """
-
-_COMMON_PARAMETERS = """\
-gamma : {"scale", "auto", "stream"} or float, default=%(gamma)s
-        The kernel's width, as in :class:`sklearn.svm.SVC`; "scale" is fixed by the rows of the first call. "stream"
-        chooses the width of kernel "rbf" on the first 4096 rows of the stream (:mod:`onkel.choice.first_rows`).
-    degree : int, default=3
-        Of kernel "poly".
-    coef0 : float, default=0.0
-        Of kernels "poly" and "sigmoid".
-    budget : int, default=%(budget)s
-        The most support vectors to keep (None: no bound).
-    average : bool, default=None
-        Predict with the average of all functions so far (True) or the last one (False); None is the learner's own
-        choice: %(output)s.
-    fit_intercept : bool, default=%(fit_intercept)s
-        Whether to learn a constant term: the kernel becomes k + (5/16)^2.
-    n_epochs : int, default=1
-        Passes over the rows in `fit`.
-    shuffle : bool, default=True
-        Whether `fit` takes the rows in a new random order in each epoch. `partial_fit` never shuffles.
-    random_state : int, RandomState or None, default=None
-        Seeds the shuffling and the learner's own draws.
-    n_jobs : int, default=None
-        Threads; results do not depend on it. None is 1, -1 all cores."""
-
-_CLASS_WEIGHT = """
-    class_weight : dict or "balanced", default=None
-        Multiplies the weights of a class's rows; "balanced" in `fit` only."""
-
-_FUNCTION_ATTRIBUTES = """\
-dual_coef_ : ndarray of shape (1 or n_classes, n_support)
-        Coefficients of the predicting function.
-    intercept_ : ndarray of shape (1 or n_classes,)
-    n_support_ : int
-    norm_ : float
-        RKHS norm of the last function.
-    """
-
-_COMMON_ATTRIBUTES = """\
-support_vectors_ : ndarray of shape (n_support, n_features)
-    support_ : ndarray of shape (n_support,)
-        The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
-    t_ : int
-        Rows learned from.
-    sparsity_ : float
-        The share of rows that are no support vectors.
-    nbytes_ : int
-        Bytes of the model.
-    gamma_ : float
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where X has names"""
-
-
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def estimator(cls: type[T]) -> type[T]:
-    """Make an estimator of a class of fields, and write the common parameters into its docstring."""
-    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
-    if made.__doc__ and "%(parameters)s" in made.__doc__:
-        facts = {
-            "budget": getattr(made, "budget", None),
-            "gamma": repr(getattr(made, "gamma", "scale")).replace("'", '"'),
-            "output": "the average" if getattr(made, "_averages", False) else "the last",
-            "fit_intercept": getattr(made, "fit_intercept", False),
-        }
-        made.__doc__ = made.__doc__ % {
-            "parameters": getattr(made, "_kernel_parameters", _KERNEL)
-            + _COMMON_PARAMETERS % facts
-            + (_CLASS_WEIGHT if hasattr(made, "class_weight") else ""),
-            "attributes": getattr(made, "_function_attributes", _FUNCTION_ATTRIBUTES) + _COMMON_ATTRIBUTES,
-        }
-    return made
 
 
 @estimator
-class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
-    gamma: Any = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    budget: int | None = None
-    average: bool | None = None
-    fit_intercept: bool = False
-    n_epochs: int = 1
-    shuffle: bool = True
-    random_state: Any = None
-    n_jobs: int | None = None
-
-    # -- what a learner's class says of itself
-    _make_recipe: ClassVar[Callable[..., Recipe]]  # its row in onkel.recipes
-    _averages: ClassVar[bool] = False  # its own output, for the docstring
+    _row: ClassVar[Named]  # its learner's in the table, where it is named
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
@@ -154,6 +64,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         """
         return self._fit(X, y, sample_weight)
 
+    @one_at_a_time
     def _fit(
         self,
         X: ArrayLike,
@@ -195,6 +106,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
+    @one_at_a_time  # labels that appear join the classes before the learner has met them
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:
@@ -244,8 +156,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc
 
     def _recipe(self, horizon: int | None) -> Recipe:
         """The learner's row of the table, with this estimator's parameters."""
-        make = type(self)._make_recipe
-        given = {name: getattr(self, name, None) for name in inspect.signature(make).parameters}
+        make = type(self)._row.recipe
+        given = {name: getattr(self, name) for name in inspect.signature(make).parameters if hasattr(self, name)}
         if self._stream_chooses("lam"):
             del given["lam"]
         if "horizon" in given:
@@ -487,10 +399,8 @@ def _variance(rows: Any) -> float:
 
 
 @estimator
-class OneKernel(KernelEstimator):
+class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
-
-    kernel: Any = "rbf"
 
     def _chosen_kernel(self) -> Any:
         return self.kernel

@@ -8,15 +8,17 @@ their points, distances and dot products.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.estimators.base import Floats, KernelEstimator, estimator
+from onkel.estimators.base import Floats, KernelEstimator
+from onkel.estimators.generic import RecipeParameter
+from onkel.estimators.making import estimator
 from onkel.estimators.targets import ClassifierBase, RegressorBase
-from onkel.parts import RBF, Hedge, Kernel, Polynomial, Recipe, kernel_named
+from onkel.parameters import Note
+from onkel.parts import COMBINATIONS, RBF, Hedge, Kernel, Polynomial, kernel_named
 from onkel.utils.validation import check_number
 
 # The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.
@@ -26,56 +28,53 @@ POOL: tuple[Kernel, ...] = (
 )
 
 
-_PARAMETERS = """\
-recipe : Recipe
-        What each kernel learns with: a named one (`onkel.recipes`) or your own choice of `onkel.parts`.
-    kernels : sequence of str, Kernel or callable, default=None
-        The kernels. None is the papers' pool of 16: polynomials (x . x')^p, p = 1 .. 3, and gaussians of width
-        σ = 2^-6 .. 2^6. Kernels given by name take `gamma`, `degree` and `coef0`.
-    combination : {"spa", "uniform", "deterministic", "stochastic"}, default="spa"
-        "uniform" (U): equal weights. "deterministic" (DD): every kernel learns from every row. "stochastic" (SD):
-        kernel i is visited with probability p_i = (1 - δ) θ_i/max θ + δ, and its weight and its function change only
-        then. "spa" (BOMKC): weights change with every mistake, and kernel i admits a row with p_i times the
-        probability of the recipe.
-    discount : float, default=0.99 (of the regressor: 0.6)
-        γ: what a mistake multiplies a kernel's weight by.
-    smoothing : float, default=0.001
-        δ: the least p_i.
-    """
-
 _ATTRIBUTES = """\
 kernels_ : tuple of Kernel
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights θ of the kernels.
-    kernel_weights_history_ : tuple of ndarrays of shapes (n,) and (n, n_kernels)
-        Numbers of rows, evenly spaced and fewer than 256, and the weights after so many.
-    n_support_ : int
-        Number of different support vectors.
-    n_support_per_kernel_ : ndarray of shape (n_kernels,)
-    n_support_total_ : int
-        Summed over the kernels, as the papers count.
-    dual_coef_ : ndarray of shape (n_kernels, 1 or n_classes, n_support)
-    intercept_ : ndarray of shape (n_kernels, 1 or n_classes)
-    norm_ : float
-        Of the weighted sum of the functions, in the direct sum of the kernels' spaces.
-    """
+kernel_weights_ : ndarray of shape (n_kernels,)
+    Weights θ of the kernels.
+kernel_weights_history_ : tuple of ndarrays of shapes (n,) and (n, n_kernels)
+    Numbers of rows, evenly spaced and fewer than 256, and the weights after so many.
+n_support_ : int
+    Number of different support vectors.
+n_support_per_kernel_ : ndarray of shape (n_kernels,)
+n_support_total_ : int
+    Summed over the kernels, as the papers count.
+dual_coef_ : ndarray of shape (n_kernels, 1 or n_classes, n_support)
+intercept_ : ndarray of shape (n_kernels, 1 or n_classes)
+norm_ : float
+    Of the weighted sum of the functions, in the direct sum of the kernels' spaces."""
 
 
 @estimator
-class SeveralKernels(KernelEstimator):
+class SeveralKernels(RecipeParameter, KernelEstimator):
     """The kernels, their weights and what each of them has learned."""
 
-    recipe: Recipe = field(kw_only=False)
-    kernels: Sequence[Any] | None = None
-    combination: str = "spa"
-    discount: float = 0.99
-    smoothing: float = 0.001
+    kernels: Annotated[
+        Sequence[Any] | None,
+        Note(
+            "The kernels.",
+            "None is the papers' pool of 16: polynomials (x . x')^p, p = 1 .. 3, and gaussians of width "
+            "σ = 2^-6 .. 2^6. Kernels given by name take `gamma`, `degree` and `coef0`.",
+            kind="sequence of str, Kernel or callable",
+        ),
+    ] = None
+    combination: Annotated[
+        str,
+        Note(
+            "Which kernels learn from a row, and how they are weighted.",
+            '"uniform" (U): all learn, with equal weights. "deterministic" (DD): all learn. "stochastic" (SD): kernel '
+            "i is visited with probability p_i = (1 - δ) θ_i/max θ + δ, and its weight and its function change only "
+            'then. "spa" (BOMKC): weights change with every mistake, and kernel i admits a row with p_i times the '
+            "probability of the recipe.",
+            choices=COMBINATIONS,
+        ),
+    ] = "spa"
+    discount: Annotated[
+        float, Note("γ: what a mistake multiplies a kernel's weight by.", limits={"above": 0, "at_most": 1})
+    ] = 0.99
+    smoothing: Annotated[float, Note("δ: the least p_i.", limits={"above": 0, "at_most": 1})] = 0.001
 
-    _kernel_parameters: ClassVar[str] = _PARAMETERS
     _function_attributes: ClassVar[str] = _ATTRIBUTES
-
-    def _recipe(self, horizon: int | None) -> Recipe:
-        return self.recipe
 
     def _chosen_kernel(self) -> Hedge:
         made: tuple[Kernel, ...] = POOL
@@ -184,15 +183,6 @@ class MultiKernelClassifier(ClassifierBase, SeveralKernels):
     combinations "uniform" and "deterministic", and shared by all with the others, where the kernel that has inserted
     a point lets one of its own go.
 
-    Parameters
-    ----------
-    %(parameters)s
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    %(attributes)s
-
     Examples
     --------
     >>> import onkel
@@ -217,14 +207,6 @@ class MultiKernelRegressor(RegressorBase, SeveralKernels):
     weighted mean of predictions within that range loses no more than a constant to the best kernel. One kernel that
     diverges stops them all: gradient steps on polynomials of large numbers do, the steps of PA and SPA, which divide
     by ``k(x, x)``, do not.
-
-    Parameters
-    ----------
-    %(parameters)s
-
-    Attributes
-    ----------
-    %(attributes)s
 
     Examples
     --------

@@ -15,7 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from onkel.contents import Contents
-from onkel.estimators.base import Floats, KernelEstimator, OneKernel, estimator
+from onkel.estimators.base import Floats, KernelEstimator, OneKernel
+from onkel.estimators.making import estimator
+from onkel.parameters import ClassifierParameters
 from onkel.utils.validation import (
     check_choice,
     check_finite,
@@ -52,10 +54,8 @@ def _has_probabilities(classifier: Any) -> bool:
 
 
 @estimator
-class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
+class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Labels and class scores."""
-
-    class_weight: dict[Any, float] | str | None = None
 
     _votes: ClassVar[bool] = False  # scores are votes, which no loss makes probabilities of
 
@@ -149,8 +149,8 @@ class ClassifierBase(ClassifierMixin, KernelEstimator):  # type: ignore[misc]
                 f"classes must be those of the first call, {self.classes_.tolist()!r}, "
                 f"got {np.unique(classes).tolist()!r}"
             )
-        codes = self._encode(labels, weight)
-        return codes, self._with_class_weight(labels, weight, everything)
+        weight = self._with_class_weight(labels, weight, everything)
+        return self._encode(labels, weight), weight  # a class of weight 0 is none that a row could make known
 
     def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
         """Multiply the rows' weights by their classes'."""

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
-from onkel.estimators.insert_only import KernelClassifier, KernelRegressor
+from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.expansion import Coefficients, Expansion, Term
 from onkel.models.compress import smaller
 from onkel.parts import KERNELS, LIBSVM_KERNELS, Kernel, PlainKernel, Recipe

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onkel.models import container
 from onkel.models.container import NotAModel, Tensors
 from onkel.parts import PARTS, Part
+from onkel.parts.python import InPython
 
 _MOST_CHARACTERS = 2**28  # of an array of strings
 
@@ -58,6 +59,8 @@ class Writer:
         if PARTS.get(kind) is type(value):
             return {"is": kind, **self._members({f.name: getattr(value, f.name) for f in fields(value)}, place)}
         where = ".".join(place) or "the model"
+        if isinstance(value, InPython):
+            raise ValueError(f"{where} is written in Python ({kind}), and a file can hold no code: pickle the model")
         if callable(value) or "Callable" in kind:
             raise ValueError(f"{where} is a function ({kind}), and a file can hold no code: use one of onkel's kernels")
         raise ValueError(f"{where} is a {kind}, which a file cannot hold: expected numbers, strings, arrays or parts")

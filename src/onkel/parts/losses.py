@@ -95,19 +95,7 @@ class Huber(Loss):
     epsilon: float = number(0.1, above=0)
 
 
-LOSSES: dict[str, type[Loss]] = {
-    loss.name: loss
-    for loss in (
-        PerceptronLoss,
-        HingeLoss,
-        SquaredHinge,
-        LogLoss,
-        Exponential,
-        SquaredError,
-        EpsilonInsensitive,
-        Huber,
-    )
-}
+LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in Loss.__subclasses__()}
 
 
 def loss_named(name: str | Loss, **numbers: float) -> Loss:

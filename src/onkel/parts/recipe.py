@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from onkel.parts._part import Part, Spec
-from onkel.parts.admissions import Admission
+from onkel.parts.admissions import Admission, MarginSampling
 from onkel.parts.evictions import Eviction, Stop
 from onkel.parts.kernels import RBF, Hedge, Kernel
 from onkel.parts.losses import HingeLoss, Loss
@@ -101,6 +101,10 @@ class FirstOrder(Recipe):
                 )
         if self.admission.needs_log_loss and not self.loss.logistic:
             raise ValueError(f"{_name(self.admission)} needs log_loss, and the loss is {self.loss.name}")
+        if isinstance(self.admission, MarginSampling) and self.admission.eta != getattr(self.step, "eta", None):
+            raise ValueError(
+                f"MarginSampling has eta={self.admission.eta}, which must be the step's, and the step is {self.step!r}"
+            )
         if self.admission.needs_classes and self.loss.regression:
             raise ValueError(f"{_name(self.admission)} needs classes, and {self.loss.name} is for regression")
 
@@ -167,9 +171,8 @@ class SecondOrder(Recipe):
     def check_kernel(self, kernel: Kernel, budget: int | None) -> None:
         """Refuse a kernel, or a budget for several kernels, that the parts cannot work with."""
         super().check_kernel(kernel, budget)
-        if isinstance(kernel, Hedge):
-            raise ValueError("a SecondOrder recipe learns with one kernel, and there are several kernels")
-        kernel.check_psd(needed_by="SecondOrder")
+        for each in kernel.kernels if isinstance(kernel, Hedge) else (kernel,):
+            each.check_psd(needed_by="SecondOrder")
 
     @property
     def spec(self) -> Spec:

@@ -26,7 +26,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from onkel.reproduce._lab import Lab
+    from onkel.reproduce.lab import Lab
     from onkel.reproduce.verdict import Findings
 
 __all__ = ["experiment", "names", "title"]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from onkel.reproduce._cells import Cell, Result, cell, cross_validate, search, tune
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 Key = TypeVar("Key")

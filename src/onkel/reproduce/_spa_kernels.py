@@ -18,8 +18,8 @@ import numpy as np
 from onkel.estimators.multikernel import POOL
 from onkel.reproduce._cells import Result, learner, newton, progressive
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 SETS = {

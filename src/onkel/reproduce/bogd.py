@@ -14,9 +14,9 @@ from typing import Any
 
 from onkel.reproduce._cells import learner, newton, progressive
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import paired_p
 from onkel.reproduce._protocol import add_all, run_all, searched
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 SETS = {

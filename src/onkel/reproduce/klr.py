@@ -19,9 +19,9 @@ from onkel.report import View, plots, section
 from onkel.reproduce._cells import Cell, Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._klr_cells import best_lambda, descent, text
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import relative_accuracy
 from onkel.reproduce._protocol import mean_count, over_permutations, searched
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 SETS = {

@@ -15,8 +15,8 @@ from typing import Any
 
 from onkel.reproduce._cells import Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 SETS = {

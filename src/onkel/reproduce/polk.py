@@ -22,9 +22,9 @@ import numpy as np
 from onkel.report import View, plots, section, surface
 from onkel.reproduce._cells import Cell, Result, cell
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._polk_cells import batch, bayes_error, decisions, online
 from onkel.reproduce._protocol import mean_count, over_permutations
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 
 SETS = {  # whose rows are made in _polk_cells

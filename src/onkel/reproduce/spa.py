@@ -19,9 +19,9 @@ import numpy as np
 
 from onkel.reproduce._cells import Result, cell, held_out, learner, newton, progressive, summary
 from onkel.reproduce._data import Data, shuffled
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._protocol import Place, add_all, mean_count, run_all, searched, tuned
 from onkel.reproduce._spa_kernels import figure3, table5, table6
+from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings, figures
 
 __all__ = ["figure1", "figure2", "figure3", "table2", "table3", "table5", "table6"]

@@ -22,8 +22,8 @@ from typing import Any
 
 from onkel.reproduce._cells import Result
 from onkel.reproduce._data import Data
-from onkel.reproduce._lab import Lab
 from onkel.reproduce._metrics import mean_sd
+from onkel.reproduce.lab import Lab
 
 VERDICTS = ("better", "within", "worse", "missing")
 

@@ -102,7 +102,7 @@ def open(
     check_flag("dense", dense)
     check_flag("zero_based", zero_based)
     is_file = isinstance(source, str | os.PathLike) or hasattr(source, "read")
-    kind = (format or _format_of(source)) if is_file else "object"
+    kind = (format or format_of(source)) if is_file else "object"
     for name, value, formats in (
         ("n_features", n_features, ("libsvm",)),
         ("zero_based", zero_based or None, ("libsvm",)),
@@ -144,7 +144,7 @@ def _compression(source: Any) -> bool:
     return PurePath(source).suffix.lower() in COMPRESSIONS
 
 
-def _format_of(source: Any) -> str:
+def format_of(source: Any) -> str:
     """What a file's name says of its format, without its compression."""
     if not isinstance(source, str | os.PathLike):
         return "libsvm"

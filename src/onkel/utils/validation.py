@@ -31,15 +31,20 @@ def check_number(
     ok = ok and (at_most is None or value <= at_most)
     if ok:
         return
-    limits = [
-        f"greater than {above:g}" if above is not None else "",
-        f"at least {at_least:g}" if at_least is not None else "",
-        f"less than {below:g}" if below is not None else "",
-        f"at most {at_most:g}" if at_most is not None else "",
-    ]
-    wanted = " and ".join(limit for limit in limits if limit)
+    wanted = range_in_words(above=above, at_least=at_least, below=below, at_most=at_most)
     noun = "an integer" if integer else "a number"
     raise ValueError(f"{name} must be {noun}{' ' + wanted if wanted else ''}, got {value!r}")
+
+
+def range_in_words(**limits: float | None) -> str:
+    """Return the limits that `check_number` takes as a reader would say them.
+
+    >>> range_in_words(above=0, at_most=1)
+    'greater than 0 and at most 1'
+    """
+    words = {"above": "greater than", "at_least": "at least", "below": "less than", "at_most": "at most"}
+    given = {name: limits[name] for name in words if limits.get(name) is not None}
+    return " and ".join(f"{words[name]} {limit:g}" for name, limit in given.items())
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
 from onkel.reproduce import title
 from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce._tables import add_notes, counted, explained, heading, runs_said, written_ours, written_paper
+from onkel.reproduce.tables import add_notes, counted, explained, heading, runs_said, written_ours, written_paper
 from onkel.reproduce.verdict import METRICS, VERDICTS, Entry, Findings
 
 _ENDS = [

@@ -1,0 +1,22 @@
+// Parts that are written in Python (onkel.parts.python): what a learner makes of them. The interpreter's lock is taken
+// here, for the time of a call, and nowhere in the core.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <any>
+#include <memory>
+
+namespace onkel {
+
+// A Python object that may be dropped by a thread without the interpreter's lock.
+using Kept = std::shared_ptr<nanobind::object>;
+Kept keep(nanobind::object object);
+
+// The `maker` of a part's Spec, by the part's own word of what `kind` it is.
+std::any maker_of(const nanobind::object& part);
+
+// What the methods of such parts are given: a row, and the support vectors.
+void bind_views(nanobind::module_& module);
+
+}  // namespace onkel

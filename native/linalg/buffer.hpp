@@ -1,0 +1,27 @@
+// Buffer: a vector whose memory begins where a cache line does, as the tile routines want it.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include "isa/isa.hpp"
+
+namespace onkel {
+
+template <class T>
+struct CacheAligned {
+  using value_type = T;
+  CacheAligned() = default;
+  template <class U>
+  CacheAligned(const CacheAligned<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
+  friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
+};
+template <class T>
+using Buffer = std::vector<T, CacheAligned<T>>;
+
+}  // namespace onkel

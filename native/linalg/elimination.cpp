@@ -1,0 +1,82 @@
+#include "linalg/elimination.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace onkel {
+namespace {
+
+constexpr double least_variance = std::numeric_limits<double>::min();
+
+}  // namespace
+
+Elimination::Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed)
+    : covariance_(std::move(covariance)),
+      coefficients_(std::move(coefficients)),
+      kernel_(kernel),
+      kernel_moves_(coefficients_.rows(), coefficients_.columns()),
+      n_fixed_(n_fixed),
+      left_(coefficients_.columns() - n_fixed),
+      gone_(coefficients_.columns(), false),
+      step_(kernel.stride(), 0.0),
+      kernel_step_(kernel.stride(), 0.0) {}
+
+std::size_t Elimination::cheapest(double& cost) const {
+  std::size_t found = gone_.size();
+  for (std::size_t j = n_fixed_; j < gone_.size(); ++j) {
+    if (gone_[j]) continue;
+    double square = 0.0;
+    for (std::size_t o = 0; o < coefficients_.rows(); ++o) square += coefficients_.at(o, j) * coefficients_.at(o, j);
+    const double here = square / std::max(covariance_.at(j, j), least_variance);
+    if (found < gone_.size() && !(here < cost)) continue;
+    found = j;
+    cost = here;
+  }
+  return found;
+}
+
+// With the move e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the kernel's inner product.
+void Elimination::look() {
+  const auto dot = isa::routines<double>().dot;
+  double cost = 0.0;
+  leaver_ = cheapest(cost);
+  variance_ = std::max(covariance_.at(leaver_, leaver_), least_variance);
+  for (std::size_t i = 0; i < gone_.size(); ++i) step_[i] = covariance_.at(leaver_, i) / variance_;
+  step_[leaver_] = 1.0;
+  for (std::size_t i = 0; i < gone_.size(); ++i) kernel_step_[i] = dot(kernel_.row(i), step_.data(), step_.size());
+  const double length = dot(step_.data(), kernel_step_.data(), step_.size());
+  next_data_ = data_ + cost;
+  next_rkhs_ = rkhs_;
+  for (std::size_t o = 0; o < coefficients_.rows(); ++o) {
+    const double a = coefficients_.at(o, leaver_);
+    next_rkhs_ += a * (a * length - 2 * dot(step_.data(), kernel_moves_.row(o), step_.size()));
+  }
+  next_rkhs_ = std::max(0.0, next_rkhs_);
+}
+
+void Elimination::remove() {
+  const auto axpy = isa::routines<double>().axpy;
+  for (std::size_t o = 0; o < coefficients_.rows(); ++o) {
+    const double a = coefficients_.at(o, leaver_);
+    axpy(-a, step_.data(), coefficients_.row(o), step_.size());
+    axpy(-a, kernel_step_.data(), kernel_moves_.row(o), step_.size());
+    coefficients_.at(o, leaver_) = 0.0;
+  }
+  for (std::size_t i = 0; i < gone_.size(); ++i)
+    axpy(-step_[i] * variance_, step_.data(), covariance_.row(i), step_.size());
+  for (std::size_t i = 0; i < gone_.size(); ++i) covariance_.at(i, leaver_) = covariance_.at(leaver_, i) = 0.0;
+  gone_[leaver_] = true;
+  --left_;
+  data_ = next_data_;
+  rkhs_ = next_rkhs_;
+}
+
+std::vector<std::size_t> Elimination::staying() const {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < gone_.size(); ++i)
+    if (!gone_[i]) columns.push_back(i);
+  return columns;
+}
+
+}  // namespace onkel

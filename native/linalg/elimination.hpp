@@ -1,0 +1,48 @@
+// Elimination: which columns of a function are needed least, by what is known of its coefficients.
+//
+// Let the coefficients a have the covariance A. That column j leaves means to condition on a_j = 0, which costs
+// a_j^2 / A_jj in the metric of the precision A^-1 (the rows' own) and is made up for by the others:
+//   a -= A_:j a_j / A_jj,   A -= A_:j A_j: / A_jj.
+// Costs of columns that leave one after the other add up to the squared distance from where it began. All outputs share
+// A.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "linalg/matrix.hpp"
+
+namespace onkel {
+
+class Elimination {
+ public:
+  // `coefficients`: [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
+  Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed);
+
+  std::size_t left() const { return left_; }  // columns that could leave
+  // Finds the column to leave next; the squared distances are what they would be without it.
+  void look();
+  double data_distance() const { return next_data_; }
+  double rkhs_distance() const { return next_rkhs_; }
+  // The column that was found leaves.
+  void remove();
+
+  std::vector<std::size_t> staying() const;
+  const Matrix& covariance() const { return covariance_; }      // zero where a column left
+  const Matrix& coefficients() const { return coefficients_; }  // likewise
+
+ private:
+  std::size_t cheapest(double& cost) const;
+
+  Matrix covariance_, coefficients_;
+  const Matrix& kernel_;
+  Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
+  std::size_t n_fixed_, left_;
+  std::vector<bool> gone_;
+  double data_ = 0.0, rkhs_ = 0.0, next_data_ = 0.0, next_rkhs_ = 0.0;
+  std::size_t leaver_ = 0;
+  double variance_ = 0.0;
+  Buffer<double> step_, kernel_step_;  // A_:j / A_jj, and the kernel matrix times that
+};
+
+}  // namespace onkel

@@ -1,0 +1,136 @@
+#include "linalg/information.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace onkel {
+
+Information Information::from_half(std::size_t n, std::span<const double> half) {
+  Information made(n);
+  const double* next = half.data();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = *next++;
+  return made;
+}
+
+Information Information::from_covariance(const Matrix& covariance, const Triangle& lower, double lam) {
+  const std::size_t n = lower.size();
+  Matrix columns(n, n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) columns.at(j, i) = lower.at(i, j);
+  const Matrix coordinates = multiply_transposed(multiply_transposed(columns, covariance), columns);
+  Triangle half(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = coordinates.at(i, j);
+  Triangle inverse = Triangle::identity(n);
+  Solver::of_symmetric(std::move(half), std::numeric_limits<double>::min()).solve(inverse);
+  Information made;
+  made.matrix_ = gram(inverse);
+  for (std::size_t i = 0; i < n; ++i) made.matrix_.at(i, i) -= lam;
+  for (std::size_t i = n; i < made.matrix_.rows(); ++i) made.matrix_.at(i, i) = 0.0;
+  return made;
+}
+
+void Information::reach(std::size_t n) {
+  if (n > matrix_.rows()) settle();
+  matrix_.reach(n);
+}
+
+void Information::add_row(std::span<const double> z, double v) {
+  if (weights_.size() == most_waiting) settle();
+  waiting_.resize(most_waiting * matrix_.rows(), 0.0);
+  std::copy(z.begin(), z.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(weights_.size() * matrix_.rows()));
+  weights_.push_back(v);
+}
+
+void Information::settle() const {
+  const std::size_t n = matrix_.rows(), m = weights_.size();
+  if (m == 0) return;
+  Buffer<double> weighted(n * m);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) weighted[i * m + j] = weights_[j] * waiting_[j * n + i];
+  matrix_.add_products(weighted.data(), waiting_.data(), n, m);
+  waiting_.clear();
+  weights_.clear();
+}
+
+void Information::add(const Information& other, double weight) {
+  settle();
+  other.settle();
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) matrix_.at(i, j) += weight * other.matrix_.at(i, j);
+}
+
+void Information::add_evenly(double value) {
+  settle();
+  for (std::size_t i = 0; i < size(); ++i) matrix_.at(i, i) += value;
+}
+
+void Information::scale(double factor) {
+  settle();
+  matrix_.scale(factor);
+}
+
+std::vector<double> Information::half() const {
+  settle();
+  std::vector<double> values;
+  values.reserve(size() * (size() + 1) / 2);
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) values.push_back(matrix_.at(i, j));
+  return values;
+}
+
+Triangle Information::precision(double lam) const {
+  settle();
+  Triangle sum = matrix_;
+  for (std::size_t i = 0; i < size(); ++i) sum.at(i, i) += lam;
+  return sum;
+}
+
+// With lam I + H = R R', V = R^-1 L^-1: A = V' V.
+Triangle Information::covariance(const Triangle& lower, double lam) const {
+  Triangle v = Triangle::identity(size());
+  Solver(lower).solve(v);
+  Solver::of_symmetric(precision(lam), lam).solve(v);
+  return gram(v);
+}
+
+std::vector<double> Information::mean(const std::vector<double>& linear, double lam) const {
+  Triangle inverse = Triangle::identity(size());
+  Solver::of_symmetric(precision(lam), lam).solve(inverse);
+  std::vector<double> half(size(), 0.0), w(size(), 0.0);
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) half[i] += inverse.at(i, j) * linear[j];
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) w[j] += inverse.at(i, j) * half[i];
+  return w;
+}
+
+std::vector<double> Information::times(const std::vector<double>& w) const { return multiply(dense(), w); }
+
+Information Information::transformed(const Matrix& m) const {
+  const Matrix whole = multiply_transposed(multiply_transposed(m, dense()), m);
+  Information made(m.rows());
+  for (std::size_t i = 0; i < m.rows(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = whole.at(i, j);
+  return made;
+}
+
+Matrix Information::dense() const {
+  settle();
+  Matrix made(size(), size());
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) made.at(i, j) = made.at(j, i) = matrix_.at(i, j);
+  return made;
+}
+
+void Information::visit(Archive& archive, std::size_t n) {
+  std::vector<double> values;
+  if (!archive.loading()) values = half();
+  archive.array("matrix", values);
+  if (!archive.loading()) return;
+  archive.require(values.size() == n * (n + 1) / 2, "matrix", "must hold the half of a matrix of the coordinates");
+  *this = from_half(n, values);
+}
+
+}  // namespace onkel

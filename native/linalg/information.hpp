@@ -1,0 +1,63 @@
+// Information: what rows tell of a function, H = sum_i v_i z_i z_i', in orthonormal coordinates z of its span.
+//
+// Beside a prior lam I it is all that is known: the precision of the function's coordinates w is lam I + H. So it adds:
+// a row adds v z z', two learners on the same points add theirs, to forget is to scale it, and a direction of which
+// nothing is known is a row and a column of zeros. In the coefficients a = L^-T w of the points, K = L L', whose
+// condition is that of K, none of this would keep its digits.
+//
+// Rows wait until 32 can be added in one pass over the matrix. That changes no bit: each entry is one chain of
+// multiply-adds in the order of the rows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "linalg/matrix.hpp"
+#include "linalg/triangle.hpp"
+
+namespace onkel {
+
+class Information {
+ public:
+  Information() = default;
+  explicit Information(std::size_t n) { reach(n); }
+  // The half below the diagonal, with it, row by row.
+  static Information from_half(std::size_t n, std::span<const double> half);
+  // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A is.
+  static Information from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
+
+  std::size_t size() const { return matrix_.size(); }
+  void reach(std::size_t n);  // more coordinates, of which nothing is known
+  // H += v z z'.
+  void add_row(std::span<const double> z, double v);
+  // H += weight * the other's, of as many coordinates.
+  void add(const Information& other, double weight);
+  void add_evenly(double value);  // H += value I
+  void scale(double factor);
+  std::vector<double> half() const;
+  // The lower half of the covariance of the coefficients, A = L^-T (lam I + H)^-1 L^-1.
+  Triangle covariance(const Triangle& lower, double lam) const;
+  // The coordinates w for which (lam I + H) w is this.
+  std::vector<double> mean(const std::vector<double>& linear, double lam) const;
+  // H w.
+  std::vector<double> times(const std::vector<double>& w) const;
+  // M H M': the same in coordinates z' = M z.
+  Information transformed(const Matrix& m) const;
+
+  // `n`: how many coordinates there are.
+  void visit(Archive& archive, std::size_t n);
+
+ private:
+  static constexpr std::size_t most_waiting = 32;
+  void settle() const;  // the rows that wait are added
+  Triangle precision(double lam) const;
+  Matrix dense() const;
+
+  mutable Triangle matrix_;
+  mutable Buffer<double> waiting_;  // [row][coordinate]
+  mutable std::vector<double> weights_;
+};
+
+}  // namespace onkel

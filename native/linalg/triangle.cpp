@@ -1,0 +1,138 @@
+#include "linalg/triangle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace onkel {
+namespace {
+
+constexpr std::size_t lanes = Triangle::lanes;
+constexpr std::size_t block_size = lanes * lanes;
+
+// block <- x block, both 8 by 8.
+void multiply_block(const double* x, double* block) {
+  alignas(isa::tile_bytes) double before[block_size];
+  std::copy_n(block, block_size, before);
+  std::fill_n(block, block_size, 0.0);
+  isa::routines<double>().add_products(x, before, lanes, lanes, lanes, block, lanes);
+}
+
+}  // namespace
+
+Triangle Triangle::identity(std::size_t n) {
+  Triangle made(n);
+  for (std::size_t i = 0; i < made.rows_; ++i) made.at(i, i) = 1.0;
+  return made;
+}
+
+void Triangle::reach(std::size_t n) {
+  size_ = std::max(size_, n);
+  if (n <= rows_) return;
+  Triangle larger;
+  larger.size_ = n;
+  larger.rows_ = padded(n);
+  larger.values_.resize(larger.offset(larger.rows_ / lanes), 0.0);
+  for (std::size_t t = 0; t < rows_ / lanes; ++t)
+    std::copy_n(tile(t), (rows_ - t * lanes) * lanes, larger.tile(t));
+  *this = std::move(larger);
+}
+
+void Triangle::add_products(const double* x, const double* y, std::size_t y_stride, std::size_t m) {
+  for (std::size_t t = 0; t < rows_ / lanes; ++t)
+    isa::routines<double>().add_products(x + t * lanes * m, y + t * lanes, y_stride, m, m, tile(t), rows_ - t * lanes);
+}
+
+void Triangle::scale(double factor) {
+  for (double& value : values_) value *= factor;
+}
+
+Triangle gram(const Triangle& v) {
+  const std::size_t n = v.rows();
+  Buffer<double> transposed(n * n, 0.0);
+  for (std::size_t t = 0; t < n / lanes; ++t)
+    for (std::size_t i = t * lanes; i < n; ++i)
+      for (std::size_t l = 0; l < lanes; ++l)
+        transposed[(t * lanes + l) * n + i] = v.tile(t)[(i - t * lanes) * lanes + l];
+  Triangle made(v.size());
+  for (std::size_t t = 0; t < n / lanes; ++t)
+    for (std::size_t i = t * lanes; i < n; i += lanes) {
+      const std::size_t below = (i - t * lanes) * lanes;
+      isa::routines<double>().add_products(transposed.data() + i * n + i, v.tile(t) + below, lanes, n - i, n,
+                                           made.tile(t) + below, lanes);
+    }
+  return made;
+}
+
+Solver::Solver(Triangle lower) : below_(std::move(lower)), inverses_(below_.rows() * lanes, 0.0) {
+  for (std::size_t i = below_.size(); i < below_.rows(); ++i) below_.at(i, i) = 1.0;
+  for (std::size_t block = 0; block < below_.rows() / lanes; ++block) invert_block(block);
+  below_.scale(-1.0);
+}
+
+Solver Solver::of_symmetric(Triangle matrix, double least) {
+  const std::size_t n = matrix.rows();
+  for (std::size_t i = matrix.size(); i < n; ++i) matrix.at(i, i) = std::max(1.0, least);
+  std::vector<double> floors(n);
+  const double digits = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  for (std::size_t i = 0; i < n; ++i) floors[i] = std::max(least, digits * std::abs(matrix.at(i, i)));
+  Solver made;
+  made.below_ = std::move(matrix);
+  made.inverses_.assign(n * lanes, 0.0);
+  Buffer<double> before, across(block_size);
+  for (std::size_t block = 0; block < n / lanes; ++block) {
+    double* const diagonal = made.below_.tile(block);
+    for (std::size_t j = 0; j < lanes; ++j)
+      for (std::size_t i = j; i < lanes; ++i) {
+        double rest = diagonal[i * lanes + j];
+        for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
+        diagonal[i * lanes + j] =
+            i == j ? std::sqrt(std::max(rest, floors[block * lanes + j])) : rest / diagonal[j * lanes + j];
+      }
+    for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
+    made.invert_block(block);
+    // The rows below, X D^-T, are kept with their sign turned; then every later tile loses its share X X'.
+    double* const below = diagonal + block_size;
+    const std::size_t first = (block + 1) * lanes, count = n - first;
+    const double* inverse = made.inverses_.data() + block * block_size;
+    for (std::size_t i = 0; i < lanes; ++i)
+      for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -inverse[i * lanes + j];
+    before.assign(below, below + count * lanes);
+    std::fill_n(below, count * lanes, 0.0);
+    const auto& routines = isa::routines<double>();
+    routines.add_products(before.data(), across.data(), lanes, lanes, lanes, below, count);
+    for (std::size_t t = block + 1; t < n / lanes; ++t) {
+      const double* rows = below + (t * lanes - first) * lanes;
+      for (std::size_t i = 0; i < lanes; ++i)
+        for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -rows[i * lanes + j];
+      routines.add_products(rows, across.data(), lanes, lanes, lanes, made.below_.tile(t), n - t * lanes);
+    }
+  }
+  return made;
+}
+
+// Column by column, by forward substitution.
+void Solver::invert_block(std::size_t block) {
+  const double* d = below_.tile(block);
+  double* inverse = inverses_.data() + block * block_size;
+  for (std::size_t j = 0; j < lanes; ++j)
+    for (std::size_t i = j; i < lanes; ++i) {
+      double rest = i == j ? 1.0 : 0.0;
+      for (std::size_t k = j; k < i; ++k) rest -= d[i * lanes + k] * inverse[k * lanes + j];
+      inverse[i * lanes + j] = rest / d[i * lanes + i];
+    }
+}
+
+void Solver::solve(Triangle& x) const {
+  const std::size_t n = below_.rows();
+  for (std::size_t t = 0; t < n / lanes; ++t)
+    for (std::size_t block = t; block < n / lanes; ++block) {
+      double* rows = x.tile(t) + (block - t) * block_size;
+      multiply_block(inverses_.data() + block * block_size, rows);
+      isa::routines<double>().add_products(below_.tile(block) + block_size, rows, lanes, lanes, lanes,
+                                           rows + block_size, n - (block + 1) * lanes);
+    }
+}
+
+}  // namespace onkel

@@ -1,0 +1,66 @@
+// Triangle: a lower triangular matrix, or the lower half of a symmetric one, and what is done with it in blocks of 8 by 8.
+//
+// Columns come in tiles of 8 (see isa.hpp), each from the rows of its own block on the diagonal downwards. All work is
+// done by one routine, whose terms are added one by one in a fixed order: bits depend on the matrices alone.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "linalg/buffer.hpp"
+
+namespace onkel {
+
+class Triangle {
+ public:
+  static constexpr std::size_t lanes = isa::lanes<double>;
+  static std::size_t padded(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
+
+  Triangle() = default;
+  explicit Triangle(std::size_t n) { reach(n); }  // zeros
+  static Triangle identity(std::size_t n);
+
+  std::size_t size() const { return size_; }
+  std::size_t rows() const { return rows_; }  // with the zeros that round them up to blocks
+  void reach(std::size_t n);                  // more rows and columns, zeros
+  // j <= i, or i and j in one block on the diagonal.
+  double at(std::size_t i, std::size_t j) const { return tile(j / lanes)[(i - j / lanes * lanes) * lanes + j % lanes]; }
+  double& at(std::size_t i, std::size_t j) { return tile(j / lanes)[(i - j / lanes * lanes) * lanes + j % lanes]; }
+  // The rows of a tile, 8 values each, from row 8 * tile on.
+  const double* tile(std::size_t tile) const { return values_.data() + offset(tile); }
+  double* tile(std::size_t tile) { return values_.data() + offset(tile); }
+  // The matrix += x y for its lower half: x is [row][m], y is [m][y_stride].
+  void add_products(const double* x, const double* y, std::size_t y_stride, std::size_t m);
+  void scale(double factor);
+
+ private:
+  std::size_t offset(std::size_t tile) const { return lanes * tile * rows_ - lanes * lanes * (tile * (tile - 1) / 2); }
+
+  std::size_t size_ = 0, rows_ = 0;
+  Buffer<double> values_;
+};
+
+// V' V, of a lower triangular V.
+Triangle gram(const Triangle& v);
+
+// A lower triangular matrix L as it is needed to solve with it: minus what lies below the blocks on the diagonal, and
+// the inverse of each of those.
+class Solver {
+ public:
+  explicit Solver(Triangle lower);
+  // The Cholesky factor of a symmetric matrix whose Schur complements are known to be at least `least`. Where rounding
+  // says otherwise, or leaves nothing of them beside the diagonal, they are taken for that: a matrix of which digits
+  // were lost gets a factor of bounded size.
+  static Solver of_symmetric(Triangle matrix, double least);
+  // x <- L^-1 x, of a lower triangular x.
+  void solve(Triangle& x) const;
+
+ private:
+  Solver() = default;
+  void invert_block(std::size_t block);
+
+  Triangle below_;
+  Buffer<double> inverses_;  // [block][8][8]
+};
+
+}  // namespace onkel

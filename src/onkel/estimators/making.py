@@ -1,0 +1,87 @@
+"""How a class becomes an estimator: a dataclass whose fields are its parameters, with a docstring that lists them.
+
+The class of a named learner holds its summary and its example; its fields are its recipe's parameters
+(:mod:`onkel.catalogue`) and those that all learners share (:mod:`onkel.parameters`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, dataclass_transform
+
+from onkel.catalogue import LEARNERS, TASKS, Named
+from onkel.catalogue.docstrings import complete, entries, one_of
+from onkel.parameters import COMMON, declare, parameters_of
+from onkel.parts import KERNELS
+
+T = TypeVar("T")
+
+FUNCTION_ATTRIBUTES = """\
+dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+    Coefficients of the predicting function.
+intercept_ : ndarray of shape (1 or n_classes,)
+n_support_ : int
+norm_ : float
+    RKHS norm of the last function."""
+
+_CLASSES = "classes_ : ndarray of shape (n_classes,)"
+_LAM = """\
+lam_ : float
+    The λ in use."""
+_COMMON_ATTRIBUTES = """\
+support_vectors_ : ndarray of shape (n_support, n_features)
+support_ : ndarray of shape (n_support,)
+    The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
+t_ : int
+    Rows learned from.
+sparsity_ : float
+    The share of rows that are no support vectors.
+nbytes_ : int
+    Bytes of the model.
+gamma_ : float
+n_features_in_ : int
+feature_names_in_ : ndarray of shape (n_features,), where X has names"""
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(cls: type[T]) -> type[T]:
+    """Make an estimator of a class of fields; where its docstring has an example and no parameters, write them in."""
+    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    made.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(made).items()}
+    if made.__doc__ and "Examples\n" in made.__doc__ and "Parameters\n" not in made.__doc__:
+        made.__doc__ = _documented(made)
+    return made
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def named_estimator(cls: type[T]) -> type[T]:
+    """Make the estimator of the named learner that a class is called after."""
+    task = next(task for task, ending in TASKS.items() if cls.__name__.endswith(ending))
+    row = LEARNERS[cls.__name__.removesuffix(TASKS[task])]
+    own = row.defaults[task]
+    declare(cls, {name: replace(COMMON[name], default=own[name]) for name in COMMON if name in own})
+    declare(cls, row.parameters(task))
+    cls._row = row  # type: ignore[attr-defined]
+    return estimator(cls)
+
+
+def _documented(cls: type[Any]) -> str:
+    row: Named | None = getattr(cls, "_row", None)
+    words = {"kernels": one_of(KERNELS), "losses": "", "output": ""}
+    if row is not None:
+        task = next(task for task, name in row.estimators.items() if name == cls.__name__)
+        words |= row.words(task) | {"output": ": the average" if row.averages else ": the last one"}
+    has = parameters_of(cls)
+    own_first = [has[name] for name in has if name not in COMMON] + [has[name] for name in COMMON if name in has]
+    attributes = [
+        _CLASSES if "class_weight" in has else "",
+        _LAM if hasattr(cls, "lam_") else "",
+        getattr(cls, "_function_attributes", FUNCTION_ATTRIBUTES),
+        _COMMON_ATTRIBUTES,
+    ]
+    return complete(
+        cls.__doc__,
+        Parameters=entries(own_first, words),
+        Attributes="\n".join(text for text in attributes if text),
+        References=row.reference if row is not None else "",
+    )

@@ -1,0 +1,194 @@
+"""What there is to know of a parameter, written once.
+
+A parameter's name, type and default stand where Python has them: in a recipe's signature (:mod:`onkel.recipes`), or as
+a field of one of the classes below, which hold the parameters that all learners share. A :class:`Note` on its type says
+the rest: the sentence that explains it and the range it must lie in. Estimators, River's classes, the command, the
+docstrings and the tables of learners are made from these. Nothing here needs NumPy, so that ``onkel --help`` is quick.
+
+>>> COMMON["budget"].default, COMMON["budget"].note.says
+(None, 'The most support vectors to keep.')
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a parameter's name, type and default do not say.
+
+    Words in braces, such as ``{losses}``, stand for what depends on the class that is documented.
+    """
+
+    says: str = ""  # a sentence, which the command's help shows alone
+    more: str = ""  # further sentences for the docstrings
+    kind: str = ""  # the type as a docstring has it, where the annotation does not tell
+    choices: tuple[str, ...] = ()
+    part: str = ""  # whose number of that name it becomes: the part has its range
+    limits: Mapping[str, Any] = field(default_factory=dict)  # otherwise its range, as `check_number` takes it
+    regression: bool = False  # whether only regressors have it
+    stream: str = ""  # what "stream" chooses, where an estimator may leave it to the stream
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as its signature or its field declares it."""
+
+    name: str
+    type: Any
+    default: Any  # `inspect.Parameter.empty` where there is none
+    note: Note
+
+    @property
+    def annotation(self) -> Any:
+        """The type with the note on it."""
+        return Annotated[self.type, self.note]
+
+    @property
+    def optional(self) -> bool:
+        """Whether it may be None."""
+        return type(None) in get_args(self.type)
+
+
+def parameters_of(thing: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the parameters that a function or a dataclass declares, by name.
+
+    Examples
+    --------
+    >>> def step(eta: Annotated[float, Note("Step size η.")] = 0.5) -> None: ...
+    >>> parameters_of(step)["eta"].note.says
+    'Step size η.'
+    """
+    if is_dataclass(thing):
+        defaults = {f.name: inspect.Parameter.empty if f.default is MISSING else f.default for f in fields(thing)}
+    else:
+        defaults = {p.name: p.default for p in inspect.signature(thing).parameters.values()}
+    # A class that declares a field anew, with another default, need not repeat what is said of it.
+    declaring = [cls for cls in thing.__mro__ if is_dataclass(cls)] if isinstance(thing, type) else [thing]
+    hints = [_annotations(each) for each in declaring]
+    found = {name: [hint[name] for hint in hints if name in hint] for name in defaults}
+    return {name: Parameter(name, _bare(found[name][0]), defaults[name], _note(found[name])) for name in defaults}
+
+
+@cache
+def _annotations(declaring: Callable[..., Any]) -> dict[str, Any]:
+    return inspect.get_annotations(declaring, eval_str=True)
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _note(hints: list[Any]) -> Note:
+    annotated = (get_args(hint)[1:] for hint in hints if get_origin(hint) is Annotated)
+    return next((note for notes in annotated for note in notes if isinstance(note, Note)), Note())
+
+
+def declare(cls: type[Any], parameters: Mapping[str, Parameter], **defaults: Any) -> None:
+    """Make parameters fields of a class that is about to become a dataclass, some with defaults of its own."""
+    own = dict(vars(cls).get("__annotations__", {}))
+    cls.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()} | own
+    for name, parameter in parameters.items():
+        default = defaults.get(name, parameter.default)
+        if name not in own and default is not inspect.Parameter.empty:
+            setattr(cls, name, default)
+
+
+def with_note(parameter: Parameter, **changes: Any) -> Parameter:
+    """Return a parameter of which something else is said."""
+    return replace(parameter, note=replace(parameter.note, **changes))
+
+
+# -- what all learners share ------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class KernelParameters:
+    """The kernel of a learner with one."""
+
+    kernel: Annotated[
+        Any,
+        Note(
+            "How alike two rows are.",
+            "A Kernel is a part, or a weighted sum of products of them (`onkel.parts`); a callable is called as "
+            "``kernel(x[None], S)`` for each row with the support vectors S.",
+            kind="{kernels} or Kernel or callable",
+        ),
+    ] = "rbf"
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class FunctionParameters:
+    """What a learner is told besides its recipe and its kernel."""
+
+    gamma: Annotated[
+        float | str,
+        Note(
+            "The kernel's width.",
+            '"scale" and "auto" are those of :class:`sklearn.svm.SVC`, fixed by the rows of the first call.',
+            kind='{{"scale", "auto", "stream"}} or float',
+            part="RBF",
+            stream='the width of kernel "rbf"',
+        ),
+    ] = "scale"
+    degree: Annotated[int, Note('Of kernel "poly".', part="Polynomial")] = 3
+    coef0: Annotated[float, Note('Of kernels "poly" and "sigmoid".')] = 0.0
+    budget: Annotated[
+        int | None,
+        Note("The most support vectors to keep.", "None is no bound.", limits={"at_least": 1}),
+    ] = None
+    average: Annotated[
+        bool | None,
+        Note(
+            "Whether to predict with the average of all functions so far rather than with the last one.",
+            "None is the learner's own choice{output}. The average of a learner that evicts remembers all who left: "
+            "its memory grows.",
+        ),
+    ] = None
+    fit_intercept: Annotated[bool, Note("Whether to learn a constant term: the kernel becomes k + (5/16)^2.")] = False
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class FittingParameters:
+    """How an estimator learns."""
+
+    n_epochs: Annotated[int, Note("Passes over the rows in `fit`.", limits={"at_least": 1})] = 1
+    shuffle: Annotated[
+        bool,
+        Note(
+            "Whether `fit` takes the rows in a new random order in each epoch.",
+            "`partial_fit` never shuffles.",
+        ),
+    ] = True
+    random_state: Annotated[
+        Any, Note("Seeds the shuffling and the learner's own draws.", kind="int, RandomState or None")
+    ] = None
+    n_jobs: Annotated[
+        int | None, Note("Threads (-1: all cores); results do not depend on it.", "None is one thread.")
+    ] = None
+
+
+@dataclass(kw_only=True, repr=False, eq=False)
+class ClassifierParameters:
+    """What only a classifier is told."""
+
+    class_weight: Annotated[
+        dict[Any, float] | str | None,
+        Note(
+            "Multiplies the weights of a class's rows.",
+            '"balanced" is for `fit` only.',
+            kind='dict or "balanced"',
+        ),
+    ] = None
+
+
+COMMON: dict[str, Parameter] = {
+    name: parameter
+    for table in (KernelParameters, FunctionParameters, FittingParameters, ClassifierParameters)
+    for name, parameter in parameters_of(table).items()
+}

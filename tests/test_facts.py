@@ -1,0 +1,328 @@
+"""Every fact once: what a parameter is called, means, defaults to and may be is the same wherever it is shown."""
+
+import importlib.machinery
+import importlib.util
+import inspect
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onkel
+from onkel import recipes
+from onkel.catalogue import LEARNERS
+from onkel.catalogue.docstrings import entries
+from onkel.catalogue.ranges import limits_of
+from onkel.parameters import COMMON, parameters_of
+from onkel.parts import KERNELS, LOSSES
+
+ROOT = Path(__file__).parents[1]
+GENERIC = ["KernelClassifier", "KernelRegressor", "MultiKernelClassifier", "MultiKernelRegressor"]
+NAMED = [(row.name, task) for row in LEARNERS.values() for task in row.estimators]
+ESTIMATORS = [LEARNERS[name].estimators[task] for name, task in NAMED]
+EMPTY = inspect.Parameter.empty
+
+
+def script():
+    loader = importlib.machinery.SourceFileLoader("facts", str(ROOT / "scripts" / "facts"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("facts", loader))
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def defaults(thing):
+    return {p.name: p.default for p in inspect.signature(thing).parameters.values()}
+
+
+def documented(document):
+    """Names of the Parameters section, each with its type and default, and with what is said of it."""
+    section = re.search(r"^Parameters\n-{10}\n(.*?)(?=^\w[\w ]*\n-{3,}$|\Z)", document, re.DOTALL | re.MULTILINE)[1]
+    found = re.findall(r"^(\w+) : (.*)\n((?:    .*\n?)*)", section, re.MULTILINE)
+    return {name: (kind, " ".join(text.split())) for name, kind, text in found}
+
+
+# -- the tables of the documentation, and the stub
+
+
+@pytest.mark.parametrize("path", ["README.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"])
+def test_what_follows_from_the_table_is_written_down(path):
+    text = (ROOT / path).read_text()
+    assert script().TARGETS[path](text) == text, "run scripts/facts"
+
+
+def test_readme_lists_every_learner_where_it_belongs():
+    keeping, evicting = (ROOT / "README.md").read_text().split("**They make room when the budget is full**")
+    for row in LEARNERS.values():
+        made = row.recipe()
+        if isinstance(made, onkel.parts.FirstOrder):
+            where = keeping if isinstance(made.eviction, onkel.parts.Stop) else evicting
+            assert f"\n| `{row.name}`" in where, row.name
+
+
+# -- one default, shown everywhere
+
+
+@pytest.mark.parametrize(("name", "task"), NAMED)
+def test_an_estimator_has_its_recipes_parameters(name, task):
+    row = LEARNERS[name]
+    shown, of_recipe = defaults(getattr(onkel, row.estimators[task])), defaults(getattr(recipes, name))
+    expected = {n: COMMON[n].default for n in COMMON if n != "class_weight" or task == "classification"}
+    expected |= {"fit_intercept": True} if task == "regression" else {}
+    expected |= {n: d for n, d in of_recipe.items() if n not in COMMON and not row.takes[n].note.regression}
+    if task == "regression":
+        expected |= {n: d for n, d in of_recipe.items() if row.takes[n].note.regression}
+    assert shown == expected | row.defaults[task]
+    assert set(row.defaults[task]) <= set(expected)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_recipe_shows_plain_types(name):
+    kinds = [parameter.annotation for parameter in inspect.signature(getattr(recipes, name)).parameters.values()]
+    assert all(kind in (float, int, str, bool, float | None, int | None) for kind in kinds)
+
+
+@pytest.mark.parametrize("name", ["KernelClassifier", "KernelRegressor"])
+def test_river_has_the_parameters_of_all_learners(name):
+    river = pytest.importorskip("onkel.river")
+    shown = defaults(getattr(river, name))
+    assert list(shown) == ["recipe", *_told(), "seed"]
+    assert {n: shown[n] for n in _told()} == _told() | {"gamma": 1.0, "budget": 500}
+    document = documented(getattr(river, name).__doc__)
+    assert list(document) == list(shown)
+    assert document["budget"][1] == "The most support vectors to keep. None is no bound."
+
+
+def test_the_thin_learner_agrees():
+    shown = defaults(onkel.Learner)
+    assert {n: shown[n] for n in _told()} == _told() | {"gamma": 1.0}
+
+
+def _told():
+    from onkel.parameters import FunctionParameters, KernelParameters
+
+    return {n: p.default for table in (KernelParameters, FunctionParameters) for n, p in parameters_of(table).items()}
+
+
+def test_the_command_agrees():
+    from onkel.cli import _options
+
+    hints = inspect.get_annotations(_options.Learning, eval_str=True)
+    for option, name in {"budget": "budget", "gamma": "gamma", "jobs": "n_jobs"}.items():
+        assert getattr(_options.Learning, option) == COMMON[name].default
+        assert hints[option].__metadata__[0].help.startswith(COMMON[name].note.says)
+
+
+# -- docstrings
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, *GENERIC])
+def test_a_docstring_lists_exactly_the_parameters(name):
+    cls = getattr(onkel, name)
+    shown, document = defaults(cls), documented(inspect.getdoc(cls))
+    assert set(document) == set(shown)
+    for parameter in parameters_of(cls).values():
+        kind, said = document[parameter.name]
+        default = shown[parameter.name]
+        written = f'"{default}"' if isinstance(default, str) else repr(default)
+        assert default is EMPTY or kind.endswith(f"default={written}"), parameter.name
+        assert said.startswith(parameter.note.says) and said.endswith("."), parameter.name
+        assert "{" not in said
+    assert parameters_of(cls).keys() == shown.keys()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_recipes_docstring_lists_exactly_its_parameters(name):
+    recipe = getattr(recipes, name)
+    shown = defaults(recipe)
+    document = documented(recipe.__doc__) if shown else {}
+    assert list(document) == list(shown)
+    assert all(said.endswith(".") for _, said in document.values())
+    assert '"stream"' not in recipe.__doc__  # which is for those who see the stream
+    assert LEARNERS[name].paper in recipe.__doc__
+
+
+@pytest.mark.parametrize(("name", "task"), NAMED)
+def test_the_losses_of_a_docstring_are_those_that_are_taken(name, task):
+    cls = getattr(onkel, LEARNERS[name].estimators[task])
+    if "loss" not in defaults(cls):
+        return
+    listed = re.findall(r'"(\w+)"', documented(cls.__doc__)["loss"][0].split("}")[0])
+    first_row = {"X": [[1.0]], "y": [1.0]} | ({"classes": [0.0, 1.0]} if task == "classification" else {})
+    for loss in LOSSES:
+        model = cls(loss=loss)
+        if loss in listed:
+            model.partial_fit(**first_row)
+        else:
+            with pytest.raises(ValueError, match=r"loss|eta"):
+                model.partial_fit(**first_row)
+
+
+def test_kernels_are_listed():
+    kind = documented(onkel.SPAClassifier.__doc__)["kernel"][0]
+    assert re.findall(r'"(\w+)"', kind.split("}")[0]) == list(KERNELS)
+
+
+# -- ranges
+
+
+def outside(limits, integer):
+    """A value just outside each limit."""
+    near = 1 if integer else 1e-9
+    yield from (limits[name] for name in ("above", "below") if name in limits)
+    yield from (limits[name] - near for name in ("at_least",) if name in limits)
+    yield from (limits[name] + near * max(1, abs(limits[name])) for name in ("at_most",) if name in limits)
+
+
+RANGES = [
+    (name, parameter.name, value)
+    for name in ESTIMATORS
+    for parameter in parameters_of(getattr(onkel, name)).values()
+    if parameter.name not in ("degree",)  # of another kernel
+    for value in outside(limits_of(parameter), parameter.type in (int, int | None))
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), RANGES)
+def test_a_range_is_the_one_that_is_checked(name, parameter, value):
+    if parameter == "horizon":  # `fit` knows better
+        model = getattr(onkel, name)(horizon=value)
+        learn = model.partial_fit
+    else:
+        learn = getattr(onkel, name)(**{parameter: value}).fit
+    with pytest.raises(ValueError, match=rf"^{parameter} must be an? (number|integer) "):
+        learn(np.eye(4), [0, 1, 0, 1])
+
+
+def test_choices_are_the_ones_that_are_checked():
+    choices = [(row, p) for row in LEARNERS.values() for p in row.takes.values() if p.note.choices]
+    assert len(choices) >= 8
+    for row, parameter in choices:
+        for choice in parameter.note.choices:
+            row.recipe(**{parameter.name: choice})
+        with pytest.raises(ValueError, match=f"^{parameter.name} must be one of "):
+            row.recipe(**{parameter.name: "nonsense"})
+
+
+def test_entries_say_name_type_range_and_default():
+    text = entries([LEARNERS["KLR"].takes["shape"], COMMON["n_jobs"]], {})
+    assert text.splitlines() == [
+        "shape : float at least 1, default=2.0",
+        "    γ of the first two: the larger, the fewer support vectors.",
+        "n_jobs : int or None, default=None",
+        "    Threads (-1: all cores); results do not depend on it. None is one thread.",
+    ]
+
+
+# -- what an addition touches: each of these is made in one place, of a copy of the package
+
+TOY_PARAMETER = '    patience: Annotated[int, Note("How long to wait.", limits={"at_least": 1})] = 7\n'
+TOY_LOSS = '''
+@dataclass(frozen=True)
+class Toy(Loss):
+    """A toy."""
+
+    name = "toy"
+    piecewise_linear = True
+
+
+'''
+TOY_RECIPE = '''
+
+@named("Toy 2000", "A Toy", regressor={"loss": "squared_error"}, budget=5)
+def Toy(speed: Annotated[float, Note("How fast.", limits={"above": 0})] = 0.25, loss: AnyLoss = "hinge") -> FirstOrder:
+    """A toy."""
+    return FirstOrder(loss_named(loss), OnGradient(), GradientStep(eta=speed))
+'''
+TOY_CLASS = '''
+
+@named_estimator
+class ToyClassifier(KernelClassifierBase):
+    """A toy.
+
+    Examples
+    --------
+    """
+
+
+@named_estimator
+class ToyRegressor(KernelRegressorBase):
+    """A toy.
+
+    Examples
+    --------
+    """
+'''
+LOOK = """
+import inspect, json, onkel, onkel.river
+from onkel.cli._learners import make, names
+from onkel.cli._options import Learning
+shown = lambda c: {p.name: repr(p.default) for p in inspect.signature(c).parameters.values()}
+classes = [n for n in onkel.__all__ if inspect.isclass(getattr(onkel, n)) and hasattr(getattr(onkel, n), "n_support_")]
+print(json.dumps({
+    "estimators": {n: [shown(getattr(onkel, n)), getattr(onkel, n).__doc__] for n in classes if n != "PlattClassifier"},
+    "river": {c.__name__: [shown(c), c.__doc__] for c in (onkel.river.KernelClassifier, onkel.river.KernelRegressor)},
+    "recipe": [shown(onkel.recipes.Toy), onkel.recipes.Toy.__doc__],
+    "command": sorted(names("regression")),
+    "set": make("toy", "classification", Learning(set=["patience=9", "speed=2"]), 1.0)["toy"].get_params(),
+    "learned": onkel.ToyClassifier(gamma=1.0).fit([[0.0], [1.0]], [0, 1]).n_support_,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory):
+    pytest.importorskip("river")
+    folder = tmp_path_factory.mktemp("copy")
+    package = folder / "onkel"
+    shutil.copytree(Path(onkel.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    core = Path(sys.modules["onkel._core"].__file__)
+    if not (package / core.name).exists():
+        shutil.copy(core, package)
+    for path, before, addition in [
+        ("parameters.py", "    degree: ", TOY_PARAMETER),
+        ("parts/losses.py", "LOSSES: ", TOY_LOSS),
+        ("recipes.py", None, TOY_RECIPE),
+        ("estimators/named.py", None, TOY_CLASS),
+    ]:
+        text = (package / path).read_text()
+        where = len(text) if before is None else text.index(before)
+        (package / path).write_text(text[:where] + addition + text[where:])
+    done = subprocess.run([sys.executable, "-c", LOOK], cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_common_parameter_is_one_row(looked):
+    assert len(looked["estimators"]) == len(ESTIMATORS) + len(GENERIC) + 2
+    for shown, document in [*looked["estimators"].values(), *looked["river"].values()]:
+        assert shown["patience"] == "7"
+        assert documented(document)["patience"] == ("int at least 1, default=7", "How long to wait.")
+    assert looked["set"]["patience"] == 9
+
+
+def test_a_loss_is_one_class(looked):
+    for name, (shown, document) in looked["estimators"].items():
+        takes = "loss" in shown and name.endswith("Classifier") and name not in ("OSKLClassifier", "NewtonClassifier")
+        assert ('"toy"' in documented(document).get("loss", [""])[0]) == takes, name
+
+
+def test_a_learner_is_a_recipe_and_its_classes(looked):
+    assert "toy" in looked["command"]
+    assert looked["learned"] == 2
+    assert looked["set"]["speed"] == 2
+    shown, document = looked["recipe"]
+    assert shown == {"speed": "0.25", "loss": "'hinge'"}
+    assert 'Toy 2000, "A Toy".' in document
+    for name, loss in {"ToyClassifier": "'hinge'", "ToyRegressor": "'squared_error'"}.items():
+        shown, document = looked["estimators"][name]
+        assert (shown["speed"], shown["loss"], shown["budget"]) == ("0.25", loss, "5")
+        assert documented(document)["speed"] == ("float greater than 0, default=0.25", "How fast.")
