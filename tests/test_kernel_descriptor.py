@@ -355,8 +355,9 @@ def test_kernels_vote_however_small_their_values_are(task, learned, to, tmp_path
 
 
 def c_scores(text, X, n_scores, folder):
+    (folder / "model.h").write_text(text)
     (folder / "main.c").write_text(
-        text + "void all(const float *x, float *s, int n);\n"
+        '#include "model.h"\nvoid all(const float *x, float *s, int n);\n'
         "void all(const float *x, float *s, int n) { for (int i = 0; i < n; ++i) "
         "model_scores(x + i * MODEL_N_FEATURES, s + i * MODEL_N_SCORES); }\n"
     )

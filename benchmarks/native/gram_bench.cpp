@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "linalg/gram.hpp"
 #include "learn/learner.hpp"
+#include "linalg/gram.hpp"
 
 namespace {
 

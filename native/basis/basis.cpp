@@ -239,9 +239,8 @@ class DenseBasis final : public Basis {
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_,
-                    waves(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
-                    block.stride);
+    routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_, waves(),
+                    rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(), block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
   }

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "basis/fourier.hpp"
+#include "isa/isa.hpp"
 #include "linalg/archive.hpp"
 #include "linalg/buffer.hpp"
 #include "linalg/rows.hpp"
-#include "basis/fourier.hpp"
-#include "isa/isa.hpp"
 #include "linalg/team.hpp"
 
 namespace onkel {

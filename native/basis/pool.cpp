@@ -202,9 +202,9 @@ class PlainView final : public View {
   std::size_t width_;
   Pool& pool_;
   std::size_t plane_of_[n_bases] = {};  // of each base quantity
-  std::vector<std::int32_t> places_;   // one a slot, in the pool
-  std::vector<T> points_;              // for a function of the caller's
-  mutable Block raw_;                  // scratch of the learning thread
+  std::vector<std::int32_t> places_;    // one a slot, in the pool
+  std::vector<T> points_;               // for a function of the caller's
+  mutable Block raw_;                   // scratch of the learning thread
 };
 
 }  // namespace

@@ -231,22 +231,16 @@ class SparseBasis final : public Basis {
         gather_products(x, *feature, quantities);
     }
     if (base == Base::dot) return;
-    const std::vector<T>& norms = base == Base::manhattan ? lengths_ : squares_;
+    const Buffer<T>& norms = base == Base::manhattan ? lengths_ : squares_;
     const T share = base == Base::manhattan ? T{1} : T{2};
-    for (std::size_t first = 0; first < slots(); first += isa::score_lanes) {
-      const std::size_t last = std::min(first + isa::score_lanes, slots());
-      bool cancelled = false;
-      for (std::size_t j = first; j < last; ++j) {
-        const T sum = norm + norms[j];
-        quantities[j] = sum - share * quantities[j];
-        cancelled |= cancels(quantities[j], sum);
-      }
-      for (std::size_t j = first; cancelled && j < last; ++j)
-        if (cancels(quantities[j], norm + norms[j])) quantities[j] = distance(base, row, points_[j].view());
+    constexpr std::size_t step = 4 * isa::score_lanes;  // few enough to look for the pairs that cancel one by one
+    for (std::size_t first = 0; first < n; first += step) {
+      const std::size_t last = std::min(first + step, n);
+      if (!isa::routines<T>().distances(norm, norms.data() + first, share, quantities + first, last - first)) continue;
+      for (std::size_t j = first; j < std::min(last, slots()); ++j)
+        if (isa::cancels(quantities[j], norm + norms[j])) quantities[j] = distance(base, row, points_[j].view());
     }
   }
-  // Whether more than three bits of the sum are lost in what is left of it, or all of it (a NaN, where it overflows).
-  static bool cancels(T left, T sum) { return !(left >= T(0.125) * sum); }
 
   // A pair's distance from its differences, features ascending.
   static T distance(Base base, const Sparse<T>& a, const Sparse<T>& b) {
@@ -317,8 +311,8 @@ class SparseBasis final : public Basis {
 
   void make_room() {
     points_.resize(slots());
-    squares_.resize(slots());
-    lengths_.resize(slots());
+    squares_.resize(rounded(slots()));
+    lengths_.resize(rounded(slots()));
   }
 
   void enter(std::size_t index) {
@@ -349,8 +343,8 @@ class SparseBasis final : public Basis {
   void rebuild(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& features,
                const std::vector<T>& values) {
     points_.assign(slots(), {});
-    squares_.assign(slots(), T{0});
-    lengths_.assign(slots(), T{0});
+    squares_.assign(rounded(slots()), T{0});
+    lengths_.assign(rounded(slots()), T{0});
     features_.clear();
     for (std::size_t index = 0; index < slots(); ++index) {
       for (std::int64_t i = offsets[index]; i < offsets[index + 1]; ++i) {
@@ -363,7 +357,7 @@ class SparseBasis final : public Basis {
 
   std::size_t width_;
   std::vector<Point> points_;
-  std::vector<T> squares_, lengths_;  // |s|^2 and |s|_1
+  Buffer<T> squares_, lengths_;  // |s|^2 and |s|_1, and zeros up to a multiple of 16
   FeatureTable<T> features_;
   mutable Buffer<T> waves_;
   mutable std::once_flag waves_made_;

@@ -55,6 +55,9 @@ struct Routines {
   void (*dot_pair)(const T* values, const double* first, const double* second, std::size_t n, double sums[2]);
   // sums[j] += x * column[j], a product and an addition each on every level (n a multiple of lanes<T>).
   void (*axpy)(T x, const T* column, T* sums, std::size_t n);
+  // sums[j] <- (norm + norms[j]) - share * sums[j], share a power of 2 (n a multiple of 16): distances of what two rows
+  // share. Returns whether one of them lost more than four bits of its sum, or all of it (a NaN, where it overflows).
+  bool (*distances)(T norm, const T* norms, T share, T* sums, std::size_t n);
   // out[j] = values[places[j]] (n a multiple of 16).
   void (*pick)(const T* values, const std::int32_t* places, T* out, std::size_t n);
   // Two rows, n apart, of a symmetric matrix kept as half. All are fused where the level has it, n a multiple of 16.
@@ -84,6 +87,12 @@ struct Level {
 // The level in use: chosen once, the best that the processor has but x86-64-v4 only when ONKEL_ISA asks for it.
 // An ONKEL_ISA that is unknown, or that this processor lacks, throws std::runtime_error with a sentence.
 const Level& level();
+
+// Whether more than four bits of `sum` are lost in what is left of it, or all of it.
+template <class T>
+constexpr bool cancels(T left, T sum) {
+  return !(left >= T(0.0625) * sum);
+}
 
 template <class T>
 const Routines<T>& routines();

@@ -573,6 +573,23 @@ void axpy(T x, const T* column, T* sums, std::size_t n) {
   for (std::size_t j = 0; j < n; j += S::size) S::store(sums + j, S::load(sums + j) + factor * S::load(column + j));
 }
 
+template <class T>
+bool distances(T norm, const T* norms, T share, T* sums, std::size_t n) {
+  typedef Simd<T> S;
+  const auto norm_here = S::broadcast(norm), factor = S::broadcast(share), least = S::broadcast(T(0.0625));
+  typename S::Bits enough = ~typename S::Bits{};
+  for (std::size_t j = 0; j < n; j += S::size) {
+    const auto sum = norm_here + S::load(norms + j);
+    const auto left = sum - factor * S::load(sums + j);
+    S::store(sums + j, left);
+    enough &= reinterpret_cast<typename S::Bits>(left >= least * sum);
+  }
+  typename S::Word all = ~typename S::Word{0};
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < S::size; ++i) all &= enough[i];
+  return all == 0;
+}
+
 // Two places are loaded at once: the loads are what this is bound by, and gather instructions are slower.
 template <class T>
 void pick(const T* values, const std::int32_t* places, T* __restrict out, std::size_t n) {
@@ -623,10 +640,10 @@ constexpr const char* level_name = "baseline";
 
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
-    {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, pick<float>, multiply_rows, update_rows,
-     add_products, least, below, fma_peak<float>},
-    {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, pick<double>, multiply_rows, update_rows,
-     add_products, least, below, fma_peak<double>},
+    {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, distances<float>, pick<float>, multiply_rows,
+     update_rows, add_products, least, below, fma_peak<float>},
+    {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, distances<double>, pick<double>,
+     multiply_rows, update_rows, add_products, least, below, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

@@ -18,7 +18,8 @@ constexpr std::int64_t most_rows = std::int64_t{1} << 62;
 // The random features that the budget rule asks for.
 Fourier fourier_of(const Config& config) {
   const std::size_t count = features_asked(config.recipe);
-  return count == 0 ? Fourier() : Fourier(count, config.kernels.at(0).terms.at(0).factors.at(0).gamma, Draws{config.seed});
+  return count == 0 ? Fourier()
+                    : Fourier(count, config.kernels.at(0).terms.at(0).factors.at(0).gamma, Draws{config.seed});
 }
 
 template <class T>

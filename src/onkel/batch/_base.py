@@ -27,7 +27,8 @@ _PARAMETERS = """\
 lam : float, default=0.001
         Regularisation λ.
     kernel : {%(kernels)s} or Kernel or callable, default="rbf"
-        A `Kernel` is a part, or a sum or product of parts, with its own numbers. A callable returns the matrix of kernel values between the rows of its two arguments.
+        A `Kernel` is a part, or a sum or product of parts, with its own numbers. A callable returns the matrix of
+        kernel values between the rows of its two arguments.
     gamma : {"scale", "auto"} or float, default="scale"
         The kernel's width, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3
