@@ -291,6 +291,37 @@ def test_with_a_bounded_kernel_it_never_diverges(stream, forget, lam, gamma, ker
     assert all(np.isfinite(values).all() for values in learner.state().values())
 
 
+@pytest.mark.parametrize(("forget", "features"), [(0.9, 1), (1.0, 3)])
+def test_where_nothing_is_left_to_learn_rounding_is_not_learned_from(forget, features):
+    # each row is worth more than the prior by 1e10: soon every variance is far below the rounding of its terms
+    rng = np.random.default_rng(0)
+    X, y = np.ones((4000, 3)), rng.normal(size=4000)
+    X[:, :features] = rng.normal(size=(4000, features))
+    learner = onkel.Learner(
+        recipes.Newton(lam=0.01, loss="squared_error", spread=1.0, forget=forget),
+        task="regression",
+        gamma=GAMMA,
+        budget=60,
+        fit_intercept=True,
+    )
+    scores = learner.learn_rows(X, y, np.full(4000, 1e60), scores=True)
+    assert np.abs(scores[1000:]).max() < 1e5
+
+
+@pytest.mark.parametrize("size", [1e12, 1e30, 1e90])
+def test_information_of_any_size_has_a_covariance(size):
+    X, y = waves(100)
+    points = waves(16, seed=3)[0]
+    learner = regression(KEPT)
+    Z = coordinates(X[:3], points)
+    at_points(learner, points, information=size * Z.T @ Z)
+    variance, _ = learner.variance_rows(X)
+    assert (variance >= 0).all()
+    assert (variance <= 1.001 * (1 + CONSTANT**2) / LAM).all()
+    learner.learn_rows(X, y)
+    assert np.abs(learner.score_rows(X)).max() < 1e3
+
+
 # -- fewer points
 
 
@@ -373,6 +404,10 @@ def test_points_in_the_span_of_others_count_for_the_distance():
         _, rkhs = core.eliminate(eps, 2**62)
         assert core.n_support == n_support
         assert rkhs <= eps
+        after = np.zeros(8)
+        after[learner.support()[1]] = learner.coefficients[0]
+        moved = after - a[0]
+        np.testing.assert_allclose(rkhs, np.sqrt(moved @ kernel(points, points) @ moved), rtol=1e-3, atol=1e-7)
 
 
 def test_eliminated_points_cost_less_than_points_never_had():

@@ -73,10 +73,12 @@ Solver::Solver(Triangle lower) : below_(std::move(lower)), inverses_(below_.rows
 
 Solver Solver::of_symmetric(Triangle matrix, double least) {
   const std::size_t n = matrix.rows();
-  for (std::size_t i = matrix.size(); i < n; ++i) matrix.at(i, i) = std::max(1.0, least);
-  std::vector<double> floors(n);
-  const double digits = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-  for (std::size_t i = 0; i < n; ++i) floors[i] = std::max(least, digits * std::abs(matrix.at(i, i)));
+  double largest = 0.0;
+  for (std::size_t i = 0; i < matrix.size(); ++i) largest = std::max(largest, std::abs(matrix.at(i, i)));
+  for (std::size_t i = matrix.size(); i < n; ++i) matrix.at(i, i) = std::max(largest, 1.0);
+  const double lowest = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
+  const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;
+  for (std::size_t i = 0; i < matrix.size(); ++i) matrix.at(i, i) += raise;
   Solver made;
   made.below_ = std::move(matrix);
   made.inverses_.assign(n * lanes, 0.0);
@@ -88,7 +90,7 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
         double rest = diagonal[i * lanes + j];
         for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
         diagonal[i * lanes + j] =
-            i == j ? std::sqrt(std::max(rest, floors[block * lanes + j])) : rest / diagonal[j * lanes + j];
+            i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
       }
     for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
     made.invert_block(block);

@@ -48,9 +48,8 @@ Triangle gram(const Triangle& v);
 class Solver {
  public:
   explicit Solver(Triangle lower);
-  // The Cholesky factor of a symmetric matrix whose Schur complements are known to be at least `least`. Where rounding
-  // says otherwise, or leaves nothing of them beside the diagonal, they are taken for that: a matrix of which digits
-  // were lost gets a factor of bounded size.
+  // The Cholesky factor of a symmetric matrix whose eigenvalues are known to be at least `least`. Where that is below
+  // the rounding of the largest entry the diagonal is raised to it, so that there always is a factor.
   static Solver of_symmetric(Triangle matrix, double least);
   // x <- L^-1 x, of a lower triangular x.
   void solve(Triangle& x) const;
