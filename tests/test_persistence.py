@@ -62,6 +62,7 @@ def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
 
 GO_ON = """
 import os, sys
+from pathlib import Path
 import numpy as np
 import onkel
 
@@ -444,9 +445,18 @@ WRONG = {
     # the header
     "no model": (set_header(None, "model"), "it holds no model"),
     "a part for a model": (set_header({"is": "RBF", "gamma": 1.0}, "model"), "it holds no model"),
-    "unknown estimator": (set_header("SVC", "model", "is"), "the model is of kind 'SVC', which this version of onkel does not know"),
-    "code for a kernel": (set_header({"is": "os.system"}, *LEARNER, "kernel"), "learner.kernel is of kind 'os.system', which this"),
-    "base class for a part": (set_header({"is": "Kernel"}, *LEARNER, "kernel"), "learner.kernel is of kind 'Kernel', which this"),
+    "unknown estimator": (
+        set_header("SVC", "model", "is"),
+        "the model is of kind 'SVC', which this version of onkel does not know",
+    ),
+    "code for a kernel": (
+        set_header({"is": "os.system"}, *LEARNER, "kernel"),
+        "learner.kernel is of kind 'os.system', which this",
+    ),
+    "base class for a part": (
+        set_header({"is": "Kernel"}, *LEARNER, "kernel"),
+        "learner.kernel is of kind 'Kernel', which this",
+    ),
     "callable kernel": (set_header({"is": "CallableKernel"}, *LEARNER, "kernel"), "does not know"),
     "loss for a kernel": (set_header({"is": "HingeLoss"}, *LEARNER, "kernel"), "kernel must be a Kernel"),
     "kernel for a loss": (set_header({"is": "Linear"}, *LEARNER, "recipe", "loss"), "loss must be a Loss"),
@@ -514,7 +524,10 @@ WRONG = {
         "expected str values",
     ),
     "part for a learner": (set_header({"is": "RBF", "gamma": 1.0}, *LEARNER), "learner must be a Learner"),
-    "fitted without a learner": (lambda p: p.header["model"].pop("learner"), "it has fitted attributes, but no learner"),
+    "fitted without a learner": (
+        lambda p: p.header["model"].pop("learner"),
+        "it has fitted attributes, but no learner",
+    ),
 }
 
 

@@ -221,9 +221,8 @@ class DenseBasis final : public Basis {
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_,
-                    waves(), rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(),
-                    block.stride);
+    routines().tile(Kernel{Base::dot, Shape::identity, 1.0, 0.0, 1}, row_at(block, 0), block.count, width_, waves(),
+                    rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(), block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
   }
@@ -233,7 +232,8 @@ class DenseBasis final : public Basis {
     std::call_once(waves_made_, [this] {
       waves_.resize(rounded(n_features()) * width_);
       for (std::size_t i = 0; i < n_features(); ++i)
-        for (std::size_t f = 0; f < width_; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
+        for (std::size_t f = 0; f < width_; ++f)
+          waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
     });
     return waves_.data();
   }

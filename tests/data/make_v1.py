@@ -108,7 +108,11 @@ def make_every_kind():
     learner.learn_rows(X[:60], three[:60].astype(float))
     keep_scores("learner", learner, X[60:68], three[60:68].astype(float))
     recipe = onkel.parts.Recipe(
-        onkel.parts.HingeLoss(), onkel.parts.Always(), onkel.parts.GradientStep(0.1), onkel.parts.RemoveOldest(), ball=2.0
+        onkel.parts.HingeLoss(),
+        onkel.parts.Always(),
+        onkel.parts.GradientStep(0.1),
+        onkel.parts.RemoveOldest(),
+        ball=2.0,
     )
     kept("custom-recipe", onkel.KernelClassifier(recipe, budget=6, **fixed), two, **binary)
     onkel.save(onkel.NewtonRegressor(), HERE / "v1-unfitted.onkel")

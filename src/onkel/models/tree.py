@@ -51,7 +51,9 @@ class Writer:
             return {"is": kind.name, **self._members(kind.saved(value), place)}
         where, found = ".".join(place) or "the model", type(value).__name__
         if callable(value) or "Callable" in found:
-            raise ValueError(f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels")
+            raise ValueError(
+                f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels"
+            )
         raise ValueError(f"{where} is a {found}, which a file cannot hold: expected numbers, strings, arrays or parts")
 
     def _members(self, values: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
