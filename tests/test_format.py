@@ -14,6 +14,7 @@ from onkel import parts
 from onkel.contents import contents_of
 from onkel.models import format as names
 from onkel.models import former, persistence
+from table import cases
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(DATA.glob("v1-*.onkel"))
@@ -38,6 +39,47 @@ def documented():
 def test_every_name_of_the_format_is_documented_and_every_documented_name_is_there():
     known = {name: sorted(kind.fields.values()) for name, kind in names.kinds().items()}
     assert {name: sorted(fields) for name, fields in documented().items()} == known
+
+
+KERNEL = {"learner": "update.", "basis": "basis."}
+
+
+def documented_arrays():
+    """The names of arrays in docs/persistence.md: a name that begins with a dot goes on from the one before it."""
+    text = (DATA.parents[1] / "docs" / "persistence.md").read_text()
+    section = text[text.index("### The state of a learner") : text.index("### What is checked")]
+    found, whole = set(), ""
+    for cell in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE):
+        for name in re.findall(r"`(.*?)`", cell):
+            whole = name if not name.startswith(".") else f"{whole.rpartition('.')[0]}{name}"
+            found.add(whole)
+    return found
+
+
+def assert_documented(learner):
+    known = documented_arrays()
+    for name in learner.state():
+        # a kernel's own arrays are called as those of a learner with that kernel alone, an eviction's as its holder's
+        name = re.sub(r"^update\.kernel[0-9]+\.", "update.kernelN.", name)
+        name = re.sub(r"^update\.kernelN\.(learner|basis)\.(?!places)", lambda m: KERNEL[m[1]], name)
+        assert name.replace("eviction.eviction.", "eviction.") in known
+
+
+@cases(one_task=True, batch_size=[5])
+def test_every_array_of_a_learner_is_documented(case, batch_size):
+    learner = case.learner(batch_size=batch_size, budget=10)
+    learner.learn_rows(*case.data(24))
+    assert_documented(learner)
+
+
+def test_every_array_of_parts_in_parts_is_documented():
+    several = parts.Hedge((parts.RBF(0.5), parts.Linear()), "deterministic")
+    inside = parts.GrowAtRandom(3.0, parts.KOMP(0.1))
+    projecting = parts.FirstOrder(parts.SquaredError(), parts.OnGradient(), parts.GradientStep(0.1), inside)
+    for kernel in (parts.RBF(0.5), several):
+        learner = onkel.Learner(projecting, task="regression", kernel=kernel, budget=6)
+        learner.learn_rows(X, X[:, 0])
+        assert_documented(learner)
 
 
 @pytest.fixture

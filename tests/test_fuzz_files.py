@@ -132,7 +132,9 @@ for name, (model, rows) in SEEDS.items():
     model.partial_fit(rows, y, classes=[0, 1])
     onkel.save(model, folder / name)
     contents[name] = (folder / name).read_bytes()
-for file in Path(sys.argv[4]).glob("v1-*.onkel"):  # as 0.1.0 wrote them
+for file in sorted(Path(sys.argv[4]).glob("v1-*.onkel")):  # as 0.1.0 wrote them
+    if not taken_apart(file).entries:
+        continue
     SEEDS[file.stem] = onkel.load(file), None
     contents[file.stem] = file.read_bytes()
     (folder / file.stem).write_bytes(contents[file.stem])

@@ -62,6 +62,7 @@ def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
 
 GO_ON = """
 import os, sys
+from pathlib import Path
 import numpy as np
 import onkel
 

@@ -250,7 +250,8 @@ class DenseBasis final : public Basis {
     std::call_once(waves_made_, [this] {
       waves_.resize(rounded(n_features()) * width_);
       for (std::size_t i = 0; i < n_features(); ++i)
-        for (std::size_t f = 0; f < width_; ++f) waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
+        for (std::size_t f = 0; f < width_; ++f)
+          waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
     });
     return waves_.data();
   }

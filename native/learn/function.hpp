@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 

@@ -1,7 +1,7 @@
 """Former names: models of format version 1, which onkel 0.1.0 wrote, as the current version has them.
 
-Scores stay the same. Recipes were of one kind, fields were called as attributes of Python were, and a learner that chose
-its width or λ held the first rows of its stream in its own state.
+Scores stay the same. There was one kind of recipe, fields were called as attributes of Python were, and a learner that
+chose its width or λ held the first rows of its stream in its own state.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ def upgraded(reader: Reader, tree: Any) -> Any:
     """Return the model of a tree of version 1."""
     try:
         return reader.value(_upgraded(_with_arrays(tree, reader), reader))
+    except NotAModel:
+        raise
     except KeyError as error:
         raise NotAModel(f"a part of its model lacks the field {error}") from None
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise error if isinstance(error, NotAModel) else NotAModel(f"its model is not valid: {error}") from None
+        raise NotAModel(f"its model is not valid: {error}") from None
 
 
 def _with_arrays(tree: Any, reader: Reader, *place: str) -> Any:
@@ -47,7 +49,8 @@ def _with_arrays(tree: Any, reader: Reader, *place: str) -> Any:
         return tree
     if tree.get("is") == "tensor":
         return reader.value(tree, *place)
-    return {name: _with_arrays(member, reader, *place, name) for name, member in tree.items()}
+    is_tuple = tree.get("is") == "tuple"  # whose items are numbered from its own place
+    return {name: _with_arrays(member, reader, *place, *(() if is_tuple else (name,))) for name, member in tree.items()}
 
 
 def _upgraded(tree: Any, reader: Reader) -> Any:
@@ -64,7 +67,7 @@ def _upgraded(tree: Any, reader: Reader) -> Any:
     if isinstance(kind, str) and kind in _PARTS:
         return _PARTS[kind](members)
     if isinstance(kind, str) and "fitted" in members:
-        return {"is": kind, **_estimator(members)}
+        return _estimator(members)
     return members
 
 
@@ -95,11 +98,11 @@ _PARTS: dict[str, Callable[[Tree], Tree]] = {
 
 
 def _estimator(members: Tree) -> Tree:
-    return {
-        "parameters": members["parameters"],
-        **_renamed(members["fitted"], _FITTED),
-        **({"statistics": members["statistics"]} if members.get("statistics") is not None else {}),
-    }
+    """An estimator or a scaler: what is fitted has become fields like any other."""
+    fitted = _renamed(members.pop("fitted"), _FITTED)
+    if members.get("statistics", fitted) is None:
+        members.pop("statistics")
+    return members | fitted
 
 
 def _renamed(members: Tree, names: dict[str, str]) -> Tree:
@@ -127,8 +130,8 @@ def _blank(learner: Tree, reader: Reader) -> Learner:
 
 
 def _has_the_same_arrays(learner: Tree, reader: Reader) -> bool:
-    core = _blank(learner, reader).started(learner["n_features"], learner["sparse"])
-    return core.save().keys() == learner["state"].keys()
+    core = _blank(learner, reader).started(n_features=1, sparse=learner["sparse"] is True)
+    return set(core.save()) == set(learner["state"])
 
 
 def rebuilt(learner: Tree, reader: Reader) -> Learner:
@@ -136,7 +139,7 @@ def rebuilt(learner: Tree, reader: Reader) -> Learner:
     names = ("t", "basis.", "update.function.")
     state = {name: values for name, values in learner["state"].items() if name.startswith(names)}
     state["update.pending_slots"] = np.empty(0, np.int64)
-    state["update.pending"] = np.empty((0, int(state["update.function.outputs"][0])))
+    state["update.pending"] = np.empty((0, int(state["update.function.outputs"].item())))
     # A learner of first order has the same function, and no more than that.
     loss = learner["recipe"]["loss"]
     recipe = {

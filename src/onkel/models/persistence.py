@@ -11,7 +11,7 @@ from typing import Any
 from onkel import _core
 from onkel.models import container
 from onkel.models.container import NotAModel
-from onkel.models.format import kind_of
+from onkel.models.format import VERSION, kind_of
 from onkel.models.former import upgraded
 from onkel.models.tree import Reader, Writer
 
@@ -110,7 +110,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
         written, header, tensors = container.read(path)
         reader = Reader(tensors)
         tree = header.pop("model", None)
-        model = reader.value(tree) if written == container.VERSION else upgraded(reader, tree)
+        model = reader.value(tree) if written == VERSION else upgraded(reader, tree)
         if not _is_model(model):
             raise NotAModel("it holds no model")
         if reader.tensors:
