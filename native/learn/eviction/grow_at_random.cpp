@@ -13,17 +13,23 @@ class GrowAtRandom final : public Eviction {
   GrowAtRandom(const Spec& spec, const EvictionContext& context)
       : Eviction(context), beta_(spec.at("beta")), maintenance_(make_eviction(spec.part("eviction"), context)) {}
 
+  Newcomer absorb(Scored& row) override { return maintenance_->absorb(row); }
+
+  // The other rule hears of every newcomer, whether or not one has to leave: it may keep something about all points.
   void settle(const Scored& row, std::size_t newest) override {
+    bool heard = false;
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       if (context_.draws.uniform(row.t, Purpose::eviction, draw) < beta_ / static_cast<double>(row.t)) {
         // One point leaves, however many are too many.
         const std::size_t budget = std::exchange(context_.budget, context_.basis.size() - 1);
         maintenance_->settle(row, newest);
         context_.budget = budget;
+        heard = true;
       } else {
         ++context_.budget;
       }
     }
+    if (!heard) maintenance_->settle(row, newest);
   }
 
   void idle(const Scored& row) override { maintenance_->idle(row); }
