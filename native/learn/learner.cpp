@@ -368,7 +368,7 @@ const Several& Learner::several() const {
 
 const Uncertain& Learner::uncertain() const {
   const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
-  if (uncertain == nullptr) throw std::invalid_argument("this learner does not know how uncertain it is");
+  if (uncertain == nullptr) throw std::invalid_argument("this learner has no variance");
   return *uncertain;
 }
 

@@ -93,7 +93,7 @@ std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext&
   if (spec.name == "Merge") return make_merge(spec, context);
   if (spec.name == "ProjectOnNearest") return make_project_on_nearest(spec, context);
   if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, context);
-  if (spec.name == "MoveIntoFeatures") return make_move_into_features(spec, context);
+  if (spec.name == "MoveIntoFeatures" && !spec.maker.has_value()) return make_move_into_features(spec, context);
   if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, context);
   if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, context);
   if (spec.name == "AggressiveProjection2008") return make_aggressive_projection(spec, context);
@@ -105,7 +105,7 @@ std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext&
 }
 
 std::size_t features_asked(const Spec& spec) {
-  if (spec.name == "MoveIntoFeatures") return static_cast<std::size_t>(spec.at("n_components"));
+  if (spec.name == "MoveIntoFeatures" && !spec.maker.has_value()) return static_cast<std::size_t>(spec.at("n_components"));
   std::size_t asked = 0;
   for (const auto& [key, part] : spec.parts) asked = std::max(asked, features_asked(part));
   return asked;
