@@ -49,7 +49,8 @@ using Floats = nb::ndarray<nb::numpy, double>;
 
 // (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
 Spec spec(const nb::tuple& part) {
-  if (part.size() != 3) throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
+  if (part.size() < 3 || part.size() > 4)
+    throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
   Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
     made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
