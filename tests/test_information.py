@@ -1,4 +1,4 @@
-"""What a second-order learner knows of its function: information that adds up, fades, moves to other points, and lasts."""
+"""What a second-order learner knows of its function: information adds up, fades, moves to other points, and lasts."""
 
 import numpy as np
 import pytest
@@ -30,9 +30,7 @@ def kernel(X, Y):
 
 def regression(forget=1.0, fit_intercept=True, budget=30, **settings):
     recipe = recipes.Newton(lam=LAM, loss="squared_error", forget=forget)
-    return onkel.Learner(
-        recipe, task="regression", gamma=GAMMA, budget=budget, fit_intercept=fit_intercept, **settings
-    )
+    return onkel.Learner(recipe, task="regression", gamma=GAMMA, budget=budget, fit_intercept=fit_intercept, **settings)
 
 
 def at_points(learner, points, information=None, t=0):

@@ -172,7 +172,7 @@ class PyLearner {
     unlocked([&] { core_.set(expansion); });
   }
 
-  // (slots in the order of joining, H as a square matrix, lam, noise, steps)
+  // (births of the points in the order of joining, H as a square matrix, lam, noise, steps)
   nb::tuple information() const {
     auto known = unlocked([&] { return core_.information(); });
     std::size_t n = 0;
@@ -189,8 +189,8 @@ class PyLearner {
     unlocked([&] { core_.set_information(half, noise, steps); });
   }
   void add_information(const Rows& points, const RowIn<std::int64_t>& births, const RowsIn<double>& coefficients,
-                     const Numbers& constants, const RowsIn<double>& information, double noise, std::int64_t steps,
-                     double weight) {
+                       const Numbers& constants, const RowsIn<double>& information, double noise, std::int64_t steps,
+                       double weight) {
     const Learner::Expansion expansion = expansion_of(points, births, coefficients, constants, steps);
     if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
     const std::vector<double> half = lower_half(information);

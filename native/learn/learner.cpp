@@ -192,12 +192,13 @@ void Learner::set_information(std::span<const double> half, double noise, std::i
 }
 
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
-                            std::int64_t steps, double weight) {
+                              std::int64_t steps, double weight) {
   Learner other(config_);
   other.set(expansion);
   other.set_information(half, noise, steps);
   const std::lock_guard lock(mutex_);
-  const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
+  const std::size_t n = expansion.points.count, columns = basis_->columns(),
+                    step = std::min(Effort{}.block_rows, basis_->most_rows());
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
 #include "learn/informed.hpp"
 #include "learn/update.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 
@@ -88,7 +88,7 @@ class Learner {
   // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
   // learner.
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
-                     double weight);
+                       double weight);
 
   std::int64_t t() const;
   std::size_t outputs() const;

@@ -36,8 +36,8 @@ double largest(std::span<const double> values) {
 
 }  // namespace
 
-SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
-               Basis& basis)
+SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget,
+                         Draws draws, Basis& basis)
     : basis_(basis),
       function_(outputs, averaged),
       draws_(draws),
@@ -84,7 +84,7 @@ void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predi
 }
 
 Scored SecondOrder::scored(const Example& example, std::size_t row, std::span<double> f, std::span<double> direction,
-                      std::span<double> g) {
+                           std::span<double> g) {
   return {.basis = &basis_,
           .block = &example.block,
           .row = row,
@@ -166,7 +166,9 @@ void SecondOrder::grow(std::int64_t t) {
   }
 }
 
-double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const { return basis_.self_kernel(block, row, 0); }
+double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
+  return basis_.self_kernel(block, row, 0);
+}
 
 // kappa - |L^-1 k|^2 of a point with these columns; l = L^-1 k.
 double SecondOrder::outside(std::span<const double> values, double kappa, Buffer<double>& l) const {
@@ -177,8 +179,8 @@ double SecondOrder::outside(std::span<const double> values, double kappa, Buffer
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 
-// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in the
-// span of the others.
+// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in
+// the span of the others.
 bool SecondOrder::extend(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
