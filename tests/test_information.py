@@ -1,4 +1,4 @@
-"""What a second-order learner knows of its function: information that adds up, fades, moves to other points, and lasts."""
+"""What a second-order learner knows of its function: information adds up, fades, moves to other points, and lasts."""
 
 import numpy as np
 import pytest

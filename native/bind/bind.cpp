@@ -181,7 +181,7 @@ class PyLearner {
     unlocked([&] { core_.set(expansion); });
   }
 
-  // (slots in the order of joining, H as a square matrix, lam, noise, steps)
+  // (births of the points in the order of joining, H as a square matrix, lam, noise, steps)
   nb::tuple information() const {
     auto known = unlocked([&] { return core_.information(); });
     std::size_t n = 0;

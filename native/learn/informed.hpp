@@ -17,10 +17,10 @@ class Informed : public Uncertain {
  public:
   struct Knowledge {
     std::vector<std::int64_t> births;  // of the points, in the order of joining
-    std::vector<double> half;         // of the information: its rows up to the diagonal
-    double lam = 0.0;                 // the prior's
-    double noise = 0.0;               // sum of the squared residuals, each over its own variance
-    std::int64_t steps = 0;           // how many they are
+    std::vector<double> half;          // of the information: its rows up to the diagonal
+    double lam = 0.0;                  // the prior's
+    double noise = 0.0;                // sum of the squared residuals, each over its own variance
+    std::int64_t steps = 0;            // how many they are
   };
   virtual Knowledge information() const = 0;
   // After a function was set: this is known of it, in the order in which its points were set.
@@ -34,7 +34,8 @@ class Informed : public Uncertain {
     double rkhs;  // |f - f'|^2
   };
   // Points leave, always the one that the rows would miss least, and the others' coefficients become what they are
-  // expected to be without it: until there are no more than `most_points`, and on while |f - f'| is at most `most_moved`.
+  // expected to be without it: until there are no more than `most_points`, and on while |f - f'| is at most
+  // `most_moved`.
   virtual Moved eliminate(double most_moved, std::size_t most_points) = 0;
 };
 

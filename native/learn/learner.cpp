@@ -224,7 +224,7 @@ void Learner::set_information(std::span<const double> half, double noise, std::i
 }
 
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
-                            std::int64_t steps, double weight) {
+                              std::int64_t steps, double weight) {
   Learner other(config_);
   other.set(expansion);
   other.set_information(half, noise, steps);

@@ -96,7 +96,7 @@ class Learner {
   // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
   // learner.
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
-                     double weight);
+                       double weight);
 
   std::int64_t t() const;
   std::size_t outputs() const;

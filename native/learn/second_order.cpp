@@ -188,8 +188,8 @@ double SecondOrder::outside(std::span<const double> values, double kappa, Buffer
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 
-// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in the
-// span of the others.
+// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in
+// the span of the others.
 bool SecondOrder::extend(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);

@@ -7,8 +7,9 @@
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P = L' A L: that form is the
 // definition (and the tests'), this one needs no triangular solve for each row.
 //
-// Where the memory fades, the information H = sum v z z' is kept as well: every `period` rows it is scaled by the power of
-// forget, the function stays, and A is derived from lam I + H anew. Without fading H is derived from A when asked for.
+// Where the memory fades, the information H = sum v z z' is kept as well: every `period` rows it is scaled by the power
+// of forget, the function stays, and A is derived from lam I + H anew. Without fading H is derived from A when asked
+// for.
 //
 // Points come from a reservoir of hard rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
 // the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
@@ -36,7 +37,7 @@ namespace onkel {
 class SecondOrder final : public Update, public Informed {
  public:
   SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
-         Basis& basis);
+              Basis& basis);
 
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
@@ -114,7 +115,7 @@ class SecondOrder final : public Update, public Informed {
   int inner_steps_;
   std::size_t budget_;
   double lam_, min_slope_, spread_, forget_;
-  std::int64_t period_;  // rows from one forgetting to the next
+  std::int64_t period_;                // rows from one forgetting to the next
   std::vector<std::int64_t> members_;  // the dictionary's slots in the order of joining, which is L's
   std::vector<Candidate> candidates_;
   Cholesky factor_;

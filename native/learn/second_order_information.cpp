@@ -92,8 +92,8 @@ void SecondOrder::move(std::size_t output, std::span<const double> coefficients)
     function_.add(columns[i], output, coefficients[i] - function_.last_coefficient(columns[i], output));
 }
 
-// With M = L^-1 K_old' L_old^-T the coordinates z of a row in the other's span are M z in this one; so H += weight M H_old M',
-// and the linear terms (lam I + H) w add up the same way.
+// With M = L^-1 K_old' L_old^-T the coordinates z of a row in the other's span are M z in this one; so H += weight M
+// H_old M', and the linear terms (lam I + H) w add up the same way.
 void SecondOrder::add_information(const Informed& other, std::span<const double> kernel, double weight) {
   const auto& old = dynamic_cast<const SecondOrder&>(other);
   const std::size_t n = members_.size(), n_old = old.members_.size(), width = basis_.columns();

@@ -44,17 +44,16 @@ void Covariance::change(std::span<const double> c, double sign) {
 }
 
 // The root of the sum of (k_i A_ij k_j)^2, with A_ij^2 at most A_ii A_jj.
-double Covariance::size_of_terms(std::span<const double> k) const {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < columns_; ++i) sum += k[i] * k[i] * largest_[i];
-  return sum;
+double Covariance::size_of_terms(std::span<const double> k) {
+  squares_.resize(columns_);
+  for (std::size_t i = 0; i < columns_; ++i) squares_[i] = k[i] * k[i];
+  return isa::routines<double>().dot(squares_.data(), largest_.data(), columns_);
 }
 
 void Covariance::assign(std::span<const std::size_t> columns, const Triangle& half) {
   std::fill(tiles_.begin(), tiles_.end(), 0.0);
   for (std::size_t i = 0; i < columns.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j)
-      at(columns[i], columns[j]) = at(columns[j], columns[i]) = half.at(i, j);
+    for (std::size_t j = 0; j <= i; ++j) at(columns[i], columns[j]) = at(columns[j], columns[i]) = half.at(i, j);
   std::fill(largest_.begin(), largest_.end(), 0.0);
   for (std::size_t i = 0; i < columns.size(); ++i) largest_[columns[i]] = half.at(i, i);
   signs_.clear();

@@ -35,7 +35,7 @@ class Covariance {
   // A -= sign c c'; folds first when 32 changes wait.
   void change(std::span<const double> c, double sign);
   // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
-  double size_of_terms(std::span<const double> k) const;
+  double size_of_terms(std::span<const double> k);
   // A is this among these columns and zero elsewhere; no change waits.
   void assign(std::span<const std::size_t> columns, const Triangle& half);
   // Among these columns, with the changes that wait.
@@ -56,7 +56,7 @@ class Covariance {
   std::vector<double> signs_;
   Buffer<double> largest_;  // that the diagonal may have been since A was assigned: the size that rounding is of
   std::int64_t folds_ = 0;
-  Buffer<double> packed_;  // scratch
+  Buffer<double> packed_, squares_;  // scratch
 };
 
 }  // namespace onkel

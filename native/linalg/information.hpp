@@ -25,7 +25,8 @@ class Information {
   explicit Information(std::size_t n) { reach(n); }
   // The half below the diagonal, with it, row by row.
   static Information from_half(std::size_t n, std::span<const double> half);
-  // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A is.
+  // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A
+  // is.
   static Information from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
 
   std::size_t size() const { return matrix_.size(); }

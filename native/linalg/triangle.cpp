@@ -34,8 +34,7 @@ void Triangle::reach(std::size_t n) {
   larger.size_ = n;
   larger.rows_ = padded(n);
   larger.values_.resize(larger.offset(larger.rows_ / lanes), 0.0);
-  for (std::size_t t = 0; t < rows_ / lanes; ++t)
-    std::copy_n(tile(t), (rows_ - t * lanes) * lanes, larger.tile(t));
+  for (std::size_t t = 0; t < rows_ / lanes; ++t) std::copy_n(tile(t), (rows_ - t * lanes) * lanes, larger.tile(t));
   *this = std::move(larger);
 }
 
@@ -89,8 +88,7 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
       for (std::size_t i = j; i < lanes; ++i) {
         double rest = diagonal[i * lanes + j];
         for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
-        diagonal[i * lanes + j] =
-            i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
+        diagonal[i * lanes + j] = i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
       }
     for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
     made.invert_block(block);

@@ -1,4 +1,5 @@
-// Triangle: a lower triangular matrix, or the lower half of a symmetric one, and what is done with it in blocks of 8 by 8.
+// Triangle: a lower triangular matrix, or the lower half of a symmetric one, and what is done with it in blocks of 8
+// by 8.
 //
 // Columns come in tiles of 8 (see isa.hpp), each from the rows of its own block on the diagonal downwards. All work is
 // done by one routine, whose terms are added one by one in a fixed order: bits depend on the matrices alone.

@@ -29,7 +29,7 @@ OPTIONS = {
     "gamma": tuple(2.0**e for e in range(3, -6, -1)),
     "lam": tuple(0.01 * 10.0**e for e in (0.0, 0.5, -0.5, 1.0, -1.0)),
 }
-# The budget of those that compete is the learner's own, and at most this: the second for learners of the second order.
+# The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
 BUDGETS = (200, 2000)
 SLACK = 0.01
 

@@ -44,6 +44,8 @@ class Memory(Part):
 
 @dataclass(frozen=True)
 class FadingMemory(Memory):
-    """With every row what the rows before it tell fades by the factor ``forget`` (ρ); 1 forgets nothing."""
+    """What rows told fades by the factor ``forget`` (ρ) a row, so that about ``1 / (1 - forget)`` rows count; 1 forgets
+    nothing. It is applied every tenth of that number of rows, and leaves the function as it is.
+    """
 
     forget: float = number(1.0, above=0, at_most=1)

@@ -33,7 +33,7 @@ _RADII = [10.0**k for k in range(6)]
 _ETAS = [0.01, 0.1, 1.0]
 _LAMBDAS = [10.0**k for k in range(-10, 0)]
 _UNBOUNDED = {"Baseline", "Margin", "Auxiliary", "Pegasos", *(f"OSKL (G={G})" for G in GS)}
-_MOST_NEWTON = 2000  # a step of the second order takes the square of its points
+_MOST_NEWTON = 2000  # a second-order step takes the square of its points
 
 
 def table3(lab: Lab) -> Findings:

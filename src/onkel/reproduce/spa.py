@@ -50,7 +50,7 @@ FOLDS = 5
 _TENS = [10.0**k for k in range(-3, 4)]
 _TWOS = [2.0**k for k in range(-5, 6)]
 _HALF_A_POINT = 0.5  # what the rule for cells allows, too
-_MOST_NEWTON = 2000  # a step of the second order takes the square of its points
+_MOST_NEWTON = 2000  # a second-order step takes the square of its points
 
 
 # -- Table 2 ----------------------------------------------------------------------------------------------------------
