@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import stat
+import subprocess
 import sys
 import threading
 import warnings
@@ -772,3 +773,42 @@ def test_an_integer_beyond_all_floats_is_refused_in_a_sentence(huge):
         with pytest.raises(ValueError, match=what) as refusal:
             call()
         assert len(str(refusal.value)) < 150
+
+
+# -- what the command prints
+
+
+@pytest.mark.parametrize("words", [("compare", "mixture", "--rows", "300", "-l", "ogd,newton"), ("data", "list")])
+def test_nothing_is_cut_off_in_a_narrow_terminal(run, monkeypatch, words):
+    wide = run(*words)[1]
+    for columns in (40, 50, 70):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        _, out, _ = run(*words)
+        assert "…" not in out
+        if words[0] == "compare":  # the others' values are sentences, which the terminal breaks
+            assert max(map(len, out.splitlines()[1:])) <= columns
+        for word in ("newton", "accuracy", "support", "vectors") if words[0] == "compare" else ("cod-rna", "min-max"):
+            assert word in wide
+            assert word in out
+
+
+def command(words, closed):
+    return subprocess.run(
+        ["bash", "-c", f'exec "$@" {closed}', "-", sys.executable, "-m", "onkel", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_closed_output_gets_a_sentence(run, tmp_path):
+    onkel.save(fitted(), tmp_path / "m")
+    (tmp_path / "d.txt").write_text(libsvm(np.arange(40) % 2))
+    for words in (("info", "m"), ("predict", "m", "d.txt"), ("evaluate", "d.txt", "-l", "ogd")):
+        made = command(words, ">&-")
+        assert (made.returncode, made.stderr) == (1, "onkel: standard output is closed\n")
+    assert command(("info", "m"), ">&- 2>&-").returncode == 1
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):  # what prints nothing does not miss it
+        (tmp_path / "new").unlink(missing_ok=True)
+        assert command(("fit", "d.txt", "-o", "new"), closed).returncode == 0
+        assert onkel.load(tmp_path / "new").t_ == 40
