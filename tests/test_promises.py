@@ -431,7 +431,7 @@ every_cut = pytest.mark.parametrize("chunk_rows", [1, 2, 3, 4096])
 @every_cut
 @pytest.mark.parametrize("wrong", [b"", b"x,9,up\n"])  # a wrong row among them is what Python reads line by line
 def test_text_targets_lose_the_blanks_around_them(tmp_path, chunk_rows, wrong):
-    text = b"a,b,sign\n1,2, up\n3,4,down \n5,6,\"  up and down \"\n" + wrong + b"7,8,up\n"
+    text = b'a,b,sign\n1,2, up\n3,4,down \n5,6,"  up and down "\n' + wrong + b"7,8,up\n"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows, on_error="skip")
@@ -494,9 +494,10 @@ def test_integer_targets_of_a_table_with_missing_ones(tmp_path, chunk_rows):
     pa = pytest.importorskip("pyarrow")
     table = pa.table({"a": [1.0, 2.0, 3.0], "y": pa.array([BIG + 1, None, BIG], pa.int64())})
     parquet.write_table(table, tmp_path / "x.parquet")
-    with pytest.warns(RuntimeWarning, match="1 rows"), onkel.streams.open(
-        tmp_path / "x.parquet", on_error="skip", chunk_rows=chunk_rows
-    ) as stream:
+    with (
+        pytest.warns(RuntimeWarning, match="1 rows"),
+        onkel.streams.open(tmp_path / "x.parquet", on_error="skip", chunk_rows=chunk_rows) as stream,
+    ):
         assert [label for _, y in stream for label in y.tolist()] == [BIG + 1, BIG]
 
 
@@ -579,7 +580,9 @@ def test_a_long_line_is_put_together_once(monkeypatch):
     monkeypatch.setattr(
         TextStream,
         "_text",
-        property(lambda self: vars(self)["text"], lambda self, text: put.append(len(text)) or vars(self).update(text=text)),
+        property(
+            lambda self: vars(self)["text"], lambda self, text: put.append(len(text)) or vars(self).update(text=text)
+        ),
         raising=False,
     )
     content = b"1 " + b" ".join(b"%d:1" % i for i in range(1, 200_000)) + b"\n-1 1:1\n"

@@ -56,7 +56,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.simplefilter("ignore")
                 for kind in (RuntimeWarning, UserWarning):
                     warnings.simplefilter("default", kind)
-                warnings.filterwarnings("ignore", "X does not have valid feature names")  # names are checked by the stream
+                # Names are checked where the rows are read.
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
                 sys.stdout.flush()

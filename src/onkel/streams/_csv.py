@@ -78,14 +78,18 @@ class CsvStream(TextStream):
     def _fields(self, line: bytes) -> list[str]:
         text = line.decode("utf-8-sig", "backslashreplace").strip("\r\n")
         if "\r" in text:
-            raise ValueError(f"{self._place()}: expected lines that end in \\n or \\r\\n, and there is a \\r within one")
+            raise ValueError(
+                f"{self._place()}: expected lines that end in \\n or \\r\\n, and there is a \\r within one"
+            )
         reader = csv.reader([text + "\n", "\n"], delimiter=self._delimiter)
         try:
             fields = next(reader)
         except csv.Error as error:
             raise ValueError(f"{self._place()}: {error}") from None
         if reader.line_num > 1:
-            raise ValueError(f"{self._place()}: expected a quote at the end of a field (fields must not hold line ends)")
+            raise ValueError(
+                f"{self._place()}: expected a quote at the end of a field (fields must not hold line ends)"
+            )
         return [field.strip() for field in fields]
 
     def _place(self) -> str:
