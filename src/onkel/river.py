@@ -464,7 +464,7 @@ class PlattClassifier(base.Wrapper, base.MiniBatchClassifier):  # type: ignore[m
         try:
             scores = self.classifier._learn_labels(X, y, w, scores=True)
         except BaseException:  # some rows may have been learned from, whose scores the sigmoids have not seen
-            vars(self.classifier).update(before)
+            self.classifier.__dict__.update(before)
             raise
         assert scores is not None
         for row, label, weight in zip(scores.tolist(), y, weights, strict=True):
