@@ -6,6 +6,7 @@ import io
 import lzma
 import os
 import stat
+import subprocess
 import sys
 import threading
 import warnings
@@ -682,3 +683,135 @@ def test_models_refuse_a_frame_of_other_columns(tmp_path, wrapped):
                 with pytest.raises(ValueError, match="(?s)feature names|features"):
                     each.partial_fit(other, y)
                 assert each.t_ == 40
+
+
+# -- River
+
+
+class Walked(dict):
+    """A dict that counts how often all of it is gone through."""
+
+    walks = 0
+
+    def __iter__(self):
+        Walked.walks += 1
+        return super().__iter__()
+
+    def keys(self):
+        Walked.walks += 1
+        return super().keys()
+
+    def items(self):
+        Walked.walks += 1
+        return super().items()
+
+    def copy(self):
+        Walked.walks += 1
+        return super().copy()
+
+
+def river_model(**settings):
+    river = pytest.importorskip("onkel.river")
+    settings = {"recipe": onkel.recipes.OGD(loss="log_loss"), "budget": 10, "seed": 0} | settings
+    return river.KernelClassifier(**settings)
+
+
+def test_a_record_costs_its_own_names_and_not_all_there_were():
+    m = river_model()
+    m._columns.of = Walked({f"old {i}": i for i in range(1000)})
+    for i in range(20):
+        m.learn_one({f"new {i}": 1.0, "old 7": 2.0, "old 3": 1.0}, i % 2)
+        m.predict_proba_one({f"unseen {i}": 1.0, "old 3": 1.0})
+    assert Walked.walks == 0
+    assert len(m._columns.of) == 1020
+    assert m._columns.of["new 19"] == 1019
+
+
+@pytest.mark.parametrize("recipe", [onkel.recipes.OGD(loss="log_loss"), onkel.recipes.Newton()])
+@pytest.mark.parametrize("bad", [{"a": 1e200, "b": 1e200}, {"a": float("nan")}, {"a": 10**400}, {"a": "x"}])
+def test_a_refused_record_makes_no_label_known(recipe, bad):
+    m, twin = (river_model(recipe=recipe, kernel="poly") for _ in range(2))
+    for i in range(20):
+        for each in (m, twin):
+            each.learn_one({"a": i % 3, "b": 1.0}, i % 2)
+    with pytest.raises((ValueError, FloatingPointError)):
+        m.learn_one(bad, "new")
+    for each in (m, twin):
+        each.learn_one({"a": 2.0}, 1)
+    assert m.predict_proba_one({"a": 1.0}) == twin.predict_proba_one({"a": 1.0})
+    assert set(m.predict_proba_one({"a": 1.0})) == {0, 1}
+    m.learn_one({"a": 2.0}, "third")
+    assert set(m.predict_proba_one({"a": 1.0})) == {0, 1, "third"}
+
+
+def test_a_refused_frame_leaves_labels_and_scores_in_step():
+    river = pytest.importorskip("onkel.river")
+    m = river_model(kernel="poly")
+    platt = river.PlattClassifier(river_model(kernel="poly"))
+    frame = pd.DataFrame({"a": [1.0, 2.0, 1e200, 1.0], "b": [0.0, 1.0, 1e200, 1.0]})
+    for each in (m, platt):
+        with pytest.raises(FloatingPointError):
+            each.learn_many(frame, pd.Series(["x", "y", "z", "w"]))
+        each.learn_one({"a": 1.0, "b": 0.5}, "w")
+        each.learn_one({"a": 1.0, "b": 1.5}, "v")
+        assert sum(each.predict_proba_one({"a": 1.0}).values()) == pytest.approx(1)
+    assert set(m.predict_proba_one({"a": 1.0})) >= {"x", "y", "w", "v"}
+    assert platt._sigmoids.rows == platt.classifier._learner.t == 2
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400)])
+def test_an_integer_beyond_all_floats_is_refused_in_a_sentence(huge):
+    river = pytest.importorskip("onkel.river")
+    m = river_model()
+    regressor = river.KernelRegressor(onkel.recipes.OGD(loss="epsilon_insensitive"))
+    frame = pd.DataFrame({"a": [1, huge]}, dtype=object)
+    for call, what in (
+        (lambda: m.learn_one({"a": 1, "b": huge}, 1), "feature 'b' is .*expected a finite number"),
+        (lambda: regressor.predict_one({"b": huge}), "feature 'b' is .*expected a finite number"),
+        (lambda: regressor.learn_one({"a": 1}, huge), "the target is .*expected a finite number"),
+        (lambda: m.learn_one({"a": 1}, 1, w=abs(huge)), "w must be numbers"),
+        (lambda: m.learn_many(frame, [0, 1]), "X must be numbers"),
+        (lambda: regressor.learn_many(frame[:1], [huge]), "y must be numbers"),
+    ):
+        with pytest.raises(ValueError, match=what) as refusal:
+            call()
+        assert len(str(refusal.value)) < 150
+
+
+# -- what the command prints
+
+
+@pytest.mark.parametrize("words", [("compare", "mixture", "--rows", "300", "-l", "ogd,newton"), ("data", "list")])
+def test_nothing_is_cut_off_in_a_narrow_terminal(run, monkeypatch, words):
+    wide = run(*words)[1]
+    for columns in (40, 50, 70):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        _, out, _ = run(*words)
+        assert "…" not in out
+        if words[0] == "compare":  # the others' values are sentences, which the terminal breaks
+            assert max(map(len, out.splitlines()[1:])) <= columns
+        for word in ("newton", "accuracy", "support", "vectors") if words[0] == "compare" else ("cod-rna", "min-max"):
+            assert word in wide
+            assert word in out
+
+
+def command(words, closed):
+    return subprocess.run(
+        ["bash", "-c", f'exec "$@" {closed}', "-", sys.executable, "-m", "onkel", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_closed_output_gets_a_sentence(run, tmp_path):
+    onkel.save(fitted(), tmp_path / "m")
+    (tmp_path / "d.txt").write_text(libsvm(np.arange(40) % 2))
+    for words in (("info", "m"), ("predict", "m", "d.txt"), ("evaluate", "d.txt", "-l", "ogd")):
+        made = command(words, ">&-")
+        assert (made.returncode, made.stderr) == (1, "onkel: standard output is closed\n")
+    assert command(("info", "m"), ">&- 2>&-").returncode == 1
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):  # what prints nothing does not miss it
+        (tmp_path / "new").unlink(missing_ok=True)
+        assert command(("fit", "d.txt", "-o", "new"), closed).returncode == 0
+        assert onkel.load(tmp_path / "new").t_ == 40

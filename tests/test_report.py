@@ -198,3 +198,31 @@ def test_a_page_is_one_file():
     assert "src=" not in made and "@import" not in made and "url(h" not in made
     assert made.count("http") == made.count("http://www.w3.org/2000/svg") == 1
     assert str(Path(__file__).parents[1]) not in made  # no path of the machine that made it
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_wide_table_scrolls_and_shows_that_it_does(browser, tmp_path, scheme):
+    from PIL import Image
+
+    names = [f"column {i}" for i in range(8)]
+    wide = table([Column("x", "x", "text"), *names], [{"x": "a name " * 20, **dict.fromkeys(names, 0.5)}])
+    (tmp_path / "wide.html").write_text(page("Tables", wide, table(["a"], [{"a": 1.0}])), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+    window = context.new_page()
+    window.goto((tmp_path / "wide.html").as_uri())
+
+    def edge(which):
+        """The colour of a table's last row near its right edge, between the lines of text."""
+        window.locator(".table").nth(which).screenshot(path=tmp_path / "table.png")
+        image = Image.open(tmp_path / "table.png").convert("RGB")
+        return image.getpixel((image.width - 4, image.height - 8))
+
+    assert window.evaluate("document.documentElement.scrollWidth") == 400
+    plain, more = edge(1), edge(0)
+    assert sum(abs(a - b) for a, b in zip(plain, more, strict=True)) > 40  # a shadow
+    box = window.locator(".table").first
+    assert box.evaluate("t => t.querySelector('td').offsetWidth") < 200  # the column that stays leaves room for others
+    box.evaluate("t => { t.scrollLeft = t.scrollWidth }")
+    assert sum(abs(a - b) for a, b in zip(plain, edge(0), strict=True)) < 20  # nothing more to come
+    context.close()

@@ -156,7 +156,8 @@ class Basis {
   // Makes `block` the table of one row, the point in this slot.
   virtual void tile_point(std::size_t slot, Block& block) const = 0;
 
-  // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is self()).
+  // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is
+  // self()).
   void values(const Block& block, std::size_t row, std::span<double> values) const;
   // Every column at the point in this slot.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {

@@ -20,10 +20,10 @@
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
 #include "learn/admission.hpp"
+#include "learn/eviction/eviction.hpp"
 #include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
-#include "learn/eviction/eviction.hpp"
 #include "learn/learner.hpp"
 #include "learn/names.hpp"
 
@@ -198,8 +198,7 @@ class PyLearner {
     unlocked([&] { core_.set_information(half, noise, steps); });
   }
   void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
-                       const RowsIn<double>& information, double noise, std::int64_t steps,
-                     double weight) {
+                       const RowsIn<double>& information, double noise, std::int64_t steps, double weight) {
     const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
     if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
     const std::vector<double> half = lower_half(information);
@@ -667,7 +666,7 @@ NB_MODULE(_core, m) {
           "functions"_a)
       .def("random_features", &PyLearner::random_features, "last"_a = false,
            nb::sig("def random_features(self, last: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                           "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
+                   "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
       .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
                    nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "learn/admission.hpp"
-#include "linalg/draws.hpp"
 #include "learn/eviction/eviction.hpp"
 #include "learn/function.hpp"
 #include "learn/loss.hpp"
 #include "learn/step.hpp"
 #include "learn/update.hpp"
+#include "linalg/draws.hpp"
 
 namespace onkel {
 

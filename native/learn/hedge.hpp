@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "basis/pool.hpp"
-#include "linalg/draws.hpp"
 #include "learn/loss.hpp"
 #include "learn/update.hpp"
+#include "linalg/draws.hpp"
 
 namespace onkel {
 

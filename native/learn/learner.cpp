@@ -229,7 +229,8 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   other.set(expansion);
   other.set_information(half, noise, steps);
   const std::lock_guard turn(turns_);
-  const std::size_t n = expansion.points.count, columns = basis_->columns(), step = std::min(Effort{}.block_rows, basis_->most_rows());
+  const std::size_t n = expansion.points.count, columns = basis_->columns(),
+                    step = std::min(Effort{}.block_rows, basis_->most_rows());
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;

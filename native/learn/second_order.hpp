@@ -22,7 +22,6 @@
 #include <span>
 #include <vector>
 
-#include "linalg/draws.hpp"
 #include "learn/function.hpp"
 #include "learn/informed.hpp"
 #include "learn/loss.hpp"
@@ -30,6 +29,7 @@
 #include "learn/update.hpp"
 #include "linalg/cholesky.hpp"
 #include "linalg/covariance.hpp"
+#include "linalg/draws.hpp"
 #include "linalg/information.hpp"
 
 namespace onkel {

@@ -7,8 +7,11 @@ features that it has.
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 import random
+import reprlib
 from array import array
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -52,7 +55,7 @@ class _Columns:
         ordered, features, offsets = plan or self._planned(names)
         try:
             values = array("d", map(x.__getitem__, ordered))
-        except TypeError:
+        except (TypeError, OverflowError):
             _refuse(x)
             raise
         if not math.isfinite(sum(values)):
@@ -67,7 +70,7 @@ class _Columns:
         plan = self._planned(names)
         try:
             values = X[list(plan[0])].to_numpy(dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"X must be numbers: {error}") from None
         check_finite("X", values, np.array(plan[0], object))
         self._keep(names, plan, learn)
@@ -76,7 +79,8 @@ class _Columns:
 
     def _planned(self, names: tuple[Hashable, ...]) -> Plan:
         new = sorted((name for name in names if name not in self.of), key=_by_name)
-        column = {**self.of, **{name: len(self.of) + i for i, name in enumerate(new)}} if new else self.of
+        column = {name: len(self.of) + i for i, name in enumerate(new)}
+        column |= {name: self.of[name] for name in names if name not in column}  # of this record's features only
         ordered = tuple(sorted(names, key=column.__getitem__))
         features = np.array([column[name] for name in ordered], np.int32)
         return ordered, features, np.array([0, len(ordered)], np.int64)
@@ -99,12 +103,16 @@ def _by_name(name: Hashable) -> tuple[str, str]:
 def _refuse(x: Record) -> None:
     """Say which feature is no finite number, if one is not."""
     for name, value in x.items():
-        try:
-            fine = math.isfinite(value)
-        except TypeError:
-            fine = False
-        if not fine:
-            raise ValueError(f"feature {name!r} is {value!r}; expected a finite number")
+        _check_finite(f"feature {name!r}", value)
+
+
+def _check_finite(what: str, value: Any) -> None:
+    try:
+        fine = math.isfinite(value)
+    except (TypeError, OverflowError):  # text; an integer beyond all floats
+        fine = False
+    if not fine:
+        raise ValueError(f"{what} is {reprlib.repr(value)}; expected a finite number")
 
 
 _TAKES = parameters_of(KernelParameters) | parameters_of(FunctionParameters)
@@ -201,8 +209,15 @@ def _documented(cls: type[Any]) -> type[Any]:
     return cls
 
 
+def _floats(name: str, values: Any) -> Floats:
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be numbers: {error}") from None
+
+
 def _weights(w: Any, n: int) -> Floats:
-    weights = np.broadcast_to(np.asarray(w, np.float64), (n,)).copy()
+    weights = np.broadcast_to(_floats("w", w), (n,)).copy()
     check_finite("w", weights)
     check_number("the least of w", float(weights.min(initial=0)), at_least=0)
     return weights
@@ -234,10 +249,17 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         self._learn_label(x, y, w)
 
     def _learn_label(self, x: Record, y: Hashable, w: float, scores: bool = False) -> Floats | None:
-        code = self._codes.get(y, len(self._codes))
-        made = self._learn_row(x, code, w, scores)
+        code = self._codes.get(y)
+        if code is not None:
+            return self._learn_row(x, code, w, scores)
+        before = copy.deepcopy(self._learner) if w else self._learner  # a refused row makes no label known
+        try:
+            made = self._learn_row(x, len(self._codes), w, scores)
+        except BaseException:
+            self._learner = before
+            raise
         if w:
-            self._codes.setdefault(y, code)
+            self._codes[y] = len(self._codes)
         return made
 
     def predict_one(self, x: Record, **kwargs: Any) -> Any:
@@ -268,9 +290,11 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         counts = [True] * len(y) if weights is None else (weights != 0).tolist()
         labels = list(y)
         codes = [known.setdefault(label, len(known)) if c else 0 for label, c in zip(labels, counts, strict=True)]
-        made = self._learn_frame(X, np.array(codes, np.float64), weights, scores)
-        self._codes = known
-        return made
+        try:
+            return self._learn_frame(X, np.array(codes, np.float64), weights, scores)
+        finally:  # an interruption may have come before some labels
+            n_known = max(len(self._codes), self._learner.current.n_outputs)
+            self._codes = dict(itertools.islice(known.items(), n_known))
 
     def predict_many(self, X: Any) -> Any:
         """Return the most likely label of each row of a data frame."""
@@ -330,8 +354,7 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):  # type: ignore[mi
 
     def learn_one(self, x: Record, y: float, w: float = 1.0) -> None:
         """Learn from a record `x` with target `y` and weight `w`."""
-        if not math.isfinite(y):
-            raise ValueError(f"the target is {y!r}; expected a finite number")
+        _check_finite("the target", y)
         self._learn_row(x, y, w)
 
     def predict_one(self, x: Record, **kwargs: Any) -> float:
@@ -340,7 +363,7 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):  # type: ignore[mi
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from the rows of a data frame in order, as from records one after the other."""
-        targets = np.asarray(y, np.float64)
+        targets = _floats("y", y)
         check_finite("y", targets)
         self._learn_frame(X, targets, w)
 
@@ -409,7 +432,12 @@ class PlattClassifier(base.Wrapper, base.MiniBatchClassifier):  # type: ignore[m
         """Learn from the rows of a data frame in order, as from records one after the other."""
         weights = [1.0] * len(y) if w is None else _weights(w, len(y)).tolist()
         width = len(self.classifier._codes)
-        scores = self.classifier._learn_labels(X, y, w, scores=True)
+        before = copy.deepcopy(vars(self.classifier))
+        try:
+            scores = self.classifier._learn_labels(X, y, w, scores=True)
+        except BaseException:  # some rows may have been learned from, whose scores the sigmoids have not seen
+            self.classifier.__dict__.update(before)
+            raise
         assert scores is not None
         for row, label, weight in zip(scores.tolist(), y, weights, strict=True):
             if weight:

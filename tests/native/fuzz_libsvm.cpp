@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "io/libsvm.hpp"
 #include "fuzz_input.hpp"
+#include "io/libsvm.hpp"
 
 namespace {
 

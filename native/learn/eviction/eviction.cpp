@@ -105,7 +105,8 @@ std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext&
 }
 
 std::size_t features_asked(const Spec& spec) {
-  if (spec.name == "MoveIntoFeatures" && !spec.maker.has_value()) return static_cast<std::size_t>(spec.at("n_components"));
+  if (spec.name == "MoveIntoFeatures" && !spec.maker.has_value())
+    return static_cast<std::size_t>(spec.at("n_components"));
   std::size_t asked = 0;
   for (const auto& [key, part] : spec.parts) asked = std::max(asked, features_asked(part));
   return asked;

@@ -1,5 +1,5 @@
-// Eviction: which support vector leaves when there are more than the budget, and how are the others repaired? One file a
-// rule in this folder.
+// Eviction: which support vector leaves when there are more than the budget, and how are the others repaired? One file
+// a rule in this folder.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "linalg/archive.hpp"
 #include "basis/basis.hpp"
 #include "learn/function.hpp"
-#include "linalg/draws.hpp"
 #include "learn/scored.hpp"
 #include "learn/spec.hpp"
+#include "linalg/archive.hpp"
+#include "linalg/draws.hpp"
 
 namespace onkel {
 

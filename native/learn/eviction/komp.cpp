@@ -46,6 +46,8 @@ double komp(Span& points, double moved, double most_moved, std::size_t most_poin
   return moved;
 }
 
-std::unique_ptr<Eviction> make_komp(const Spec& spec, const EvictionContext& context) { return std::make_unique<KOMP>(spec, context); }
+std::unique_ptr<Eviction> make_komp(const Spec& spec, const EvictionContext& context) {
+  return std::make_unique<KOMP>(spec, context);
+}
 
 }  // namespace onkel

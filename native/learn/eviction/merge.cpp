@@ -87,6 +87,8 @@ class Merge final : public Eviction {
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_merge(const Spec&, const EvictionContext& context) { return std::make_unique<Merge>(context); }
+std::unique_ptr<Eviction> make_merge(const Spec&, const EvictionContext& context) {
+  return std::make_unique<Merge>(context);
+}
 
 }  // namespace onkel

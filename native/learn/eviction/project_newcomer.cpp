@@ -85,7 +85,9 @@ struct AggressiveProjection final : ProjectronPlusPlus {  // 2009, Figure 3
 
 // Below the budget it inserts every mistake.
 struct AggressiveProjection2008 final : ProjectronPlusPlus {
-  AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : ProjectronPlusPlus(spec, context) { eta = 0.0; }
+  AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : ProjectronPlusPlus(spec, context) {
+    eta = 0.0;
+  }
   double step(double loss, double reach, double away, double most) const override {
     const double tau = std::min(loss / reach, most);
     return 2 * loss - tau * reach - 2 * away >= 0 ? tau : 0.0;

@@ -3,8 +3,8 @@
 // the span of the nearer ones adds nothing and is passed over.
 #include <algorithm>
 
-#include "linalg/gram.hpp"
 #include "learn/eviction/rules.hpp"
+#include "linalg/gram.hpp"
 
 namespace onkel {
 namespace {

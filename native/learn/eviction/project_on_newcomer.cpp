@@ -24,7 +24,8 @@ struct ProjectOnNewcomer final : Eviction {
     price(context_.basis.diagonal().data(), values_.data() + context_.basis.first_slot(), inverse_self, costs_);
     const std::size_t leaves = cheapest(costs_, newest);
     for (std::size_t o = 0; o < context_.function.outputs(); ++o)
-      context_.function.add(newest, o, context_.function.last_coefficient(leaves, o) * (values_[leaves] * inverse_self));
+      context_.function.add(newest, o,
+                            context_.function.last_coefficient(leaves, o) * (values_[leaves] * inverse_self));
     evict(leaves);
   }
 

@@ -6,7 +6,8 @@ namespace onkel {
 namespace {
 
 struct RandomPruning final : Eviction {
-  RandomPruning(const Spec& spec, const EvictionContext& context) : Eviction(context), most_moved(spec.at("eps") * spec.at("eps")) {}
+  RandomPruning(const Spec& spec, const EvictionContext& context)
+      : Eviction(context), most_moved(spec.at("eps") * spec.at("eps")) {}
   void settle(const Scored& row, std::size_t) override { prune(row.t); }
   void idle(const Scored& row) override { prune(row.t); }
 

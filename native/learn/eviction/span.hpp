@@ -9,8 +9,8 @@
 
 #include "basis/basis.hpp"
 #include "learn/function.hpp"
-#include "linalg/gram.hpp"
 #include "learn/scored.hpp"
+#include "linalg/gram.hpp"
 
 namespace onkel {
 

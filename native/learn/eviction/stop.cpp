@@ -7,11 +7,15 @@ namespace {
 struct Stop final : Eviction {
   using Eviction::Eviction;
   bool evicts() const override { return false; }
-  Newcomer absorb(Scored&) override { return context_.basis.size() < context_.budget ? Newcomer::inserted : Newcomer::refused; }
+  Newcomer absorb(Scored&) override {
+    return context_.basis.size() < context_.budget ? Newcomer::inserted : Newcomer::refused;
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_stop(const Spec&, const EvictionContext& context) { return std::make_unique<Stop>(context); }
+std::unique_ptr<Eviction> make_stop(const Spec&, const EvictionContext& context) {
+  return std::make_unique<Stop>(context);
+}
 
 }  // namespace onkel

@@ -88,7 +88,8 @@ class Rows:
                 return
             keep = slice(None if self.limit is None else self.limit - before)
             X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
-            X = X if self._order is None else np.ascontiguousarray(X[:, self._order])
+            if self._order is not None:
+                X = X[:, self._order]
             self._check_labels(y, before)
             yield X.toarray() if self.dense and issparse(X) else X, y
 

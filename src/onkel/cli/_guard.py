@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import os
 import sys
 import warnings
@@ -26,22 +28,39 @@ def say(message: str) -> None:
         print(f"onkel: {message}", file=sys.stderr)
 
 
+class _Closed(io.TextIOBase):
+    """Standard output where there is none: whoever does not write to it does not miss it."""
+
+    def write(self, text: str) -> int:
+        raise ValueError("standard output is closed")
+
+
+def _reserve_standard_streams() -> None:
+    """Put nothing in the place of streams that are closed, or the next file opened would take it."""
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+
+
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Turn refusals into one sentence on standard error and an exit code."""
 
     @functools.wraps(command)
     def run(**options: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), contextlib.ExitStack() as streams:
+                if None in (sys.stdin, sys.stdout, sys.stderr):
+                    _reserve_standard_streams()
+                if sys.stdout is None:
+                    streams.enter_context(contextlib.redirect_stdout(_Closed()))
                 warnings.simplefilter("ignore")
                 for kind in (RuntimeWarning, UserWarning):
                     warnings.simplefilter("default", kind)
-                warnings.filterwarnings(
-                    "ignore", "X does not have valid feature names"
-                )  # names are checked by the stream
+                # Names are checked where the rows are read.
+                warnings.filterwarnings("ignore", "X does not have valid feature names")
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
-            sys.stdout.flush()
+                sys.stdout.flush()
         except BrokenPipeError:  # whoever reads has enough, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Misused as error:

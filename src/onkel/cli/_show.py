@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+_GAP = 2  # blanks between columns
 METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that say how good it is
 
 TITLES = {
@@ -59,9 +61,21 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: str | None = None) -> None:
-    """Print a table; the row with the best value of a column stands out where there are colours."""
-    width = None if sys.stdout.isatty() else 200  # a file or a pipe has no edge
-    Console(highlight=False, width=width).print(table(list(columns), list(rows), best))
+    """Print a table; the row with the best value of a column stands out where there are colours.
+
+    Heads are broken between words where the terminal is narrow. Where even that is too wide, each row has lines of its
+    own, a value a line.
+    """
+    names, lines = list(columns), list(rows)
+    edge = sys.stdout.isatty() or "COLUMNS" in os.environ  # a file or a pipe has none
+    console = Console(highlight=False, width=None if edge else 200)
+    if sum(_least_widths(names, lines)) + _GAP * (len(names) - 1) <= console.width:
+        console.print(table(names, lines, best))
+        return
+    for n, line in enumerate(lines):
+        if n:
+            print()
+        print_facts({TITLES.get(name, name): cell(name, line.get(name)) for name in names})
 
 
 def print_facts(facts: dict[str, str]) -> None:
@@ -73,15 +87,24 @@ def print_facts(facts: dict[str, str]) -> None:
 
 def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = None) -> Table:
     """Return a table of values, numbers to the right."""
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(TITLES.get(column, column), justify="left" if _is_text(rows, column) else "right")
+    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    for column, width in zip(columns, _least_widths(columns, rows), strict=True):
+        justify: Any = "left" if _is_text(rows, column) else "right"
+        made.add_column(TITLES.get(column, column), justify=justify, min_width=width)
     winner = _winner(rows, best)
     for row in rows:
         made.add_row(
             *(Text(cell(column, row.get(column))) for column in columns), style="bold green" if row is winner else ""
         )
     return made
+
+
+def _least_widths(columns: list[str], rows: list[dict[str, Any]]) -> list[int]:
+    """How wide columns must be for their values, and for the longest words of their heads."""
+    return [
+        max(map(len, [*TITLES.get(column, column).split(), *(cell(column, row.get(column)) for row in rows)]))
+        for column in columns
+    ]
 
 
 def _is_text(rows: list[dict[str, Any]], column: str) -> bool:

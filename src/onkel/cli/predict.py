@@ -39,11 +39,13 @@ def predict(
 
     import onkel
     from onkel.cli._data import is_libsvm, names_of, open_rows
-    from onkel.contents import fitted_learner
+    from onkel.contents import contents_of, fitted_learner
 
     if scores and proba:
         raise Misused("--scores and --proba: expected one of them")
     loaded = onkel.load(model)
+    if hasattr(loaded, "predict") and contents_of(loaded).learner is None:
+        raise ValueError(f"{model} has learned nothing yet")
     learner = fitted_learner(loaded, "onkel predict")
     if not hasattr(loaded, "predict"):
         raise ValueError(f"{model} holds a {type(loaded).__name__}, which knows no labels: save an estimator instead")

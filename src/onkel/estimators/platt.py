@@ -62,6 +62,9 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([[0.1, 0.9]])
     """
 
+    estimator_: Any
+    _sigmoids: Sigmoids
+
     def __init__(self, estimator: Any, *, forget: float = 0.999) -> None:
         self.estimator = estimator
         self.forget = forget
@@ -150,7 +153,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _learn_one(self, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Floats:
         """Learn from one row in place: a row happens whole or not at all, and its scores are known beforehand."""
         estimator, before, known = self.estimator_, self.t_, len(self.classes_)
-        scores = estimator._scores_of_next(X)
+        scores: Floats = estimator._scores_of_next(X)
         try:
             estimator.partial_fit(X, y, **options)
         finally:  # an interruption may have come after the row
@@ -161,7 +164,7 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
-        vars(self).update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for whoever predicts meanwhile
+        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for whoever predicts meanwhile
 
     def _clone(self) -> Any:
         if not isinstance(self.estimator, Model) or not isinstance(

@@ -152,8 +152,8 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         given = None if classes is None else np.unique(checked_labels(classes, "classes"))
         if first:
             self._open = given is None and not everything
-            known = labels if everything and weight is None else labels[weight != 0] if everything else given
-            self.classes_ = labels[:0] if self._open else np.unique(known)
+            counted = labels if weight is None else labels[weight != 0]
+            self.classes_ = given if given is not None else np.unique(counted) if everything else labels[:0]
             if not self._open and len(self.classes_) < 2:
                 raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
         elif given is not None and given.tolist() != np.sort(self.classes_).tolist():

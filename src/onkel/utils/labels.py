@@ -51,7 +51,7 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
         raise ValueError(f"{name} contains {one[1]} and {other[1]}; the labels of a model are of one kind")
     if kinds == {"numbers"}:
         return _numbers(values, name)
-    return np.array(values, dtype={"text": str, "booleans": bool, "bytes": bytes}[kinds.pop()] if kinds else None)
+    return np.array(values, dtype={"text": str, "booleans": bool, "bytes": bytes}.get(str(next(iter(kinds), None))))
 
 
 def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> None:

@@ -7,10 +7,9 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
-P = ParamSpec("P")
-T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Locks:
@@ -37,12 +36,12 @@ if hasattr(os, "register_at_fork"):  # the thread that holds a lock is not there
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def in_turn(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+def in_turn(method: Method) -> Method:
     """Make a method wait until no other thread is in such a method of the same object."""
 
     @functools.wraps(method)
-    def taking_turns(self: Any, *args: P.args, **kwargs: P.kwargs) -> T:
+    def taking_turns(self: Any, *args: Any, **kwargs: Any) -> Any:
         with _locks.of(self):
             return method(self, *args, **kwargs)
 
-    return taking_turns
+    return cast(Method, taking_turns)
