@@ -1,9 +1,9 @@
 """Kernels: how alike are two rows?
 
 A plain kernel is a formula of one base quantity of two rows; every kernel but a callable is a weighted sum of products
-of plain ones. A plain kernel is described here once: its formula, its names elsewhere, its slope, whether it is positive
-semidefinite. Exporters, importers, batch learners and the documents read it; the core has the formula once more, and
-the tests hold the two against each other.
+of plain ones. A plain kernel is described here once: its formula, its names elsewhere, its slope, whether it is
+positive semidefinite. Exporters, importers, batch learners and the documents read it; the core has the formula once
+more, and the tests hold the two against each other.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ ARRAYS = Arrays()
 
 @dataclass(frozen=True)
 class Kernel(Part):
-    """How alike two rows are. Kernels add up, multiply, and take positive weights: ``RBF(0.1) + 0.5 * RBF(1) * Linear()``.
+    """How alike two rows are. Kernels add up, multiply and take weights: ``RBF(0.1) + 0.5 * RBF(1) * Linear()``.
 
     Examples
     --------
@@ -363,7 +363,7 @@ class KernelProduct(Kernel):
 
 @dataclass(frozen=True)
 class KernelSum(Kernel):
-    """A weighted sum of plain kernels and their products: each base quantity is computed once a pair, however many terms.
+    """A weighted sum of plain kernels and of products: each base quantity is computed once a pair, whatever the terms.
 
     Examples
     --------
