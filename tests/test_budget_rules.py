@@ -54,7 +54,7 @@ def test_forgetron_keeps_its_damage_below_the_mistakes():
     for i in range(0, 2000, 50):
         learner.learn_rows(X[i : i + 50], y[i : i + 50])
         state = learner.state()
-        assert state["update.budget.damage"][0] <= 15 / 32 * state["update.budget.mistakes"][0] * (1 + 1e-12)
+        assert state["update.eviction.damage"][0] <= 15 / 32 * state["update.eviction.mistakes"][0] * (1 + 1e-12)
     assert learner.n_support == 15
 
 
@@ -197,7 +197,7 @@ def test_npbsgd_grows_by_its_own_law():
     learner.learn_rows(X[:1500], y[:1500])
     assert learner.n_support == 20
     learner.learn_rows(X[1500:], y[1500:])
-    grown = learner.state()["update.budget.size"][0]
+    grown = learner.state()["update.eviction.size"][0]
     assert 20 < learner.n_support == grown < 1500
 
 
@@ -208,7 +208,7 @@ def test_random_features_stand_for_the_kernel(dtype):
 
     X, y = rows(60)
     X = X.astype(dtype)
-    recipe = replace(recipes.OGD(eta=0.3), budget=recipes.DualSGD(n_components=20_000, k=1).budget)
+    recipe = replace(recipes.OGD(eta=0.3), budget=recipes.DualSGD(n_components=20_000, k=1).eviction)
     exact = onkel.Learner(recipes.OGD(eta=0.3), dtype=dtype)
     exact.learn_rows(X, y)
     for container in (np.asarray, csr_array):
@@ -233,7 +233,7 @@ def test_sampling_with_a_budget_rule(recipe, rule):
     assert bounded.support_.max() > 1000
 
 
-@pytest.mark.parametrize("rule", [ResampleUniformly(cap=1.0), recipes.BSGD(maintenance="merge").budget])
+@pytest.mark.parametrize("rule", [ResampleUniformly(cap=1.0), recipes.BSGD(maintenance="merge").eviction])
 def test_a_ball_is_refused_where_the_norm_is_not_kept(rule):
     with pytest.raises(ValueError, match="a ball needs the function's norm"):
         replace(recipes.OSKL(R=2.0), budget=rule)

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onkel
+from functions import function_of
 from onkel import recipes
 from onkel.parts import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from table import in_turn
@@ -173,7 +174,7 @@ def test_onnx_labels_are_the_models(labels):
 
 def test_onnx_of_a_learner_without_support_vectors():
     learner = onkel.Learner(recipes.OGD(loss="squared_error"), task="regression", fit_intercept=True)
-    learner.set_expansion(np.empty((0, 3)), np.empty(0, int), np.empty((1, 0)), np.array([0.75]), t=1)
+    learner.set_expansion(function_of(learner.kernel, np.empty((0, 3)), [], np.empty((1, 0)), [0.75], t=1))
     found = run(onkel.export.to_onnx(learner), np.ones((2, 3), np.float32))
     assert found["prediction"].tolist() == [0.75, 0.75]
 
@@ -357,7 +358,7 @@ def test_c_names_must_be_names():
 
 def test_numbers_beyond_float32_are_refused():
     learner = onkel.Learner(recipes.OGD(loss="squared_error"), task="regression")
-    learner.set_expansion(np.ones((1, 2)), np.array([0]), np.array([[1e50]]), np.zeros(1), t=1)
+    learner.set_expansion(function_of(learner.kernel, np.ones((1, 2)), [0], [[1e50]], [0.0], t=1))
     for export in (onkel.export.to_c, onkel.export.to_onnx):
         with pytest.raises(ValueError, match="float32: use dtype='float64'"):
             export(learner, dtype="float32")

@@ -30,9 +30,9 @@ BOUND = {"float64": 1e-3, "float32": 0.1}
 def inverse(learner):
     """K of the members, computed anew in double, and the learner's P."""
     state = learner.state()
-    slots = state["update.budget.gram.slots"]
+    slots = state["update.eviction.gram.slots"]
     P = np.zeros((len(slots), len(slots)))
-    P[np.tril_indices(len(slots))] = state["update.budget.gram.inverse"]
+    P[np.tril_indices(len(slots))] = state["update.eviction.gram.inverse"]
     P += np.tril(P, -1).T
     first = 16 if learner.fit_intercept else 0
     X = state["basis.points"][slots - first].astype(np.float64)
@@ -84,12 +84,12 @@ def test_a_spoiled_inverse_is_built_again(name, dtype):
     X, y = rng.normal(size=(1500, 4)).astype(dtype), (rng.random(1500) < 0.5).astype(np.float64)
     learner.learn_rows(X[:1000], y[:1000])
     state = learner.state()
-    n = len(state["update.budget.gram.slots"])
+    n = len(state["update.eviction.gram.slots"])
     diagonal = np.cumsum(np.arange(1, n + 1)) - 1
-    spoiled = np.zeros_like(state["update.budget.gram.inverse"])
-    spoiled[diagonal] = state["update.budget.gram.inverse"][diagonal]
+    spoiled = np.zeros_like(state["update.eviction.gram.inverse"])
+    spoiled[diagonal] = state["update.eviction.gram.inverse"][diagonal]
     spoiled[diagonal[1:] - 1] = -2 * np.sqrt(spoiled[diagonal[1:]] * spoiled[diagonal[:-1]])
-    learner._core.load({**state, "update.budget.gram.inverse": spoiled})
+    learner._core.load({**state, "update.eviction.gram.inverse": spoiled})
     learner.learn_rows(X[1000:], y[1000:])
     K, P = inverse(learner)
     assert len(K) == learner.n_support == budget
@@ -103,14 +103,14 @@ def test_a_state_whose_inverse_does_not_fit_is_refused():
     learner.learn_rows(X, y)
     good = learner.state()
     for name, change in {
-        "update.budget.gram.inverse": lambda a: a[:-1],
-        "update.budget.gram.kappa": lambda a: a[:-1],
-        "update.budget.gram.slots": lambda a: a + 10_000,
+        "update.eviction.gram.inverse": lambda a: a[:-1],
+        "update.eviction.gram.kappa": lambda a: a[:-1],
+        "update.eviction.gram.slots": lambda a: a + 10_000,
     }.items():
         with pytest.raises(ValueError, match="inverse Gram matrix"):
             learner._core.load({**good, name: change(good[name])})
-    spoiled = good["update.budget.gram.inverse"].copy()
+    spoiled = good["update.eviction.gram.inverse"].copy()
     spoiled[0] = np.nan
     with pytest.raises(ValueError, match="inverse"):
-        learner._core.load({**good, "update.budget.gram.inverse": spoiled})
+        learner._core.load({**good, "update.eviction.gram.inverse": spoiled})
     assert learner.state().keys() == good.keys()

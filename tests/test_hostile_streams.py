@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import onkel
-from onkel.parts import RBF, Polynomial
+from onkel.parts import RBF, FirstOrder, Polynomial
 from table import SMALL, TABLE, Case, cases
 
 N = 300
@@ -62,7 +62,8 @@ def learner_of(case: Case, kernel):
 
 def kernels(case: Case):
     poly = Polynomial(degree=2)
-    gaussian = case.named.recipe(**case.parameters).eviction.needs_gaussian
+    recipe = case.named.recipe(**case.parameters)
+    gaussian = isinstance(recipe, FirstOrder) and recipe.eviction.needs_gaussian
     return [RBF(0.5)] if gaussian else [RBF(0.5), poly]
 
 

@@ -34,9 +34,11 @@ def test_an_unknown_name_is_refused():
         _ = onkel.SPAMClassifier
 
 
-@pytest.mark.parametrize("module", ["persistence", "recipes", "checkpoint", "pipeline", "streams", "evaluate", "_core"])
+@pytest.mark.parametrize(
+    "module", ["models.persistence", "recipes", "models.checkpoint", "streams.pipeline", "streams", "evaluate", "_core"]
+)
 def test_any_module_may_be_the_first(module):
-    assert python(f"from onkel import {module}; import onkel; print(onkel.OGDClassifier())") == "OGDClassifier()\n"
+    assert python(f"import onkel.{module}; import onkel; print(onkel.OGDClassifier())") == "OGDClassifier()\n"
 
 
 def test_a_file_is_loaded_by_a_program_that_named_no_estimator(tmp_path):

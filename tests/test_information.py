@@ -37,7 +37,8 @@ def at_points(learner, points, information=None, t=0):
     """The core of the learner on these points, with the function 0; nothing is known of it unless it is said."""
     core = learner.started_for(points)
     n, fixed = points.shape[0], 1 if learner.fit_intercept else 0
-    core.set_expansion(learner.as_core_rows(points), np.arange(n), np.zeros((1, n)), np.zeros(1), n + t)
+    nothing = np.zeros((1, n)), np.zeros(1), np.empty((1, 0))
+    core.set_expansion(learner.as_core_rows(points), np.arange(n), nothing, nothing, n + t)
     core.set_information(np.zeros((n + fixed,) * 2) if information is None else information, 0.0, 0)
     return core
 
@@ -106,7 +107,9 @@ def test_two_learners_on_the_same_points_add_up_to_the_learner_of_both(forget, c
     core = at_points(total, points, t=300)
     for part in parts:
         rows, a, births, information, _, noise, steps = in_order_of_joining(part)
-        core.add_information(part._rows(rows), births, a, part.constants, information, noise, steps, 1.0)
+        core.add_information(
+            part.as_core_rows(rows), births, (a, part.constants, np.empty((1, 0))), information, noise, steps, 1.0
+        )
     np.testing.assert_allclose(core.information()[1], whole._core.information()[1], atol=1e-7)
     np.testing.assert_allclose(total.score_rows(container(X)), whole.score_rows(container(X)), atol=1e-8)
     assert core.information()[4] == whole._core.information()[4] == 300
@@ -127,7 +130,7 @@ def test_weights_scale_information():
     total = regression(budget=10)
     core = at_points(total, points, t=300)
     rows, a, births, information, _, noise, steps = in_order_of_joining(part)
-    core.add_information(rows, births, a, part.constants, information, noise, steps, 2.5)
+    core.add_information(rows, births, (a, part.constants, np.empty((1, 0))), information, noise, steps, 2.5)
     np.testing.assert_allclose(total.score_rows(X), weighted.score_rows(X), atol=1e-8)
 
 
@@ -140,7 +143,7 @@ def test_information_of_other_points_is_projected(forget):
     source.learn_rows(X, y)
     core = at_points(target, new, t=200)
     rows, a, births, H, _, noise, steps = in_order_of_joining(source)
-    core.add_information(rows, births, a, source.constants, H, noise, steps, 1.0)
+    core.add_information(rows, births, (a, source.constants, np.empty((1, 0))), H, noise, steps, 1.0)
     L_old, L_new = (np.linalg.cholesky(kernel(p, p)) for p in (old, new))
     M = np.eye(12, 9)
     M[1:, 1:] = np.linalg.solve(L_new, kernel(new, old)) @ np.linalg.inv(L_old).T
@@ -158,7 +161,7 @@ def test_nothing_is_lost_on_a_span_that_holds_the_old_one():
     source.learn_rows(X, y)
     core = at_points(target, np.vstack([more, old]), t=200)
     rows, a, births, H, _, noise, steps = in_order_of_joining(source)
-    core.add_information(rows, births, a, source.constants, H, noise, steps, 1.0)
+    core.add_information(rows, births, (a, source.constants, np.empty((1, 0))), H, noise, steps, 1.0)
     np.testing.assert_allclose(target.score_rows(X), source.score_rows(X), atol=1e-8)
 
 
@@ -398,7 +401,8 @@ def test_points_in_the_span_of_others_count_for_the_distance():
     for eps, n_support in ((1e-6, 8), (1.0, 6)):
         learner = regression(budget=8)
         core = learner._started(2)
-        core.set_expansion(points, np.arange(8), a, np.zeros(1), 100)
+        function = a, np.zeros(1), np.empty((1, 0))
+        core.set_expansion(points, np.arange(8), function, function, 100)
         with pytest.raises(ValueError, match="every point must add one"):
             core.set_information(np.zeros((9, 9)), 0.0, 0)
         _, rkhs = core.eliminate(eps, 2**62)

@@ -161,11 +161,16 @@ def test_a_compressed_model_goes_on_learning(n_support):
 
 def test_merged_halves_are_as_good_as_one():
     X, y = waves(3000, noise=0.1)
-    halves = [onkel.NewtonRegressor(budget=60, gamma=0.5, random_state=i).fit(X[i::2], y[i::2]) for i in range(2)]
-    both, distance, *_ = onkel.merge(halves, weights=[0.5, 0.5])
-    assert distance == 0
-    expected = np.mean([half.predict(X) for half in halves], axis=0)
-    np.testing.assert_allclose(both.predict(X), expected, atol=1e-9)
+    settings = {"budget": 60, "gamma": 0.5, "lam": 0.01}
+    halves = [onkel.NewtonRegressor(**settings, random_state=i).fit(X[i::2], y[i::2]) for i in range(2)]
+    both, distance, n_support, change = onkel.merge(halves)
+    assert (distance, change) == (0, None)
+    assert n_support == both.n_support_ <= both.budget == 120
+    assert both.t_ == 3000
+    truth = waves(3000, noise=0.0)[1]
+    assert np.mean((both.predict(X) - truth) ** 2) < min(np.mean((half.predict(X) - truth) ** 2) for half in halves)
+    with pytest.raises(ValueError, match=r"different priors.*lam="):
+        onkel.merge([halves[0], onkel.NewtonRegressor(**settings | {"lam": 0.1}).fit(X, y)])
     fresh, targets = waves(1000, seed=1, noise=0.1)
     errors = np.abs(both.predict_then_learn(fresh, targets) - targets)
     assert errors.mean() < 0.12  # the mean absolute deviation of the noise is 0.08

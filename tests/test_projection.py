@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
 import onkel
+from functions import function_of
 from onkel import recipes
 from onkel.parts import (
     FirstOrder,
@@ -81,9 +82,10 @@ def test_komp_is_the_orthogonal_projection_and_reports_its_distance(n_support, n
     X, a = rng.normal(size=(60, 3)), rng.normal(size=(n_outputs, 60))
     task = "multiclass" if n_outputs > 1 else "binary"
     learner = onkel.Learner(recipes.OGD(), task=task, gamma=0.5)
-    learner.set_expansion(csr_array(X) if sparse else X, np.arange(60), a, np.zeros(n_outputs), 60)
+    points = csr_array(X) if sparse else X
+    learner.set_expansion(function_of(learner.kernel, points, np.arange(60), a, np.zeros(n_outputs), 60))
     before = expansion(learner)
-    moved = learner.compress(0.0, n_support)
+    moved, _ = learner.compress(0.0, n_support)
     points, coefficients, _ = expansion(learner)
     assert len(points) == n_support
     # the best coefficients on the points that stayed
@@ -110,8 +112,8 @@ def test_komp_drops_the_cheapest_first_and_stops_exactly_at_eps():
     for cost, stay in path[::5]:
         for eps, n in ((cost * (1 + 1e-6), len(stay)), (cost * (1 - 1e-6), len(stay) + 1)):
             learner = onkel.Learner(recipes.OGD(), gamma=0.5)
-            learner.set_expansion(X, np.arange(40), a, np.zeros(1), 40)
-            assert learner.compress(eps, 2**62) <= eps
+            learner.set_expansion(function_of(learner.kernel, X, np.arange(40), a, np.zeros(1), 40))
+            assert learner.compress(eps, 2**62)[0] <= eps
             assert learner.n_support == n
             if n == len(stay):
                 assert sorted(learner.support()[1]) == stay
@@ -139,7 +141,9 @@ def test_polk_stays_within_eps_of_its_step(task, prune, batch_size):
         plain = plain.blank(recipe=onkel.parts.FirstOrder(**{**vars(plain.recipe), "batch_size": batch_size}))
         if i:
             points, births = learner.support()
-            plain.set_expansion(points, births, learner.coefficients, learner.constants, learner.t)
+            plain.set_expansion(
+                function_of(learner.kernel, points, births, learner.coefficients, learner.constants, learner.t)
+            )
         plain.learn_rows(X[rows], y[rows])
         learner.learn_rows(X[rows], y[rows])
         assert distance(expansion(plain), expansion(learner), gamma) <= eps * (1 + 1e-9)

@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 import small_data
 from onkel import reproduce
 from onkel.cli import main
-from onkel.reproduce import _data, _lab, klr
+from onkel.reproduce import _data, klr, lab
 from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
 from onkel.reproduce._data import Data
 from onkel.reproduce.lab import Lab
@@ -260,8 +260,8 @@ def test_results_are_kept(small, tmp_path, monkeypatch):
     assert len(kept) == 3 and json.loads(kept[0].read_text())["parameters"]["learner"]["recipe"] == "Perceptron"
     kept[0].write_bytes(kept[0].read_bytes()[:-5])  # as if the disk had lost something
     asked = []
-    real = _lab._result_of
-    monkeypatch.setattr(_lab, "_result_of", lambda one: (asked.append(one), real(one))[1])
+    real = lab._result_of
+    monkeypatch.setattr(lab, "_result_of", lambda one: (asked.append(one), real(one))[1])
     again = Lab(tmp_path / "results").run(cells)
     assert len(asked) == 1
     assert [run["error"] for run in again.values()] == [run["error"] for run in first.values()]
@@ -450,7 +450,7 @@ def test_the_tables(run):
 def test_what_is_kept_can_be_shown_without_running_anything(run, monkeypatch):
     words = ("bogd-table2", "--quick", "--runs", 1)
     assert run(*words, "--data", "german")[0] == 0
-    monkeypatch.setattr(_lab, "_result_of", lambda one: pytest.fail("it was run"))
+    monkeypatch.setattr(lab, "_result_of", lambda one: pytest.fail("it was run"))
     (document,) = json.loads(run(*words, "--data", "german,spambase", "--kept", "--json")[1])
     missing = {entry["data"] for entry in document["entries"] if entry["verdict"] == "missing"}
     assert missing == {"spambase", "german"}  # german's is the t-test, which one run is too few for

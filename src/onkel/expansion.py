@@ -60,7 +60,7 @@ class Term:
 
     kernel: Kernel
     relevances: Floats  # (n_features,): what the kernel multiplies each feature's share of the distance by
-    points: NDArray[Any] | csr_array  # (n_points, n_features)
+    points: Any  # (n_points, n_features): an array, or CSR
     births: NDArray[np.int64]  # (n_points,): positions in the stream
     ghosts: NDArray[np.bool_]  # (n_points,): points that left the last function, and that the average still has
     last: Coefficients  # of the last function
@@ -189,7 +189,7 @@ def _sum(parts: Sequence[Coefficients]) -> Coefficients:
 
 def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: str, n_features: int) -> Expansion:
     """Return the function that a core has learned; ``n_features`` is the width of its rows."""
-    points, births, ghosts = _points(core.save(), n_features)
+    points, births, ghosts = points_of(core.save(), n_features)
     frequencies, phases, _ = core.random_features()
     last, average = (_coefficients(core, len(kernels), len(births), which) for which in (True, False))
     weights = core.weights if combination != "sum" else np.ones(1)
@@ -211,7 +211,8 @@ def _coefficients(core: _core.Learner, n_kernels: int, n_points: int, last: bool
     return [Coefficients(points[i], constants[i], features) for i in range(n_kernels)]
 
 
-def _points(state: dict[str, NDArray[Any]], n_features: int) -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
+def points_of(state: dict[str, NDArray[Any]], n_features: int) -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the points of a state, their births, and which of them are ghosts."""
     births = state["basis.births"]
     ghosts = state["basis.ghosts"] != 0 if "basis.ghosts" in state else np.zeros(len(births), bool)
     shape = len(births), n_features

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.expansion import Expansion, expansion_of
+from onkel.expansion import Expansion, expansion_of, points_of
 from onkel.parts import Hedge, Kernel, Recipe
 from onkel.settings import Settings
 from onkel.stateful import Stateful
@@ -158,6 +158,13 @@ class Learner(Settings, Stateful):
         return 0.0 if self._core is None else self._core.norm
 
     @property
+    def kernel_weights(self) -> Floats:
+        """Weights θ of the kernels' votes."""
+        if self._core is None or not isinstance(self.kernel, Hedge):
+            return np.full(len(self.kernels), 1 / len(self.kernels))
+        return self._core.weights
+
+    @property
     def kernel_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
         """Numbers of rows, and the kernels' weights after so many."""
         if self._core is None:
@@ -176,7 +183,9 @@ class Learner(Settings, Stateful):
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
         combination = "sum" if not isinstance(self.kernel, Hedge) else "mean" if self.task == "regression" else "vote"
-        return expansion_of(self.started(self.n_features), self.kernels, combination, self.n_features)
+        still = self.blank()  # another thread may be learning: a copy stands still
+        still.load_state(self.state(), self.n_features, self.sparse)
+        return expansion_of(still.started(self.n_features), self.kernels, combination, self.n_features)
 
     @property
     def coefficients(self) -> Floats:
@@ -194,8 +203,8 @@ class Learner(Settings, Stateful):
         """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
         if self.n_features is None:
             return np.empty((0, 0), self.dtype), np.empty(0, np.int64)
-        term = self.expansion().terms[0]
-        return term.points, term.births
+        points, births, _ = points_of(self.state(), self.n_features)
+        return points, births
 
     def set_expansion(self, expansion: Expansion) -> None:
         """Forget everything and go on from a function of one kernel, the learner's own."""

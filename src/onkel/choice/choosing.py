@@ -206,7 +206,8 @@ class ChoosingLearner(Stateful):
         return self.current.state() | {f"first.{name}": values for name, values in self._kept_arrays().items()}
 
     def __onkel_contents__(self) -> Contents:
-        return replace(self.current.__onkel_contents__(), estimator=self)
+        contents: Contents = self.current.__onkel_contents__()
+        return replace(contents, estimator=self)
 
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
         return learner  # whose function has its width

@@ -93,7 +93,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
     @property
     def kernel_weights_(self) -> Floats:
         """Weights θ of the kernels' votes; their sum is 1."""
-        return np.array([term.weight for term in self._fitted().expansion().terms])
+        return self._fitted().kernel_weights
 
     @property
     def kernel_weights_history_(self) -> tuple[NDArray[np.int64], Floats]:

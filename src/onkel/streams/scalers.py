@@ -180,7 +180,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         return all(np.array_equal(values, other._statistics[name]) for name, values in self._statistics.items())
 
     def __onkel_contents__(self) -> Contents:
-        facts = {"scaler": type(self).__name__}
+        facts: dict[str, Any] = {"scaler": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"n_features": self.n_features_in_, "rows": self.n_samples_seen_}
         return Contents(self, None, self.get_params(deep=False), facts, scaler=self)
