@@ -208,7 +208,7 @@ def test_random_features_stand_for_the_kernel(dtype):
 
     X, y = rows(60)
     X = X.astype(dtype)
-    recipe = replace(recipes.OGD(eta=0.3), budget=recipes.DualSGD(n_components=20_000, k=1).eviction)
+    recipe = replace(recipes.OGD(eta=0.3), eviction=recipes.DualSGD(n_components=20_000, k=1).eviction)
     exact = onkel.Learner(recipes.OGD(eta=0.3), dtype=dtype)
     exact.learn_rows(X, y)
     for container in (np.asarray, csr_array):
@@ -225,7 +225,7 @@ def test_random_features_stand_for_the_kernel(dtype):
 @pytest.mark.parametrize("recipe", [recipes.OSKL(G=2), recipes.SPA(beta=2.0), recipes.KLR()])
 def test_sampling_with_a_budget_rule(recipe, rule):
     X, y = rows(1500)
-    recipe = replace(recipe, budget=rule, average=False)
+    recipe = replace(recipe, eviction=rule, average=False)
     bounded = onkel.KernelClassifier(recipe, budget=40, gamma=1.0, random_state=0).fit(X, y)
     assert bounded.n_support_ == 40
     assert bounded.score(X, y) > 0.7
@@ -236,13 +236,13 @@ def test_sampling_with_a_budget_rule(recipe, rule):
 @pytest.mark.parametrize("rule", [ResampleUniformly(cap=1.0), recipes.BSGD(maintenance="merge").eviction])
 def test_a_ball_is_refused_where_the_norm_is_not_kept(rule):
     with pytest.raises(ValueError, match="a ball needs the function's norm"):
-        replace(recipes.OSKL(R=2.0), budget=rule)
+        replace(recipes.OSKL(R=2.0), eviction=rule)
 
 
 @pytest.mark.parametrize("rule", [RemoveRandom(), RemoveOldest(), RemoveSmallest(), Forget()])
 def test_the_tracked_norm_of_an_evicting_learner_with_a_ball(rule):
     X, y = rows(400)
-    learner = onkel.Learner(replace(recipes.OSKL(R=1.5), budget=rule), budget=15, average=False)
+    learner = onkel.Learner(replace(recipes.OSKL(R=1.5), eviction=rule), budget=15, average=False)
     learner.learn_rows(X, y)
     assert learner.state()["update.norm_squared"][0] == pytest.approx(learner.norm**2, rel=1e-9)
     assert learner.norm <= 1.5 * (1 + 1e-9)

@@ -160,10 +160,11 @@ def test_there_are_files_of_version_1():
 @pytest.mark.parametrize("path", EVERY_KIND, ids=lambda p: p.stem)
 def test_files_of_version_1_load_for_ever(path, tmp_path):
     model = onkel.load(path)
-    assert_scores(model, path)
+    close = 1e-9 if "newton" in path.stem else 0.0  # whose function is set anew
+    assert_scores(model, path, close)
     onkel.save(model, tmp_path / "model")
     again = onkel.load(tmp_path / "model")
-    assert_scores(again, path)
+    assert_scores(again, path, close)
     assert go_on(model, path).fingerprint() == go_on(again, path).fingerprint()
 
 
@@ -176,7 +177,8 @@ def test_files_of_version_1_go_on_for_ever(name):
     scores = model.decision_function(rows)
     later = model.predict_then_learn(rows, known["classes"][known["y"]])
     for expected, got in ((known["scores"], scores), (known["later"], later)):
-        if persistence.read_header(path)["isa"] == onkel.isa:
+        # sparse distances of close points are summed from their differences since then
+        if persistence.read_header(path)["isa"] == onkel.isa and name != "sparse-ogd":
             np.testing.assert_array_equal(got, expected)
         rtol = 1e-12 if rows.dtype == np.float64 else 1e-5
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)

@@ -228,7 +228,7 @@ def test_forgetting_is_the_same_for_any_cut_and_through_files(task, forget):
         for begin, end in zip([0, *cuts], [*cuts, 700], strict=True):
             learner.learn_rows(X[begin:end], targets[begin:end])
             again = fresh()
-            again._load(learner.state(), 2, sparse=False)
+            again.load_state(learner.state(), 2, sparse=False)
             assert again.fingerprint() == learner.fingerprint()
             learner = again
         states.add(learner.fingerprint())
@@ -400,7 +400,7 @@ def test_points_in_the_span_of_others_count_for_the_distance():
     a = np.linspace(50, -60, 8)[None]
     for eps, n_support in ((1e-6, 8), (1.0, 6)):
         learner = regression(budget=8)
-        core = learner._started(2)
+        core = learner.started(2)
         function = a, np.zeros(1), np.empty((1, 0))
         core.set_expansion(points, np.arange(8), function, function, 100)
         with pytest.raises(ValueError, match="every point must add one"):

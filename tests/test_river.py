@@ -193,7 +193,7 @@ def test_a_width_chosen_on_the_stream():
     for rows in (slice(0, 100), slice(100, None)):
         many.learn_many(pd.DataFrame(X[rows]), pd.Series(labels[rows]))
     assert one._learner.current.n_features > 16
-    assert one._learner.kernel == many._learner.kernel != RBF(1.0)
+    assert one._learner.current.kernel == many._learner.current.kernel != RBF(1.0)
     assert one._learner.fingerprint() == many._learner.fingerprint()
 
 

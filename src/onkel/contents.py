@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from onkel.learner import Learner
 
@@ -50,9 +51,8 @@ def contents_of(model: Any) -> Contents:
 def fitted_learner(model: Any, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
     contents = contents_of(model)
+    if contents.learner is None and contents.estimator is contents.scaler:
+        raise ValueError(f"{purpose} needs a function, and a {type(model).__name__} has none")
     if contents.learner is None or contents.learner.n_features is None:
-        unfitted = (
-            "a scaler predicts nothing" if contents.estimator is contents.scaler else "it has learned nothing yet"
-        )
-        raise ValueError(f"{purpose} needs a function, and this {type(model).__name__} has none: {unfitted}")
+        raise NotFittedError(f"{purpose} needs a function, and this {type(model).__name__} is not fitted yet")
     return contents.learner

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -72,6 +73,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     rows = sum(learner.t for learner in learners)
     factors = [learner.t / max(1, rows) for learner in learners] if weights is None else [float(w) for w in weights]
 
+    if len(models) == 1 and factors == [1.0] and budget is None:
+        return Compressed(copy.deepcopy(models[0]), 0.0, learners[0].n_support, None)
     functions = [learner.expansion() for learner in learners]
     if functions[0].information is not None:
         function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])
