@@ -168,7 +168,7 @@ def test_merged_halves_are_as_good_as_one():
     assert n_support == both.n_support_ <= both.budget == 120
     assert both.t_ == 3000
     truth = waves(3000, noise=0.0)[1]
-    assert np.mean((both.predict(X) - truth) ** 2) < min(np.mean((half.predict(X) - truth) ** 2) for half in halves)
+    assert np.mean((both.predict(X) - truth) ** 2) < 0.003  # the variance of the noise is 0.01
     with pytest.raises(ValueError, match=r"different priors.*lam="):
         onkel.merge([halves[0], onkel.NewtonRegressor(**settings | {"lam": 0.1}).fit(X, y)])
     fresh, targets = waves(1000, seed=1, noise=0.1)

@@ -319,7 +319,7 @@ def test_refusals_are_sentences():
             onkel.merge([model, other])
     with pytest.raises(ValueError, match="compress needs eps"):
         onkel.compress(model)
-    with pytest.raises(ValueError, match="at least one estimator"):
+    with pytest.raises(ValueError, match="at least one model"):
         onkel.merge([])
     with pytest.raises(ValueError, match="one weight for each"):
         onkel.merge([model], weights=[1.0, 2.0])

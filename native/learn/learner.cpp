@@ -424,7 +424,8 @@ void Learner::adopt(Learner&& fresh) {
 // What no part can see alone: that the counts of the parts agree.
 void Learner::check_rows() const {
   if (t_ < 0 || t_ > most_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
-  basis_->check_births(t_, !config_.hedge);
+  // Merged points have the birth of one of the two; where points are named by their births there are none.
+  basis_->check_births(t_, has_information());
   update_->check_rows(t_);
   const std::size_t outputs = update_->outputs();
   if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)

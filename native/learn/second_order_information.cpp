@@ -136,6 +136,11 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   know(std::move(sum));
   noise_ += weight * old.noise_;
   steps_ += std::llround(weight * static_cast<double>(old.steps_));
+  // A weight above 1 counts rows more than once; their mean is what is kept.
+  if (steps_ > function_.ticks()) {
+    noise_ *= static_cast<double>(function_.ticks()) / static_cast<double>(steps_);
+    steps_ = function_.ticks();
+  }
 }
 
 // ---- Fewer points -----------------------------------------------------------------------------------------------

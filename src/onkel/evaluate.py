@@ -216,6 +216,8 @@ def progressive_steps(
     Point
         The last one is a checkpoint.
     """
+    if not hasattr(est, "predict_then_learn"):
+        raise ValueError(f"expected an estimator with predict_then_learn, got {type(est).__name__}")
     if every is not None:
         check_number("every", every, at_least=1, integer=True)
     options = {} if classes is None else {"classes": classes}

@@ -156,10 +156,8 @@ class Expansion:
     @property
     def predicting(self) -> Expansion:
         """The function that predicts, as last function and as average; ghosts are points of it like all others."""
-        return replace(
-            self,
-            terms=tuple(replace(term, last=term.average, ghosts=np.zeros_like(term.ghosts)) for term in self.terms),
-        )
+        terms = (replace(term, last=term.average, ghosts=np.zeros_like(term.ghosts)) for term in self.terms)
+        return replace(self, terms=tuple(terms))
 
 
 def total(functions: Sequence[Expansion], weights: Sequence[float]) -> Expansion:

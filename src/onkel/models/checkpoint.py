@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from onkel import _core
+from onkel.choice import ChoosingLearner
 from onkel.learner import Learner
 from onkel.models import container, persistence
 from onkel.models.tree import Writer
@@ -33,6 +34,9 @@ class Resumable(Protocol):
 
     def seek(self, position: Any) -> None:
         """Make the next chunk the one that begins there."""
+
+
+CHANGED_BY_CHOICE = ("kernel", "recipe", "n_classes")
 
 
 class Checkpointer:
@@ -241,6 +245,9 @@ def _take_over(model: Any, saved: Any, path: Path) -> None:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """The parameters that a run must share, in a form that can be compared."""
+    if isinstance(model, ChoosingLearner):  # which may have chosen another kernel, or another λ in the recipe
+        own = {name: value for name, value in _parameters(model.current).items() if name not in CHANGED_BY_CHOICE}
+        return {"chosen": list(model.chosen), **own}
     if isinstance(model, Learner):
         learned = ("state", "n_features", "sparse")
         return {name: _tree(value, name) for name, value in model._saved_fields().items() if name not in learned}
