@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 # Folders are listed too: their time changes when a file leaves.
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
-NATIVE_FILES = $(shell find native benchmarks/native -name '*.[ch]pp')
+NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
 .PHONY: help demo test test-all native-tests lint bench sanitize mutants soak fuzz flat clean
 

@@ -7,6 +7,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
+# Tables are as wide as they need: the terminal that pytest runs in is not the one of the tests.
+os.environ.pop("COLUMNS", None)
+
 settings.register_profile(
     "quick",
     derandomize=True,

@@ -431,7 +431,7 @@ def test_what_cannot_be_exported_is_refused(export):
         export(onkel.OGDClassifier(kernel=lambda x, S: x @ S.T).fit(X, y))
     with pytest.raises(ValueError, match="not fitted"):
         export(onkel.OGDClassifier())
-    with pytest.raises(ValueError, match="learned nothing yet"):
+    with pytest.raises(ValueError, match="not fitted yet"):
         export(onkel.Learner(recipes.OGD()))
     with pytest.raises(ValueError, match="expected an estimator of onkel, a StreamPipeline or a Learner, got int"):
         export(5)

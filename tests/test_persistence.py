@@ -407,7 +407,6 @@ WRONG = {
         "births' must hold rows of the stream, of which there are 2",
     ),
     "birth before the start": (set_number("basis.births", -2), "births' must hold rows of the stream"),
-    "two births of one row": (set_number("basis.births", 1), "births' must hold no row twice"),
     "a hole with a point": (set_number("basis.births", -1), "points' must be zero where there is no point"),
     "weight of no point": (set_number("function.b", 1.0, at=9), "b' must be zero where there is no point"),
     "scale of zero": (set_number("function.scale", 0.0), "scale' must be between"),

@@ -54,7 +54,11 @@ struct Points {
 // mean of 20 rows. Coin flips as labels: about every second row is a mistake.
 double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const onkel::Spec& rule, std::size_t size) {
   onkel::Config config;
-  config.recipe = {{rule.name == "KOMP" ? "hinge" : "perceptron", {}}, admission, step, rule};
+  const onkel::Spec loss{rule.name == "KOMP" ? "hinge" : "perceptron", {}, {}, {}};
+  config.recipe = {"FirstOrder",
+                   {{"ball", 0.0}, {"batch_size", 1.0}},
+                   {{"loss", loss}, {"admission", admission}, {"step", step}, {"eviction", rule}},
+                   {}};
   const onkel::Kernel gaussian{onkel::Base::squared_distance, onkel::Shape::exponential, 0.1, 0.0, 1};
   config.kernels = {{.terms = {{1.0, {gaussian}}}, .function = {}}};
   config.width = Points::width;
@@ -106,10 +110,11 @@ int main() {
     std::printf("%5zu %8.1f %6.2f\n", gram.size(), best * 1e6, best / fma_seconds(2 * m * m));
   }
   const double limit = fma_seconds(2e6);
-  const double polk = step_seconds({"OnGradient", {}}, {"GradientStep", {{"eta", 0.5}, {"lam", 1e-4}}},
-                                   {"KOMP", {{"eps", 1e-9}}}, 1000);
-  const double projectron = step_seconds({"OnMistake", {}}, {"GradientStep", {{"eta", 1.0}, {"lam", 0.0}}},
-                                         {"ProjectNewcomer", {{"eta", 1e-9}}}, 1000);
+  const double polk = step_seconds({"OnGradient", {}, {}, {}}, {"GradientStep", {{"eta", 0.5}, {"lam", 1e-4}}, {}, {}},
+                                   {"KOMP", {{"eps", 1e-9}}, {}, {}}, 1000);
+  const double projectron =
+      step_seconds({"OnMistake", {}, {}, {}}, {"GradientStep", {{"eta", 1.0}, {"lam", 0.0}}, {}, {}},
+                   {"ProjectNewcomer", {{"eta", 1e-9}}, {}, {}}, 1000);
   std::printf(
       "a row of POLK at M = 1000: %.1f, %.2f times the peak's; of Projectron (half of them mistakes): %.1f, %.2f\n",
       polk * 1e6, polk / limit, projectron * 1e6, projectron / limit);
