@@ -433,7 +433,7 @@ def test_what_cannot_be_exported_is_refused(export):
         export(onkel.OGDClassifier())
     with pytest.raises(ValueError, match="not fitted yet"):
         export(onkel.Learner(recipes.OGD()))
-    with pytest.raises(ValueError, match="expected an estimator of onkel, a StreamPipeline or a Learner, got int"):
+    with pytest.raises(ValueError, match="expected a model of onkel, got int"):
         export(5)
 
 
