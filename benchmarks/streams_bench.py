@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from onkel.streams.datasets._store import found
 from sklearn.datasets import load_svmlight_file
 
 import onkel
 from onkel import streams
 from onkel.streams import datasets
 from onkel.streams._bytes import Bytes
-from onkel.streams.datasets._store import found
 
 REPEATS = 7
 

@@ -391,7 +391,7 @@ def cross(kernel_name, eviction_name):
         np.testing.assert_allclose(one.decision_function(convert(X)), f.scores(X), rtol=0, atol=1e-9)
 
         if not kernel.psd:
-            with pytest.raises(ValueError, match="^compress needs a positive semidefinite kernel, and .* is none$"):
+            with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel, and .* is none$"):
                 onkel.compress(one, n_support=4)
         else:
             small, moved, *_ = onkel.compress(one, n_support=4)

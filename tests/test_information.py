@@ -415,7 +415,7 @@ def test_points_in_the_span_of_others_count_for_the_distance():
 
 
 def test_eliminated_points_cost_less_than_points_never_had():
-    X, y = waves(3000)
+    X, _y = waves(3000)
     labels = (np.sin(3 * X[:, 0]) * X[:, 1] > 0).astype(float)
     large, small = (onkel.Learner(recipes.Newton(), gamma=1.0, budget=budget) for budget in (200, 25))
     for learner in (large, small):

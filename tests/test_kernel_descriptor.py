@@ -213,7 +213,7 @@ def test_second_order_and_compress_refuse_an_indefinite_kernel():
     assert model._learner.fingerprint() == before
     both = onkel.merge([model, model], weights=[0.5, 0.5])[0]  # adds up, whatever the kernel
     np.testing.assert_allclose(both.decision_function(X), model.decision_function(X), rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match="^compress needs a positive semidefinite kernel"):
+    with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel"):
         onkel.merge([model, model], budget=10)
 
 
@@ -325,7 +325,7 @@ class Cauchy(PlainKernel):
 
 
 def test_a_kernel_that_the_core_does_not_know_is_refused_by_name():
-    with pytest.raises(ValueError, match="^there is no kernel called 'cauchy'$"):
+    with pytest.raises(ValueError, match=r"^there is no kernel called 'cauchy'$"):
         onkel.Learner(recipes.Perceptron(), kernel=Cauchy()).learn([1.0], 1)
 
 
@@ -410,7 +410,7 @@ def test_bits_of_sparse_distances_do_not_hang_on_how_features_are_held():
     learner.learn_rows(csr_array(wide[:1]), np.ones(1))
     state = onkel.Learner(recipes.OGD(eta=1e-3), kernel=RBF(0.01), dtype="float32")
     state.learn_rows(csr_array(np.vstack([crowd, wide[:1]])), np.ones(601))
-    points, births = state.support()
+    _points, births = state.support()
     alone = state.expansion()
     term = alone.terms[0]
     coefficients = np.zeros_like(term.last.points)

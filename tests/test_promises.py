@@ -58,7 +58,7 @@ def test_a_label_of_another_kind_is_refused_and_changes_nothing(first, then, cla
 @pytest.mark.parametrize("labels", [["a", 1], [True, 2], ["a", b"a"], np.array(["a", 1.0], object)])
 def test_labels_of_several_kinds_are_refused(labels):
     for learn in (model().fit, model().partial_fit):
-        with pytest.raises(ValueError, match="row 0 .* row 1.* one kind"):
+        with pytest.raises(ValueError, match=r"row 0 .* row 1.* one kind"):
             learn(X[:2], labels)
     with pytest.raises(ValueError, match="one kind"):
         model().partial_fit(X[:1], ["a"], classes=labels)
@@ -457,7 +457,7 @@ def test_an_empty_target_is_refused_with_its_place(tmp_path, chunk_rows, blank, 
 @every_cut
 def test_a_line_end_within_quotes_is_refused_wherever_it_falls(tmp_path, chunk_rows):
     text = b'a,b,sign\n1,2,up\n3,4,"do\nwn"\n5,6,up\n'
-    with pytest.raises(ValueError, match="line 3: expected a quote at the end of a field .*must not hold line ends"):
+    with pytest.raises(ValueError, match=r"line 3: expected a quote at the end of a field .*must not hold line ends"):
         csv_rows(tmp_path / "x.csv", text, chunk_rows=chunk_rows)
     whole = b'a,b,sign\n1,2,"up, or ""high"""\n3,4,5" pipe\n5,6,up\n'
     assert csv_rows(tmp_path / "x.csv", whole, chunk_rows=chunk_rows)[1] == ['up, or "high"', '5" pipe', "up"]
@@ -678,9 +678,9 @@ def test_models_refuse_a_frame_of_other_columns(tmp_path, wrapped):
         onkel.save(m, tmp_path / "m")
         for other in (rows[["c", "b", "a"]], rows.rename(columns={"b": "height"}), rows[["a", "b"]]):
             for each in (m, onkel.load(tmp_path / "m")):
-                with pytest.raises(ValueError, match="(?s)feature names|features"):
+                with pytest.raises(ValueError, match=r"(?s)feature names|features"):
                     each.predict(other)
-                with pytest.raises(ValueError, match="(?s)feature names|features"):
+                with pytest.raises(ValueError, match=r"(?s)feature names|features"):
                     each.partial_fit(other, y)
                 assert each.t_ == 40
 

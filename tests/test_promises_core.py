@@ -525,6 +525,6 @@ def test_random_features_far_out(x):
 
 @pytest.mark.parametrize("step", [parts.GradientStep(eta=0.25), parts.PegasosStep(lam=0.1)], ids=["eta", "none"])
 def test_margin_sampling_has_the_eta_of_its_step(step):
-    with pytest.raises(ValueError, match="MarginSampling has eta=0.5"):
+    with pytest.raises(ValueError, match=r"MarginSampling has eta=0.5"):
         parts.FirstOrder(parts.LogLoss(), parts.MarginSampling(eta=0.5), step)
     parts.FirstOrder(parts.LogLoss(), parts.MarginSampling(eta=0.25), parts.GradientStep(eta=0.25))
