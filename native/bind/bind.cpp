@@ -627,6 +627,17 @@ NB_MODULE(_core, m) {
             },
             "kernel"_a, "points"_a.noconvert(), "n_features"_a, "constant"_a)
         .def(
+            "scores",
+            [](const PySpan& self, const In& x, const RowsIn<double>& function) {
+              const Rows rows = self.rows<T>(x);
+              const std::size_t outputs = function.shape(0);
+              if (function.shape(1) != self.span().size())
+                throw nb::value_error("a function must have one number for each coordinate");
+              auto values = unlocked([&] { return self.span().scores(rows, {function.data(), function.size()}); });
+              return array(std::move(values), {rows.count, outputs});
+            },
+            "rows"_a.noconvert(), "function"_a)
+        .def(
             "newness",
             [](const PySpan& self, const In& x) {
               const Rows rows = self.rows<T>(x);

@@ -123,6 +123,33 @@ std::vector<double> SharedSpan::newness(const Rows& rows) const {
   return outside;
 }
 
+Buffer<double> in_tiles(std::span<const double> function, std::size_t size) {
+  const std::size_t outputs = function.size() / size, rounded = Triangle::padded(size);
+  Buffer<double> made(Triangle::padded(outputs) * rounded, 0.0);
+  for (std::size_t o = 0; o < outputs; ++o) std::copy_n(function.data() + o * size, size, made.data() + o * rounded);
+  return made;
+}
+
+std::vector<double> SharedSpan::scores(const Rows& rows, std::span<const double> function) const {
+  const std::size_t outputs = function.size() / size(), padded = Triangle::padded(outputs), n = rounded();
+  const Buffer<double> weights = in_tiles(function, size());
+  std::vector<double> made(rows.count * outputs);
+  Block block;
+  Tiles tiles;
+  Buffer<double> tile(padded * lanes);
+  for (std::size_t begin = 0; begin < rows.count; begin += block_rows) {
+    const std::size_t count = std::min(block_rows, rows.count - begin);
+    kernel_tiles(rows, begin, count, block, tiles);
+    for (std::size_t first = 0; first < count; first += lanes) {
+      std::fill(tile.begin(), tile.end(), 0.0);
+      isa::routines<double>().add_products(weights.data(), tiles.data() + first * n, lanes, n, n, tile.data(), padded);
+      for (std::size_t row = first; row < std::min(first + lanes, count); ++row)
+        for (std::size_t o = 0; o < outputs; ++o) made[(begin + row) * outputs + o] = tile[o * lanes + row - first];
+    }
+  }
+  return made;
+}
+
 void SharedSpan::solve(std::span<double> x) const {
   Buffer<double> padded(Cholesky::padded(n_points_), 0.0);
   std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n_points_, padded.begin());
@@ -143,16 +170,12 @@ RowSums::RowSums(const SharedSpan& span, const Setup& setup, std::span<const dou
     : span_(span),
       setup_(setup),
       padded_outputs_(Triangle::padded(setup.outputs)),
-      function_(padded_outputs_ * span.rounded(), 0.0),
+      function_(in_tiles(function, span.size())),
       slopes_(padded_outputs_ * span.rounded(), 0.0),
       information_(setup.informed ? span.size() : 0),
       f_(setup.outputs),
       direction_(setup.outputs),
-      g_(setup.outputs) {
-  for (std::size_t o = 0; o < setup.outputs; ++o)
-    std::copy_n(function.begin() + static_cast<std::ptrdiff_t>(o * span.size()), span.size(),
-                function_.begin() + static_cast<std::ptrdiff_t>(o * span.rounded()));
-}
+      g_(setup.outputs) {}
 
 void RowSums::add(const Rows& rows, const double* y, const double* weight) {
   const auto& routines = isa::routines<double>();

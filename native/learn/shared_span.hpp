@@ -39,19 +39,21 @@ class SharedSpan {
   void coordinates(Tiles& tiles, std::size_t count) const;
   // Of each row, the squared length that lies outside of the span: kernel(x, x) - |z|^2, z without the constant.
   std::vector<double> newness(const Rows& rows) const;
+  // Of each row the scores of functions by their coefficients, [output][coordinate]: [row][output].
+  std::vector<double> scores(const Rows& rows, std::span<const double> function) const;
   // x <- L^-1 x and x <- L^-T x, of size() values.
   void solve(std::span<double> x) const;
   void solve_transposed(std::span<double> x) const;
 
  private:
-  template <class Work>
-  void for_blocks(const Rows& rows, const Work& work) const;
-
   std::unique_ptr<Basis> basis_;
   std::size_t n_points_;
   Cholesky factor_;  // of the points
   std::optional<Forward> forward_;
 };
+
+// [output][coordinate], both rounded up to tiles with zeros.
+Buffer<double> in_tiles(std::span<const double> function, std::size_t size);
 
 // Of rows at one function of a span.
 class RowSums {

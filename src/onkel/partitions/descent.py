@@ -68,7 +68,7 @@ class Descent:
         trial = now.w + now.scale * direction
         reached = self._at(now, trial, informed=False)
         if not reached.value <= now.value - SUFFICIENT * now.scale * promise:
-            return replace(now, scale=now.scale / 2, rounds=reached.rounds)
+            return replace(now, scale=_shorter(now, reached.value, promise), rounds=reached.rounds)
         assert reached.slope is not None
         pair = now.scale * direction, reached.slope - now.slope
         kept = (*now.pairs, pair)[-MOST_PAIRS:] if dot(*pair) > 0 else now.pairs
@@ -115,6 +115,9 @@ class Descent:
             shares.append(share)
             q = q - share * y
         r = self._solve(now, q)
+        if now.pairs:  # the metric's scale, by what it would have said of the last change
+            s, y = now.pairs[-1]
+            r = dot(s, y) / dot(y, self._solve(now, y)) * r
         for (s, y), share in zip(now.pairs, reversed(shares), strict=True):
             r = r + (share - dot(y, r) / dot(s, y)) * s
         return -r
@@ -124,6 +127,13 @@ class Descent:
             self._metric = now.half, _core.Precision(now.half, q.shape[1], self.lam)
         made: Floats = self._metric[1].solve(np.ascontiguousarray(q))
         return made
+
+
+def _shorter(now: Progress, value: float, promise: float) -> float:
+    """The scale at which the parabola through what is known of a step that failed has its minimum, within bounds."""
+    excess = value - now.value + now.scale * promise
+    least = now.scale * now.scale * promise / (2 * excess) if math.isfinite(excess) and excess > 0 else 0.0
+    return min(max(least, 0.1 * now.scale), 0.5 * now.scale)
 
 
 def dot(a: Floats, b: Floats) -> float:

@@ -59,7 +59,7 @@ def fit(
         Partitions may be empty, or lack classes.
     rounds : int, default=100
         The most passes over all rows after the points are chosen, of a second-order learner.
-    tolerance : float, default=1e-5
+    tolerance : float, default=1e-4
         The rounds end where a step promises to decrease the objective by less than this part of it.
     n_jobs : int, default=None
         Jobs of joblib on this machine; None is one.

@@ -42,7 +42,7 @@ class Rounds:
     """
 
     most: int = 100
-    tolerance: float = 1e-5
+    tolerance: float = 1e-4
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Team:
 
 def sample_rows_for(budget: int) -> int:
     """Return how many rows the common sample has: enough to fill a dictionary, and to choose a width."""
-    return max(8192, 8 * budget)
+    return max(16_384, 16 * budget)
 
 
 def check_learner(learner: Learner) -> None:
@@ -131,13 +131,16 @@ def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Te
     assert isinstance(sampled.recipe.dictionary, GrowingDictionary)
     assert sampled.budget is not None
     budget = min(sampled.budget, census.rows)
-    members = sampled.expansion().in_order_of_joining.only.points
-    n_first = min(members.shape[0], round(FIRST_SHARE * budget))
-    first = Subspace(sampled.blank(), members[:n_first])
+    term = sampled.expansion().in_order_of_joining.only
+    whole = Subspace(sampled.blank(), term.points)
+    columns = [term.last.constants[:, None] / _core.constant_value] if sampled.fit_intercept else []
+    function = np.ascontiguousarray(np.hstack([*columns, term.last.points]))
+    n_first = min(len(term), round(FIRST_SHARE * budget))
+    first = Subspace(whole.learner, term.points[:n_first])
     most = SPARE * (budget - n_first)
-    wanted = Wanted(sampled, first, encoding, most, sampled.recipe.dictionary.min_slope)
+    wanted = Wanted(whole, function, first, encoding, most, sampled.recipe.dictionary.min_slope)
     proposals: Proposals = team.total("points", propose, wanted, Proposals.with_others)
-    return chosen(first, proposals, members[n_first:], budget)
+    return chosen(first, proposals, term.points[n_first:], budget)
 
 
 def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rounds, report: Report) -> Progress:

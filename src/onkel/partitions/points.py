@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.learner import Learner
 from onkel.partitions.agreement import POINTS, Encoding, draws, stacked
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Subspace
@@ -53,8 +52,9 @@ class Proposals:
 class Wanted:
     """What every partition needs to propose points."""
 
-    learner: Learner  # fitted to the sample
-    subspace: Subspace  # of its points
+    sampled: Subspace  # of all points of the function fitted to the sample
+    coefficients: Floats  # of that function
+    first: Subspace  # of its first points
     encoding: Encoding
     most: int
     min_slope: float
@@ -62,18 +62,17 @@ class Wanted:
 
 def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
     """Return the best rows of a partition."""
-    rng = draws(wanted.learner.seed, number, POINTS)
-    empty = wanted.subspace.points[:0]
-    made = Proposals(wanted.most, np.empty(0), np.empty(0), empty)
-    learner = wanted.learner
+    learner = wanted.first.learner
+    rng = draws(learner.seed, number, POINTS)
+    made = Proposals(wanted.most, np.empty(0), np.empty(0), wanted.first.points[:0])
     for chunk in partition.chunks():
         X, y, weight = wanted.encoding.encode(chunk)
         u = rng.random(len(y))
         weight = np.ones(len(y)) if weight is None else weight
-        scores = learner.score_rows(X)
+        scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
         keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.min_slope)
         hard = np.flatnonzero(np.isfinite(keys))
-        newness = wanted.subspace.core.newness(wanted.subspace.as_rows(X[hard]))
+        newness = wanted.first.core.newness(wanted.first.as_rows(X[hard]))
         new = newness > 0
         hard, newness = hard[new], newness[new]
         ranks = keys[hard] / np.sqrt(newness)

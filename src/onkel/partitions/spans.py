@@ -22,7 +22,8 @@ from onkel.partitions.sources import Partition
 
 Floats = NDArray[np.float64]
 
-_latest: dict[str, Any] = {}  # of this process: the span that it worked with last, by the digest of its definition
+MOST_KEPT = 2
+_kept: dict[str, _core.Span] = {}  # of this process: the spans that it worked with last, by the digest of each
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class Subspace:
 
     @property
     def core(self) -> _core.Span:
-        """The core's own, made once in a process as long as no other is asked for."""
-        if self.digest not in _latest:
-            _latest.clear()
-            rows = self.as_rows(self.points)
-            constant = self.learner.fit_intercept
-            _latest[self.digest] = _core.Span(self.learner.kernel.alone, rows, self.points.shape[1], constant)
-        return _latest[self.digest]
+        """The core's own, made once in a process as long as few others are asked for."""
+        made = _kept.pop(self.digest, None)
+        if made is None:
+            rows, width = self.as_rows(self.points), int(self.points.shape[1])
+            made = _core.Span(self.learner.kernel.alone, rows, width, self.learner.fit_intercept)
+            while len(_kept) >= MOST_KEPT:
+                _kept.pop(next(iter(_kept)), None)
+        _kept[self.digest] = made
+        return made
 
     def as_rows(self, X: Any) -> Any:
         """Return rows as the core takes them."""
