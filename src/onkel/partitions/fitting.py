@@ -108,6 +108,8 @@ def fit(
         made = sampled.__onkel_with_learner__(learner)
     else:
         made = averaging.learn(sampled, encoding, team, report)
+    if counted.names is not None:
+        made.feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(_as_asked(made, model), report)
 
 
