@@ -476,8 +476,8 @@ class Hedge(Kernel):
         check_number("discount", self.discount, above=0, at_most=1)
         check_number("smoothing", self.smoothing, above=0, at_most=1)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
-        for number in self.numbers:
-            check_number("the number of a kernel", number, at_least=0, below=2**24, integer=True)
+        for each in self.numbers:
+            check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
         if len(set(self.numbers)) != len(self.kernels):
             raise ValueError(f"numbers must be one for each of the {len(self.kernels)} kernels, all different")
 
