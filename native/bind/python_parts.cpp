@@ -46,7 +46,8 @@ class View {
 
  protected:
   Seen& seen() const {
-    if (seen_ == nullptr) throw std::runtime_error("this object may be used only during the call that it was passed to");
+    if (seen_ == nullptr)
+      throw std::runtime_error("this object may be used only during the call that it was passed to");
     return *seen_;
   }
 

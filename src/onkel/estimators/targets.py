@@ -207,7 +207,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
 
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)
-        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:
+        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:  # type: ignore[redundant-expr]
             raise ValueError("classes must be an array of labels")
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
             raise ValueError("classes must be different labels, at least two of them")

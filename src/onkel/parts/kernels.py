@@ -468,7 +468,7 @@ class Hedge(Kernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
         for kernel in self.kernels:
-            if not isinstance(kernel, Kernel) or isinstance(kernel, Hedge):
+            if not isinstance(kernel, Kernel) or isinstance(kernel, Hedge):  # type: ignore[redundant-expr]
                 raise ValueError(f"kernels must be kernels, for example onkel.parts.RBF(0.5), got {kernel!r}")
         if not 1 <= len(self.kernels) <= 4096:
             raise ValueError(f"kernels must be between 1 and 4096 kernels, got {len(self.kernels)}")

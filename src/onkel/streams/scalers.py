@@ -363,7 +363,7 @@ class StreamMinMaxScaler(StreamScaler):
         return self._known("greatest")
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:
+        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:  # type: ignore[redundant-expr]
             raise ValueError(f"feature_range must be two numbers, got {self.feature_range!r}")
         for name, value in zip(("start", "end"), self.feature_range, strict=True):
             check_number(f"{name} of feature_range", value, at_least=-1e6, at_most=1e6)
