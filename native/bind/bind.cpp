@@ -14,98 +14,28 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <variant>
 
-#include "bind/python_parts.hpp"
+#include "bind/arrays.hpp"
+#include "bind/spans.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
 #include "learn/admission.hpp"
 #include "learn/eviction/eviction.hpp"
-#include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
+#include "learn/eviction/shrink_and_remove_oldest.hpp"
 #include "learn/learner.hpp"
 #include "learn/names.hpp"
-#include "learn/shared_span.hpp"
-#include "linalg/information.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace onkel {
 namespace {
 
-using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
+using namespace nb::literals;
+
 using KernelIn = std::variant<std::vector<Product>, nb::callable>;
-template <class T>
-using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using RowIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-// values, indices, offsets
-template <class T>
-using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
-                         nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
-                         nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Floats = nb::ndarray<nb::numpy, double>;
 
-// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
-Spec spec(const nb::tuple& part) {
-  if (part.size() < 3 || part.size() > 4)
-    throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
-  Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
-  for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
-    made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
-  if (part.size() > 3) made.maker = maker_of(part[3]);
-  return made;
-}
-
-template <class T>
-auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
-}
-
-// Rows of a sparse matrix, once its arrays were found to make sense.
-template <class T>
-Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
-  const auto& [values, indices, offsets] = x;
-  const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
-  if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
-      offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
-    throw nb::value_error("the arrays of a sparse matrix do not fit together");
-  for (std::size_t row = 0; row < count; ++row) {
-    if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
-    std::int64_t last = -1;
-    for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
-      if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(width))
-        throw nb::value_error("sparse rows must have ascending features within the width");
-      last = indices.data()[i];
-    }
-  }
-  return {values.data(), count, width, offsets.data(), indices.data()};
-}
-
-template <class T>
-Rows rows_in(const RowsIn<T>& x, std::size_t width) {
-  if (x.shape(1) != width) throw nb::value_error("rows of another width");
-  return {x.data(), x.shape(0), width};
-}
-template <class T>
-Rows rows_in(const CsrIn<T>& x, std::size_t width) {
-  return csr_rows<T>(x, width);
-}
-
-// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
-template <class Work>
-auto unlocked(const Work& work) {
-  const nb::gil_scoped_release release;
-  return work();
-}
-
-// Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
+// Lets Ctrl-C through now and then: asked once a block, it checks at most fifty times a second.
 class Patience {
  public:
   bool operator()() {
@@ -333,17 +263,6 @@ class PyLearner {
   Learner core_;
 };
 
-Terms terms_named(const std::vector<Product>& products) {
-  Terms terms;
-  for (const auto& [weight, factors] : products) {
-    if (factors.empty()) throw nb::value_error("a product of kernels must have at least one factor");
-    terms.push_back({weight, {}});
-    for (const nb::tuple& factor : factors) terms.back().factors.push_back(kernel_named(spec(factor)));
-  }
-  if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
-  return terms;
-}
-
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
 KernelFunction call_kernel(nb::callable function, std::size_t width) {
@@ -433,87 +352,6 @@ StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_
   return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale};
 }
 
-// The span of points that all partitions of the rows agree on.
-class PySpan {
- public:
-  PySpan(Terms terms, const Rows& points, bool single, bool constant)
-      : width_(points.width),
-        single_(single),
-        sparse_(points.offsets != nullptr),
-        span_(basis_of(terms, points, single, constant), points) {}
-
-  static std::unique_ptr<Basis> basis_of(const Terms& terms, const Rows& points, bool single, bool constant) {
-    const auto make = [&]<class T>(T) {
-      return points.offsets != nullptr ? make_sparse_basis<T>({terms}, constant, {}, points.width)
-                                       : make_dense_basis<T>({terms}, constant, {}, points.width);
-    };
-    return single ? make(float{}) : make(double{});
-  }
-  template <class T>
-  Rows rows(const RowsIn<T>& x) const {
-    check(x.shape(1), std::is_same_v<T, float>, false);
-    return {x.data(), x.shape(0), x.shape(1)};
-  }
-  template <class T>
-  Rows rows(const CsrIn<T>& x) const {
-    check(width_, std::is_same_v<T, float>, true);
-    return csr_rows<T>(x, width_);
-  }
-  Floats solved(const RowsIn<double>& x, bool transposed) const {
-    if (x.shape(1) != span_.size()) throw nb::value_error("rows must have one number for each coordinate");
-    std::vector<double> values(x.data(), x.data() + x.size());
-    for (std::size_t i = 0; i < x.shape(0); ++i) {
-      const std::span<double> row(values.data() + i * x.shape(1), x.shape(1));
-      transposed ? span_.solve_transposed(row) : span_.solve(row);
-    }
-    return array(std::move(values), {x.shape(0), x.shape(1)});
-  }
-  const SharedSpan& span() const { return span_; }
-
- private:
-  void check(std::size_t width, bool single, bool sparse) const {
-    if (width != width_ || single != single_ || sparse != sparse_)
-      throw nb::type_error("rows of another width, dtype or container than the points");
-  }
-  std::size_t width_;
-  bool single_, sparse_;
-  SharedSpan span_;
-};
-
-// Patience for the rows of one call is not needed: callers cut their rows into chunks.
-class PyRowSums {
- public:
-  PyRowSums(const PySpan& span, const nb::tuple& loss, const std::string& task, const RowsIn<double>& function,
-            bool informed)
-      : span_(span),
-        outputs_(function.shape(0)),
-        sums_(span.span(), {Loss(spec(loss), task_named(task)), task_named(task), outputs_, informed},
-              {function.data(), checked(span, function)}) {}
-  void add(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight) {
-    if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
-      throw nb::value_error("X, y and the weights must have the same number of rows");
-    unlocked([&] { sums_.add(rows, y.data(), weight ? weight->data() : nullptr); });
-  }
-  // loss, squares, rows, slopes, half of the information (empty where it was not asked for)
-  nb::tuple result() const {
-    auto half = sums_.information();
-    const std::size_t n = half.size();
-    return nb::make_tuple(sums_.loss(), sums_.squares(), sums_.rows(),
-                          array(sums_.slopes(), {outputs_, span_.span().size()}), array(std::move(half), {n}));
-  }
-  const PySpan& span() const { return span_; }
-
- private:
-  static std::size_t checked(const PySpan& span, const RowsIn<double>& function) {
-    if (function.shape(1) != span.span().size() || function.shape(0) == 0)
-      throw nb::value_error("a function must have one number for each coordinate");
-    return function.size();
-  }
-  const PySpan& span_;
-  std::size_t outputs_;
-  RowSums sums_;
-};
-
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -527,14 +365,15 @@ NB_MODULE(_core, m) {
     }
   });
   bind_views(m);
+  bind_spans(m);
   m.attr("isa") = isa::level().name;
   m.attr("constant_value") = Basis::constant_value;
   m.def(
       "uniform",
-      [](std::uint64_t seed, std::uint32_t stream, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
-        return Draws{seed, stream}.uniform(step, Purpose{purpose}, index);
+      [](std::uint64_t seed, std::uint32_t kernel, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
+        return Draws{seed, kernel}.uniform(step, Purpose{purpose}, index);
       },
-      "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
+      "seed"_a, "kernel"_a, "step"_a, "purpose"_a, "index"_a = 0);
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
                 "list[float], y: float) -> "
@@ -613,105 +452,6 @@ NB_MODULE(_core, m) {
   };
   scale(double{});
   scale(float{});
-
-  auto span = nb::class_<PySpan>(m, "Span");
-  auto sums = nb::class_<PyRowSums>(m, "RowSums");
-  const auto take_points = [&]<class T, class In>(T, std::type_identity<In>) {
-    span.def(
-            "__init__",
-            [](PySpan* self, const std::vector<Product>& kernel, const In& points, std::size_t n_features,
-               bool constant) {
-              const Rows rows = rows_in<T>(points, n_features);
-              const Terms terms = terms_named(kernel);
-              unlocked([&] { new (self) PySpan(terms, rows, std::is_same_v<T, float>, constant); });
-            },
-            "kernel"_a, "points"_a.noconvert(), "n_features"_a, "constant"_a)
-        .def(
-            "scores",
-            [](const PySpan& self, const In& x, const RowsIn<double>& function) {
-              const Rows rows = self.rows<T>(x);
-              const std::size_t outputs = function.shape(0);
-              if (function.shape(1) != self.span().size())
-                throw nb::value_error("a function must have one number for each coordinate");
-              auto values = unlocked([&] { return self.span().scores(rows, {function.data(), function.size()}); });
-              return array(std::move(values), {rows.count, outputs});
-            },
-            "rows"_a.noconvert(), "function"_a)
-        .def(
-            "newness",
-            [](const PySpan& self, const In& x) {
-              const Rows rows = self.rows<T>(x);
-              auto values = unlocked([&] { return self.span().newness(rows); });
-              return array(std::move(values), {rows.count});
-            },
-            "rows"_a.noconvert());
-    sums.def(
-        "add",
-        [](PyRowSums& self, const In& x, const Numbers& y, const std::optional<Numbers>& weight) {
-          self.add(self.span().rows<T>(x), y, weight);
-        },
-        "rows"_a.noconvert(), "y"_a, "weight"_a.none());
-    m.def(
-        "choose_points",
-        [](const std::vector<Product>& kernel, const In& candidates, std::size_t n_features, const Numbers& keys,
-           std::size_t n_first, std::size_t budget) {
-          const Rows rows = rows_in<T>(candidates, n_features);
-          if (keys.shape(0) != rows.count) throw nb::value_error("one key for each candidate");
-          const auto basis = PySpan::basis_of(terms_named(kernel), rows, std::is_same_v<T, float>, false);
-          auto chosen =
-              unlocked([&] { return choose_points(*basis, rows, {keys.data(), keys.shape(0)}, n_first, budget); });
-          const std::size_t n = chosen.size();
-          return array(std::move(chosen), {n});
-        },
-        "kernel"_a, "candidates"_a.noconvert(), "n_features"_a, "keys"_a, "n_first"_a, "budget"_a);
-  };
-  take_points(double{}, std::type_identity<RowsIn<double>>());
-  take_points(float{}, std::type_identity<RowsIn<float>>());
-  take_points(double{}, std::type_identity<CsrIn<double>>());
-  take_points(float{}, std::type_identity<CsrIn<float>>());
-  span.def_prop_ro("size", [](const PySpan& self) { return self.span().size(); })
-      .def("solve", &PySpan::solved, "x"_a, "transposed"_a);
-  sums.def(nb::init<const PySpan&, const nb::tuple&, const std::string&, const RowsIn<double>&, bool>(), "span"_a,
-           "loss"_a, "task"_a, "function"_a, "informed"_a, nb::keep_alive<1, 2>())
-      .def("result", &PyRowSums::result,
-           nb::sig("def result(self) -> tuple[float, float, int, numpy.typing.NDArray[numpy.float64], "
-                   "numpy.typing.NDArray[numpy.float64]]"));
-  nb::class_<Precision>(m, "Precision")
-      .def(
-          "__init__",
-          [](Precision* self, const Numbers& half, std::size_t n, double lam) {
-            if (half.shape(0) != n * (n + 1) / 2) throw nb::value_error("the information is of other coordinates");
-            unlocked(
-                [&] { new (self) Precision(Information::from_half(n, std::span(half.data(), half.shape(0))), lam); });
-          },
-          "half"_a, "n"_a, "lam"_a)
-      .def(
-          "solve",
-          [](const Precision& self, const RowsIn<double>& linear) {
-            if (linear.shape(1) != self.size()) throw nb::value_error("rows must have one number for each coordinate");
-            std::vector<double> values;
-            for (std::size_t i = 0; i < linear.shape(0); ++i) {
-              const std::vector<double> w = self.solve(std::span(linear.data() + i * self.size(), self.size()));
-              values.insert(values.end(), w.begin(), w.end());
-            }
-            return array(std::move(values), {linear.shape(0), self.size()});
-          },
-          "linear"_a);
-  // Of rows with these scores: log(u) / (weight |g|^2), with |g| the largest slope; minus infinity where that is at
-  // most min_slope.
-  m.def(
-      "slope_keys",
-      [](const nb::tuple& loss, const std::string& task, const RowsIn<double>& scores, const Numbers& y,
-         const Numbers& weight, const Numbers& u, double min_slope) {
-        const std::size_t n = scores.shape(0);
-        if (y.shape(0) != n || weight.shape(0) != n || u.shape(0) != n)
-          throw nb::value_error("scores, y, the weights and the draws must have the same number of rows");
-        std::vector<double> keys =
-            slope_keys({Loss(spec(loss), task_named(task)), task_named(task), scores.shape(1), false}, scores.data(),
-                       {y.data(), n}, weight.data(), u.data(), min_slope);
-        return array(std::move(keys), {n});
-      },
-      "loss"_a, "task"_a, "scores"_a, "y"_a, "weight"_a, "u"_a, "min_slope"_a);
 
   auto learner = nb::class_<PyLearner>(m, "Learner");
   const auto take_rows = [&]<class T>(T) {
@@ -802,8 +542,8 @@ NB_MODULE(_core, m) {
                           .average = average,
                           .constant = constant,
                           .seed = seed};
-            for (const auto& [stream, kernel] : kernels) {
-              config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
+            for (const auto& [number, kernel] : kernels) {
+              config.kernels.push_back({.terms = {}, .function = {}, .number = number});
               if (const auto* products = std::get_if<std::vector<Product>>(&kernel)) {
                 config.kernels.back().terms = terms_named(*products);
               } else {

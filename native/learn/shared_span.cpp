@@ -63,13 +63,13 @@ SharedSpan::SharedSpan(std::unique_ptr<Basis> basis, const Rows& points)
   if (n_fixed() == 1) lower.at(0, 0) = 1.0;
   Block scratch;
   std::vector<double> values(basis_->columns());
-  Buffer<double> l(Cholesky::padded(n_points_));
+  Buffer<double> l(Cholesky::room_for(n_points_));
   for (std::size_t i = 0; i < n_points_; ++i) {
     basis_->row_of(first + i, scratch, values);
-    l.assign(Cholesky::padded(n_points_), 0.0);
+    l.assign(Cholesky::room_for(n_points_), 0.0);
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), i, l.begin());
     factor_.solve(l);
-    const double outside = values[first + i] - isa::routines<double>().dot(l.data(), l.data(), Cholesky::padded(i));
+    const double outside = values[first + i] - isa::routines<double>().dot(l.data(), l.data(), Cholesky::room_for(i));
     if (!(outside > least_length))
       throw std::invalid_argument("point " + std::to_string(i) + " lies in the span of those before it");
     factor_.append(l, std::sqrt(outside));
@@ -124,14 +124,14 @@ std::vector<double> SharedSpan::newness(const Rows& rows) const {
 }
 
 Buffer<double> in_tiles(std::span<const double> function, std::size_t size) {
-  const std::size_t outputs = function.size() / size, rounded = Triangle::padded(size);
-  Buffer<double> made(Triangle::padded(outputs) * rounded, 0.0);
+  const std::size_t outputs = function.size() / size, rounded = round_up(size, lanes);
+  Buffer<double> made(round_up(outputs, lanes) * rounded, 0.0);
   for (std::size_t o = 0; o < outputs; ++o) std::copy_n(function.data() + o * size, size, made.data() + o * rounded);
   return made;
 }
 
 std::vector<double> SharedSpan::scores(const Rows& rows, std::span<const double> function) const {
-  const std::size_t outputs = function.size() / size(), padded = Triangle::padded(outputs), n = rounded();
+  const std::size_t outputs = function.size() / size(), padded = round_up(outputs, lanes), n = rounded();
   const Buffer<double> weights = in_tiles(function, size());
   std::vector<double> made(rows.count * outputs);
   Block block;
@@ -151,14 +151,14 @@ std::vector<double> SharedSpan::scores(const Rows& rows, std::span<const double>
 }
 
 void SharedSpan::solve(std::span<double> x) const {
-  Buffer<double> padded(Cholesky::padded(n_points_), 0.0);
+  Buffer<double> padded(Cholesky::room_for(n_points_), 0.0);
   std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n_points_, padded.begin());
   factor_.solve(padded);
   std::copy_n(padded.begin(), n_points_, x.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
 }
 
 void SharedSpan::solve_transposed(std::span<double> x) const {
-  Buffer<double> padded(Cholesky::padded(n_points_), 0.0);
+  Buffer<double> padded(Cholesky::room_for(n_points_), 0.0);
   std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n_points_, padded.begin());
   factor_.solve_transposed(padded);
   std::copy_n(padded.begin(), n_points_, x.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
@@ -169,7 +169,7 @@ void SharedSpan::solve_transposed(std::span<double> x) const {
 RowSums::RowSums(const SharedSpan& span, const Setup& setup, std::span<const double> function)
     : span_(span),
       setup_(setup),
-      padded_outputs_(Triangle::padded(setup.outputs)),
+      padded_outputs_(round_up(setup.outputs, lanes)),
       function_(in_tiles(function, span.size())),
       slopes_(padded_outputs_ * span.rounded(), 0.0),
       information_(setup.informed ? span.size() : 0),
@@ -314,7 +314,7 @@ std::vector<std::int64_t> choose_points(Basis& basis, const Rows& candidates, st
     done[c] = true;
     if (!is_independent(outside[c], kappa[c])) continue;
     basis.row_of(first + c, scratch, values);
-    const std::size_t m = chosen.size(), width = Cholesky::padded(m);
+    const std::size_t m = chosen.size(), width = Cholesky::room_for(m);
     const double root = std::sqrt(outside[c]);
     chosen.push_back(static_cast<std::int64_t>(c));
     for (std::size_t i = 0; i < n; ++i) {

@@ -32,7 +32,7 @@ class SharedSpan {
   using Tiles = Buffer<double>;
 
   std::size_t size() const { return n_fixed() + n_points_; }  // coordinates
-  std::size_t rounded() const { return Triangle::padded(size()); }
+  std::size_t rounded() const { return round_up(size(), Triangle::lanes); }
   std::size_t n_fixed() const { return basis_->has_constant() ? 1 : 0; }
   // Kernel values of at most block_rows rows, and the coordinates that they become.
   void kernel_tiles(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Tiles& tiles) const;
