@@ -1,18 +1,20 @@
 """Learning over partitions beside one pass (docs/scale.md).
 
-``scale_bench.py accuracy RESULTS.json`` fits the data sets of ONKEL_DATA in one pass, and over 8 and 64 partitions, cut at
-random and sorted by class. ``scale_bench.py scale FOLDER`` writes generated Parquet files and fits them on clusters of one
-and of two worker processes. Both can be interrupted and go on.
+``scale_bench.py accuracy RESULTS.json`` fits the data sets of ONKEL_DATA in one pass, and over 8 and 64 partitions, cut
+at random and sorted by class; it can be interrupted. ``scale_bench.py scale FOLDER`` writes generated Parquet files and
+fits them on clusters of one and of two worker processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 import onkel
 from onkel import partitions
@@ -32,37 +34,93 @@ def rows_of(name: str):
     return X[order], y[order], X_test[:20_000], y_test[:20_000]
 
 
+CASES = {"one pass": None} | {f"{n} {order}": (n, order) for n in (8, 64) for order in ("random", "sorted")}
+
+
+def fitted(model, X, y, case):
+    """The model, and a report where it was learned over partitions."""
+    if case is None:
+        return clone(model).fit(X, y), None
+    n, order = case
+    rows = np.argsort(y, kind="stable") if order == "sorted" else np.arange(len(y))
+    done = partitions.fit(model, [(X[part], y[part]) for part in np.array_split(rows, n)])
+    return done.model, done.report
+
+
 def accuracy(path: Path, names: list[str], budget: int, seeds: int) -> None:
     results = json.loads(path.read_text()) if path.exists() else {}
     for name in names:
         X, y, X_test, y_test = rows_of(name)
-        orders = {"random": np.arange(len(y)), "sorted": np.argsort(y, kind="stable")}
-        for seed in range(seeds):
-            model = onkel.NewtonClassifier(budget=budget, random_state=seed)
-            cases = {"one pass": lambda: (model.fit(X, y), None)}
-            for order, n in (("random", 8), ("sorted", 8), ("random", 64), ("sorted", 64)):
+        for seed, (label, case) in itertools.product(range(seeds), CASES.items()):
+            key = f"{name}, {len(y)} rows, {budget} points, seed {seed}: {label}"
+            if key in results:
+                continue
+            start = time.process_time()
+            model, report = fitted(onkel.NewtonClassifier(budget=budget, random_state=seed), X, y, case)
+            seconds = time.process_time() - start
+            facts = {"accuracy": 100 * model.score(X_test, y_test), "seconds": seconds}
+            facts |= {"gamma": float(model.gamma_), "lam": model.lam_}
+            if report is not None:
+                informed = sum(each["information"] for each in report.rounds)
+                facts |= {"rounds": len(report.rounds), "informed": informed, "converged": report.converged}
+            results[key] = facts
+            path.write_text(json.dumps(results, indent=1))
+            print(key, {k: round(v, 3) for k, v in facts.items()}, flush=True)
 
-                def fit(order=order, n=n):
-                    parts = [(X[part], y[part]) for part in np.array_split(orders[order], n)]
-                    made = partitions.fit(model, parts)
-                    return made.model, made.report
 
-                cases[f"{n} {order}"] = fit
-            for case, run in cases.items():
-                key = f"{name}, {len(y)} rows, {budget} points, seed {seed}: {case}"
-                if key in results:
-                    continue
-                start = time.process_time()
-                fitted, report = run()
-                seconds = time.process_time() - start
-                facts = {"accuracy": 100 * fitted.score(X_test, y_test), "seconds": seconds}
-                facts |= {"gamma": float(fitted.gamma_), "lam": fitted.lam_}
-                if report is not None:
-                    informed = sum(each["information"] for each in report.rounds)
-                    facts |= {"rounds": len(report.rounds), "informed": informed, "converged": report.converged}
-                results[key] = facts
-                path.write_text(json.dumps(results, indent=1))
-                print(key, {k: round(v, 3) for k, v in facts.items()}, flush=True)
+def written(folder: Path, n_rows: int, n_files: int) -> list[str]:
+    """Parquet files of generated rows of 20 float32 features: two classes, a tenth of the labels wrong."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [f"x{i}" for i in range(20)]
+    for number in range(n_files):
+        path = folder / f"part-{n_rows}-{number:03d}.parquet"
+        if path.exists():
+            continue
+        rng = np.random.default_rng([7, number])
+        X = rng.normal(size=(n_rows // n_files, 20)).astype(np.float32)
+        score = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.5 * X[:, 3] ** 2 - 0.5
+        y = (score > 0) ^ (rng.random(len(X)) < 0.1)
+        pq.write_table(pa.table({**dict(zip(names, X.T, strict=True)), "y": y.astype(np.int8)}), path)
+    return sorted(str(path) for path in folder.glob(f"part-{n_rows}-*.parquet"))
+
+
+def peak(_=None) -> float:
+    """The most memory that this process has had, in MB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def scale(folder: Path, n_rows: int, n_files: int, budget: int, workers: list[int], rounds: int) -> None:
+    import distributed
+
+    from onkel.dask import cluster_of
+
+    files = written(folder, n_rows, n_files)
+    parts = [partitions.FilePartition(file, {"target": "y", "dtype": "float32"}) for file in files]
+    for n_workers in workers:
+        with (
+            distributed.LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            started, times = time.monotonic(), {}
+
+            def tell(phase, done, of, started=started, times=times):
+                if done == 0:
+                    times.setdefault(phase, []).append(time.monotonic())
+                if done == of:
+                    times[phase][-1] = time.monotonic() - times[phase][-1]
+
+            model = onkel.NewtonClassifier(budget=budget, gamma=0.05, lam=0.01, random_state=0)
+            done = partitions.fit(model, parts, engine=cluster_of(client), tell=tell, rounds=rounds)
+            seconds = time.monotonic() - started
+            memory = max(client.run(peak).values())
+            passes = {phase: [round(s, 1) for s in spent] for phase, spent in times.items()}
+            print(f"{n_rows} rows, {budget} points, {n_workers} workers: {seconds:.0f} s, {memory:.0f} MB, {passes}")
+            print(done.report, flush=True)
 
 
 if __name__ == "__main__":
@@ -73,5 +131,15 @@ if __name__ == "__main__":
     one.add_argument("--sets", nargs="*", default=list(ROWS))
     one.add_argument("--budget", type=int, default=500)
     one.add_argument("--seeds", type=int, default=1)
+    two = commands.add_parser("scale")
+    two.add_argument("folder", type=Path)
+    two.add_argument("--rows", type=int, default=10_000_000)
+    two.add_argument("--files", type=int, default=16)
+    two.add_argument("--budget", type=int, default=1000)
+    two.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    two.add_argument("--rounds", type=int, default=100)
     options = parser.parse_args()
-    accuracy(options.path, options.sets, options.budget, options.seeds)
+    if options.command == "accuracy":
+        accuracy(options.path, options.sets, options.budget, options.seeds)
+    else:
+        scale(options.folder, options.rows, options.files, options.budget, options.workers, options.rounds)

@@ -1,4 +1,4 @@
-"""Learning over partitions, whoever computes: what rows sum to, the optimum on the span, and that nothing else matters."""
+"""Learning over partitions: what rows sum to, the optimum on the span, and that nothing else matters."""
 
 import copy
 from dataclasses import replace
@@ -7,7 +7,6 @@ import numpy as np
 import pandas
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import partitions as reference
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
@@ -15,6 +14,7 @@ import onkel
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, square
+from reference import partitions as reference
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
 
@@ -55,7 +55,7 @@ def small_sample(monkeypatch):
     monkeypatch.setattr(newton, "sample_rows_for", lambda budget: 200)
 
 
-# -- sums -----------------------------------------------------------------------------------------------------------------
+# -- sums ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -112,7 +112,7 @@ def test_the_tree_depends_on_the_number_of_leaves_alone():
     assert engines.tree("a", join) == "a"
 
 
-# -- the optimum ----------------------------------------------------------------------------------------------------------
+# -- the optimum -----------------------------------------------------------------------------------------------------
 
 
 def test_squared_error_is_falkons_system():
@@ -159,14 +159,16 @@ def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
     known = function.information
     nothing = replace(known, matrix=np.zeros_like(known.matrix), noise=0.0, steps=0)
     zero = 0.0 * function.only.last
-    again.set_expansion(replace(function, terms=(replace(function.only, last=zero, average=zero),), information=nothing))
+    again.set_expansion(
+        replace(function, terms=(replace(function.only, last=zero, average=zero),), information=nothing)
+    )
     again.learn_rows(X, y)
     assert_allclose(again.score_rows(X), learner.score_rows(X), atol=1e-6)
     for ours, theirs in zip(learner.variance_rows(X), again.variance_rows(X), strict=True):
         assert_allclose(ours, theirs, rtol=1e-4)
 
 
-# -- who computes, and how the rows lie ------------------------------------------------------------------------------------
+# -- who computes, and how the rows lie ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -247,7 +249,7 @@ def test_files_are_partitions(tmp_path):
     assert fitted.model.feature_names_in_.tolist() == ["a", "b", "c"]
 
 
-# -- what goes wrong --------------------------------------------------------------------------------------------------------
+# -- what goes wrong -------------------------------------------------------------------------------------------------
 
 
 def test_a_failing_partition_raises_with_its_name():
@@ -316,7 +318,7 @@ def test_a_run_that_was_killed_goes_on_from_its_last_round(when, tmp_path, small
         partitions.fit(estimator("binary", lam=0.2), cut(X, y), checkpoint=tmp_path)
 
 
-# -- first order ------------------------------------------------------------------------------------------------------------
+# -- first order -----------------------------------------------------------------------------------------------------
 
 
 def test_first_order_functions_are_averaged():
@@ -325,7 +327,9 @@ def test_first_order_functions_are_averaged():
     model = onkel.OGDClassifier(gamma=0.5, budget=None, random_state=0)
     fitted = partitions.fit(model, cut(X, y, 3))
     alone = [copy.deepcopy(model).partial_fit(part, labels, classes=[0, 1]) for part, labels in cut(X, y, 3)]
-    expected = sum(len(labels) * each.decision_function(X) for each, (_, labels) in zip(alone, cut(X, y, 3), strict=True))
+    expected = sum(
+        len(labels) * each.decision_function(X) for each, (_, labels) in zip(alone, cut(X, y, 3), strict=True)
+    )
     assert_allclose(fitted.model.decision_function(X), expected / len(y), atol=1e-10)
     assert fitted.report.merges == [0.0, 0.0]
     small = partitions.fit(onkel.OGDClassifier(gamma=0.5, budget=40, random_state=0), cut(X, y, 3))
@@ -336,6 +340,6 @@ def test_first_order_functions_are_averaged():
 
 def test_a_descent_is_all_of_its_state():
     """What a checkpoint keeps is all that the next round needs."""
-    assert {f for f in descent.Progress.__dataclass_fields__} == {
+    assert set(descent.Progress.__dataclass_fields__) == {
         "w", "half", "value", "slope", "pairs", "fresh", "scale", "squares", "rounds", "done",
     }  # fmt: skip

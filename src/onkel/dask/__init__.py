@@ -18,6 +18,7 @@ from onkel.utils.extras import needed
 
 needed("distributed", "dask", "onkel.dask")
 
+from onkel.dask.collections import predict  # noqa: E402
 from onkel.dask.engine import Cluster, DelayedPartition, cluster_of  # noqa: E402
 from onkel.dask.estimators import (  # noqa: E402
     KernelClassifier,
@@ -34,4 +35,5 @@ __all__ = [
     "NewtonClassifier",
     "NewtonRegressor",
     "cluster_of",
+    "predict",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 from dask.delayed import Delayed
 
 from onkel.dask.engine import DelayedPartition
+from onkel.partitions.arrow import predict_arrow
 from onkel.partitions.sources import Partition, partitions_of
 
 
@@ -33,7 +34,9 @@ def partitions_in(X: Any, y: Any = None, weight: Any = None) -> list[Partition]:
     if is_collection(X) and not isinstance(X, Delayed):
         columns = [_blocks(X), _blocks(y, X), [None] * len(_blocks(X)) if weight is None else _blocks(weight, X)]
         if len({len(column) for column in columns}) > 1:
-            raise ValueError(f"X, y and the weights must be cut alike, got {[len(column) for column in columns]} blocks")
+            raise ValueError(
+                f"X, y and the weights must be cut alike, got {[len(column) for column in columns]} blocks"
+            )
         return [DelayedPartition(str(i), *blocks) for i, blocks in enumerate(zip(*columns, strict=True))]
     if y is not None or weight is not None:
         raise ValueError("y and sample_weight go with a collection of Dask's; a list holds (X, y) or (X, y, weight)")
@@ -73,15 +76,43 @@ def mapped(model: Any, method: str, X: Any) -> Any:
         rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         chunks = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (rows.chunks[0], (example.shape[1],))}
         return rows.map_blocks(_applied, model=shared, method=method, dtype=example.dtype, meta=example[:0], **chunks)
-    import pandas as pd
+    return X.map_partitions(predict_frame, shared, method, meta=predict_frame(X._meta, model, method))
 
-    index = X._meta.index
-    meta: Any
-    if example.ndim == 1:
-        meta = pd.Series(example[:0], index=index[:0], name=method)
-    else:
-        meta = pd.DataFrame(example[:0], index=index[:0], columns=_columns(model, example.shape[1]))
-    return X.map_partitions(_applied_to_frame, shared, method, list(getattr(meta, "columns", [])), meta=meta)
+
+def predict(model: Any, frame: Any, *, method: str = "predict", keep: Sequence[str] = ()) -> Any:
+    """Return a model's predictions for a data frame of Dask's, such as one of many Parquet files, lazily.
+
+    Parameters
+    ----------
+    model : estimator or StreamPipeline
+    frame : dask.dataframe.DataFrame
+        Has the model's columns by their names, in any order and among others.
+    method : {"predict", "predict_proba", "decision_function"}
+    keep : sequence of str
+        Columns of the frame that come first in the result.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        As `onkel.partitions.predict_arrow` makes it of each partition.
+    """
+    local = model.to_local() if hasattr(model, "to_local") else model
+    shared = dask.delayed(local, traverse=False, pure=False)
+    meta = _predicted(frame._meta, local, method, list(keep))
+    return frame.map_partitions(_predicted, shared, method, list(keep), meta=meta)
+
+
+def _predicted(frame: Any, model: Any, method: str, keep: list[str]) -> Any:
+    import pyarrow as pa
+
+    predicted = predict_arrow(model, pa.Table.from_pandas(frame, preserve_index=False), method=method, keep=keep)
+    return predicted.to_pandas().set_index(frame.index)
+
+
+def predict_frame(frame: Any, model: Any, method: str) -> Any:
+    """Return what a method says of the rows of a pandas frame: a series, or a frame with a column a class."""
+    columns = _predicted(frame, model, method, [])
+    return columns.iloc[:, 0] if columns.shape[1] == 1 else columns
 
 
 def _example(model: Any, method: str) -> Any:
@@ -90,22 +121,7 @@ def _example(model: Any, method: str) -> Any:
     return np.asarray(getattr(model, method)(np.zeros((1, model.n_features_in_), dtype)))
 
 
-def _columns(model: Any, n: int) -> list[Any]:
-    classes = getattr(model, "classes_", None)
-    return list(range(n)) if classes is None else classes.tolist()
-
-
 def _applied(rows: Any, model: Any, method: str) -> Any:
     if rows.shape[0] == 0:
         return _example(model, method)[:0]
     return getattr(model, method)(rows)
-
-
-def _applied_to_frame(frame: Any, model: Any, method: str, columns: list[Any]) -> Any:
-    import pandas as pd
-
-    names = getattr(model, "feature_names_in_", None)
-    made = _applied(frame if names is not None else frame.to_numpy(), model, method)
-    if made.ndim == 1:
-        return pd.Series(made, index=frame.index, name=method)
-    return pd.DataFrame(made, index=frame.index, columns=columns)

@@ -43,19 +43,19 @@ class Cluster:
     Parameters
     ----------
     client : distributed.Client
-    mixed_levels : bool
-        Whether workers of different instruction sets may share the work: then the result depends on who computed what.
+    level : str, default=onkel.isa
+        The instruction set that all workers must use, this process's own. With None they may use different ones, and
+        the last bits of the result depend on which worker computed what.
     """
 
     client: Client
-    mixed_levels: bool = False
+    level: str | None = _core.isa
 
     def total(
         self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
     ) -> Any:
         """Return the sum of the work of all partitions; whatever happens, nothing of it is left running."""
-        level = None if self.mixed_levels else _core.isa
-        common = dask.delayed((work, shared, level), traverse=False, pure=False)
+        common = dask.delayed((work, shared, self.level), traverse=False, pure=False)
         work_on, add_up, mark = (dask.delayed(f, pure=False) for f in (_worked, add, _mark))
         leaves = [work_on(number, *_parts(partition), common) for number, partition in enumerate(partitions)]
         marks = [mark(leaf) for leaf in leaves]
@@ -81,7 +81,7 @@ def cluster_of(client: Client | None, mixed_levels: bool = False) -> Cluster:
             client = default_client()
         except ValueError:
             raise ValueError("there is no client: make one first, for example dask.distributed.Client()") from None
-    return Cluster(client, mixed_levels)
+    return Cluster(client, None if mixed_levels else _core.isa)
 
 
 def _parts(partition: Partition) -> tuple[Any, ...]:

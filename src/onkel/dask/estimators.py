@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Self
 
-import onkel
 from onkel.dask.collections import is_collection, mapped, partitions_in
 from onkel.dask.engine import cluster_of
+from onkel.estimators import generic, named
 from onkel.estimators.making import estimator
 from onkel.parameters import Note
 from onkel.partitions import Report
@@ -44,7 +44,7 @@ class OnCluster:
         Parameters
         ----------
         X : dask.array, dask.dataframe or sequence
-            A sequence holds one partition each: a delayed tuple ``(X, y)`` or ``(X, y, weight)``, a path, or such a tuple.
+            A sequence holds partitions: a delayed tuple ``(X, y)`` or ``(X, y, weight)`` each, a path, or such a tuple.
         y, sample_weight : dask.array or dask.dataframe series
             Cut as `X` is; for collections only.
         tell : callable, default=None
@@ -103,28 +103,28 @@ class _Scores:
 
 
 @estimator
-class NewtonClassifier(_Scores, OnCluster, onkel.NewtonClassifier):
+class NewtonClassifier(_Scores, OnCluster, named.NewtonClassifier):
     """Second-order learning on a budget, on a cluster: see `onkel.NewtonClassifier` and docs/scale.md."""
 
-    _local = onkel.NewtonClassifier
+    _local = named.NewtonClassifier
 
 
 @estimator
-class NewtonRegressor(OnCluster, onkel.NewtonRegressor):
+class NewtonRegressor(OnCluster, named.NewtonRegressor):
     """Least squares on a budget, on a cluster: see `onkel.NewtonRegressor` and docs/scale.md."""
 
-    _local = onkel.NewtonRegressor
+    _local = named.NewtonRegressor
 
 
 @estimator
-class KernelClassifier(_Scores, OnCluster, onkel.KernelClassifier):
+class KernelClassifier(_Scores, OnCluster, generic.KernelClassifier):
     """A classifier over any recipe, on a cluster: see `onkel.KernelClassifier` and docs/scale.md."""
 
-    _local = onkel.KernelClassifier
+    _local = generic.KernelClassifier
 
 
 @estimator
-class KernelRegressor(OnCluster, onkel.KernelRegressor):
+class KernelRegressor(OnCluster, generic.KernelRegressor):
     """A regressor over any recipe, on a cluster: see `onkel.KernelRegressor` and docs/scale.md."""
 
-    _local = onkel.KernelRegressor
+    _local = generic.KernelRegressor

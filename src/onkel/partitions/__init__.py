@@ -13,6 +13,7 @@ the same ones on a cluster.
 True
 """
 
+from onkel.partitions.arrow import predict_arrow
 from onkel.partitions.engines import PartitionError
 from onkel.partitions.fitting import Fitted, fit
 from onkel.partitions.newton import Report
@@ -27,4 +28,5 @@ __all__ = [
     "PartitionError",
     "Report",
     "fit",
+    "predict_arrow",
 ]

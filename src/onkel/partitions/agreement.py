@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
+from sklearn.base import clone
 
 from onkel.estimators.targets import checked_labels
 from onkel.partitions.sources import Chunk, Partition
@@ -63,6 +64,7 @@ class Survey:
     seed: int
     sample_rows: int
     regression: bool
+    scaler: Any = None  # not fitted, where rows are to be scaled
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class Census:
     classes: NDArray[Any] | None = None
     counts: NDArray[np.int64] | None = None  # rows of each class
     sample: Rows | None = None
+    scaler: Any = None  # fitted
 
     def of_all(self) -> Census:
         """Return this census, unless nothing can be learned from the rows."""
@@ -114,6 +117,7 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
             classes=classes,
             counts=counts,
             sample=rows,
+            scaler=None if survey.scaler is None else clone(survey.scaler).fit(X[counted]) if len(counted) else None,
         )
         made = together(made, piece)
     return made
@@ -131,9 +135,7 @@ def together(left: Census, right: Census) -> Census:
             f"partition {right.name!r} has {right.n_features} features, and {left.name!r} has {left.n_features}"
         )
     if left.names != right.names:
-        raise ValueError(
-            f"partition {right.name!r} has the columns {right.names}, and {left.name!r} has {left.names}"
-        )
+        raise ValueError(f"partition {right.name!r} has the columns {right.names}, and {left.name!r} has {left.names}")
     classes, counts = left.classes, left.counts
     if left.classes is not None and right.classes is not None:
         check_kind(right.classes, left.classes)
@@ -155,6 +157,7 @@ def together(left: Census, right: Census) -> Census:
         classes=classes,
         counts=counts,
         sample=left.sample.with_others(right.sample).first(left.sample_rows),
+        scaler=None if left.scaler is None else left.scaler.merged(right.scaler),
     )
 
 
@@ -166,11 +169,14 @@ class Encoding:
     dtype: str
     classes: NDArray[Any] | None
     class_weights: Floats | None  # one a class
+    scaler: Any = None
 
     def encode(self, chunk: Chunk) -> tuple[Any, Floats, Floats | None]:
         """Return rows, class indices or targets, and weights."""
         X, y, weight = chunk.arrays(self.dtype)
         X = widened(X, self.n_features)
+        if self.scaler is not None and X.shape[0]:
+            X = self.scaler.transform(X)
         if self.classes is None:
             return X, _targets(y), weight
         codes, known = places(self.classes, checked_labels(y))

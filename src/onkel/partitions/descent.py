@@ -1,9 +1,9 @@
 """Rounds: the minimum of ``sum of losses + lam/2 |w|^2`` over the functions of a span, in a few passes over the rows.
 
 A pass that sums the information as well costs as much as dozens that sum the slope alone. So steps are those of L-BFGS
-whose first metric is ``lam I + H``, with an ``H`` from a sample of the rows or from an earlier pass; where a step promises
-no more decrease than the tolerance, ``H`` is summed at that function, and if the promise stays as small, that is the end.
-The squared error needs one such pass, and its step is exact.
+whose first metric is ``lam I + H``, with an ``H`` from a sample of the rows or from an earlier pass. Where a step
+promises no more decrease than the tolerance, ``H`` is summed at that function, and if the promise stays as small, that
+is the end. The squared error needs one such pass, and its step is exact.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ class Engine(Protocol):
 
     def total(
         self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
-    ) -> Any: ...
+    ) -> Any:
+        """Return the sum, in the fixed tree, of ``work(number, partition, shared)`` over all partitions."""
 
 
 def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
@@ -52,7 +53,7 @@ def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
 
 
 def worked(work: Work, number: int, partition: Partition, shared: Any, level: str | None) -> Any:
-    """Do the work of one partition; what fails names it. ``level``: the instruction set that results are promised of."""
+    """Do the work of one partition; what fails names it. ``level`` is the instruction set that all must use."""
     if level is not None and _core.isa != level:
         raise PartitionError(
             f"partition {partition.name!r} came to a worker with the instruction set {_core.isa!r}, and others have "

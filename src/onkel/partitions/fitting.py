@@ -15,13 +15,14 @@ from sklearn.utils import check_random_state
 
 from onkel.contents import fitted_learner
 from onkel.estimators.base import KernelEstimator
-from onkel.parts import SecondOrder
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, Encoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
-from onkel.partitions.sources import partitions_of
+from onkel.partitions.sources import Partition, partitions_of
+from onkel.parts import SecondOrder
+from onkel.streams.pipeline import StreamPipeline
 from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
@@ -53,8 +54,9 @@ def fit(
 
     Parameters
     ----------
-    model : estimator
-        One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter.
+    model : estimator or StreamPipeline
+        One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter. A
+        pipeline's scaler has the statistics of all rows before anything is learned.
     sources : sequence of paths, tuples ``(X, y)`` or ``(X, y, weight)``, or `Partition`
         Partitions may be empty, or lack classes.
     rounds : int, default=100
@@ -86,37 +88,48 @@ def fit(
     >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
     (2000, True, True)
     """
-    if not isinstance(model, KernelEstimator):
+    scaler, estimator = (model.scaler, model.estimator) if isinstance(model, StreamPipeline) else (None, model)
+    if not isinstance(estimator, KernelEstimator):
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
     partitions = partitions_of(sources)
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
-    seed = _seed(model)
-    names = [partition.name for partition in partitions]
-    run = hashlib.sha256(repr((type(model).__name__, sorted(model.get_params().items()), names, seed)).encode())
-    kept = Checkpoint(checkpoint, run.hexdigest())
-    sample_rows = newton.sample_rows_for(model.budget or 0)
-    survey = Survey(seed, sample_rows, bool(is_regressor(model)))
+    seed = _seed(estimator)
+    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), scaler)
     counted: Census = team.total("census", census, survey, together)
     counted = counted.of_all()
-    encoding = encoding_of(model, counted)
+    encoding = encoding_of(estimator, counted)
     report = Report(counted.rows, len(partitions))
-    sampled = fitted_to_sample(model, seed, counted, encoding)
+    sampled = fitted_to_sample(estimator, seed, counted, encoding)
     if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
+        kept = Checkpoint(checkpoint, _run(model, partitions, seed))
         learner = newton.learn(sampled, counted, encoding, team, Rounds(rounds, tolerance), kept, report)
-        made = sampled.__onkel_with_learner__(learner)
+        fitted = sampled.__onkel_with_learner__(learner)
     else:
-        made = averaging.learn(sampled, encoding, team, report)
+        fitted = averaging.learn(sampled, encoding, team, report)
+    fitted.set_params(**estimator.get_params(deep=False))
+    if isinstance(model, StreamPipeline):
+        whole = clone(model)
+        whole.scaler_, whole.estimator_ = counted.scaler, fitted
+        fitted = whole
     if counted.names is not None:
-        made.feature_names_in_ = np.array(counted.names, dtype=object)
-    return Fitted(_as_asked(made, model), report)
+        getattr(fitted, "scaler_", fitted).feature_names_in_ = np.array(counted.names, dtype=object)
+    return Fitted(fitted, report)
+
+
+def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
+    """What a run is about."""
+    parameters = sorted((name, repr(value)) for name, value in model.get_params().items())
+    names = [partition.name for partition in partitions]
+    return hashlib.sha256(repr((type(model).__name__, parameters, names, seed)).encode()).hexdigest()
 
 
 def encoding_of(model: Any, counted: Census) -> Encoding:
     """Return how chunks become numbers."""
     assert counted.n_features is not None
-    return Encoding(counted.n_features, counted.dtype, counted.classes, _class_weights(model, counted))
+    weights = _class_weights(model, counted)
+    return Encoding(counted.n_features, counted.dtype, counted.classes, weights, counted.scaler)
 
 
 def _class_weights(model: Any, counted: Census) -> Floats | None:
@@ -139,11 +152,6 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     if counted.classes is None:
         return made.partial_fit(X, y, sample_weight=weight)
     return made.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
-
-
-def _as_asked(made: Any, model: Any) -> Any:
-    """Return the fitted model with the parameters of the one that was given."""
-    return made.set_params(**model.get_params(deep=False))
 
 
 def _seed(model: Any) -> int:

@@ -13,7 +13,6 @@ from onkel import _core
 from onkel.contents import fitted_learner
 from onkel.expansion import Coefficients, Expansion, Information, Term
 from onkel.learner import Learner
-from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, SecondOrder, SquaredError
 from onkel.partitions.agreement import Census, Encoding
 from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.descent import Descent, Progress
@@ -21,6 +20,7 @@ from onkel.partitions.engines import Engine
 from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Question, Subspace, Sums, row_sums, square
+from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, SecondOrder, SquaredError
 
 Floats = NDArray[np.float64]
 Tell = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many

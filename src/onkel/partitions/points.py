@@ -1,10 +1,10 @@
 """Points: which rows of all partitions become the shared dictionary.
 
-The points of a function fitted to the common sample come first: they cover the rows. The rest are rows that this
-function gets wrong. A partition proposes the best of its own by the key ``log(u) / q``, ``q = weight g^2 sqrt(newness)``,
-``g`` the slope under that function and newness what lies outside of its span: the reservoir of a single pass, with
-hindsight. Proposals are merged in the tree, the best are kept, and of those points are chosen one by one, each by its
-newness beside all that were chosen before.
+The first half are points of a function fitted to the common sample: they cover the rows. The rest are rows that this
+function gets wrong. A partition proposes the best of its own by the key ``log(u) / q``,
+``q = weight g^2 sqrt(newness)``, ``g`` the slope under that function and newness what lies outside of the first half's
+span: the reservoir of a single pass, with hindsight. Proposals are merged in the tree, the best are kept, and of those
+points are chosen one by one, each by its newness beside all that were chosen before.
 """
 
 from __future__ import annotations

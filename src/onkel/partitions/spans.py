@@ -37,7 +37,9 @@ class Subspace:
     def digest(self) -> str:
         """A name for it: the same points, kernel and constant."""
         made = hashlib.sha256(repr((self.learner.kernel, self.learner.fit_intercept, self.points.shape)).encode())
-        for part in (self.points.data, self.points.indices, self.points.indptr) if issparse(self.points) else [self.points]:
+        for part in (
+            (self.points.data, self.points.indices, self.points.indptr) if issparse(self.points) else [self.points]
+        ):
             made.update(np.ascontiguousarray(part).tobytes())
         return made.hexdigest()
 
