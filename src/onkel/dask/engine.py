@@ -72,6 +72,8 @@ class Cluster:
             return futures[0].result()
         finally:
             self.client.cancel([future for future in futures if not future.done()])
+            for future in futures:
+                future.release()
 
 
 def cluster_of(client: Client | None, mixed_levels: bool = False) -> Cluster:
