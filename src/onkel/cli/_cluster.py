@@ -68,13 +68,11 @@ def fit_on_cluster(
     with client_of(address) as client, Counter(as_json, unit="partitions") as counter:
         counter.title = type(learner_of(model)).__name__
         parts = [FilePartition(file, how) for file in files]
-        fitted = fit(
-            model,
-            parts,
-            engine=cluster_of(client),
-            checkpoint=checkpoint,
-            tell=lambda *now: counter.show(*now[1:], now[0]),
-        )
+
+        def tell(phase: str, done: int, of: int) -> None:
+            counter.show(done, of, phase)
+
+        fitted = fit(model, parts, engine=cluster_of(client), checkpoint=checkpoint, tell=tell)
     save(fitted.model, output)
     final, report = learner_of(fitted.model), fitted.report
     if as_json:

@@ -54,7 +54,7 @@ class OnCluster:
         -------
         self
         """
-        parameters = {f.name: getattr(self, f.name) for f in fields(self._local)}  # type: ignore[arg-type]
+        parameters = {f.name: getattr(self, f.name) for f in fields(self._local)}
         fitted = fit(
             self._local(**parameters),
             partitions_in(X, y, sample_weight),
@@ -72,7 +72,7 @@ class OnCluster:
 
     def to_local(self) -> Any:
         """Return the same model without a cluster: an ordinary estimator of onkel's."""
-        made = self._local(**{f.name: getattr(self, f.name) for f in fields(self._local)})  # type: ignore[arg-type]
+        made = self._local(**{f.name: getattr(self, f.name) for f in fields(self._local)})
         own = {f.name for f in fields(type(self))} | {"report_"}
         made.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
         return made
@@ -114,6 +114,14 @@ class NewtonRegressor(OnCluster, named.NewtonRegressor):
     """Least squares on a budget, on a cluster: see `onkel.NewtonRegressor` and docs/scale.md."""
 
     _local = named.NewtonRegressor
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the prediction for each row; of a collection of Dask's, a collection, without deviations."""
+        if not return_std:
+            return self._predicted("predict", X)
+        if is_collection(X):
+            raise ValueError("return_std is for rows at hand: a collection of Dask's holds one answer a row")
+        return self.to_local().predict(X, return_std=True)
 
 
 @estimator

@@ -136,13 +136,7 @@ def together(left: Census, right: Census) -> Census:
         )
     if left.names != right.names:
         raise ValueError(f"partition {right.name!r} has the columns {right.names}, and {left.name!r} has {left.names}")
-    classes, counts = left.classes, left.counts
-    if left.classes is not None and right.classes is not None:
-        check_kind(right.classes, left.classes)
-        classes = np.unique(joined([left.classes, right.classes]))
-        counts = np.zeros(len(classes), np.int64)
-        for side in (left, right):
-            counts[places(classes, side.classes)[0]] += side.counts
+    classes, counts = _classes_of(left, right)
     assert left.sample is not None
     assert right.sample is not None
     return Census(
@@ -159,6 +153,19 @@ def together(left: Census, right: Census) -> Census:
         sample=left.sample.with_others(right.sample).first(left.sample_rows),
         scaler=None if left.scaler is None else left.scaler.merged(right.scaler),
     )
+
+
+def _classes_of(left: Census, right: Census) -> tuple[NDArray[Any] | None, NDArray[np.int64] | None]:
+    """All classes and their counts; None for a regression."""
+    if left.classes is None or right.classes is None:
+        return None, None
+    check_kind(right.classes, left.classes)
+    classes = np.unique(joined([left.classes, right.classes]))
+    counts = np.zeros(len(classes), np.int64)
+    for labels, numbers in ((left.classes, left.counts), (right.classes, right.counts)):
+        assert numbers is not None
+        counts[places(classes, labels)[0]] += numbers
+    return classes, counts
 
 
 @dataclass(frozen=True)

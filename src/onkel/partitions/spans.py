@@ -67,11 +67,13 @@ class Subspace:
 
     def coefficients(self, coordinates: Floats) -> Floats:
         """Return the coefficients of the columns, of which the coordinates are those."""
-        return self.core.solve(np.ascontiguousarray(coordinates), True)
+        solved: Floats = self.core.solve(np.ascontiguousarray(coordinates), True)
+        return solved
 
     def gradient(self, slopes: Floats) -> Floats:
         """Return in coordinates the slopes that were summed in coefficients."""
-        return self.core.solve(np.ascontiguousarray(slopes), False)
+        solved: Floats = self.core.solve(np.ascontiguousarray(slopes), False)
+        return solved
 
 
 @dataclass(frozen=True)
