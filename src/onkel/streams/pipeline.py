@@ -189,6 +189,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         made = copy.copy(self)
+        made.scaler_ = copy.deepcopy(self.scaler_)
         made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
         return made
 
