@@ -1154,6 +1154,13 @@ MUTANTS = [
         "budget if n_support is None else n_support)",
         "test_promises_models.py -k budget_of",
     ),
+    Mutant(
+        "labels in a C header fit their type on every machine",
+        "src/onkel/models/export/c.py",
+        "    if min(labels) >= 0:\n",
+        "    if False:\n",
+        "test_export.py -k c_labels_fit",
+    ),
 ]
 
 if __name__ == "__main__":

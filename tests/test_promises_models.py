@@ -221,7 +221,7 @@ def test_second_order_shards_merge_into_the_model_of_all_rows(container):
 
 @BOTH
 def test_second_order_shards_may_be_put_together_in_any_way(container):
-    """Where all points add to the span; a point that lies in it is left out, and which one that is hangs on the order."""
+    """Where all points add to the span; of points that depend on each other the first stay."""
     X, y = hard_rows(900)
     rows = container(X)
     settings = {"gamma": 30.0, "random_state": 0, "lam": 0.1, "budget": 30}
