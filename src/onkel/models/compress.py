@@ -167,13 +167,14 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
 def information_of(function: Expansion, like: Learner, rows: Any) -> Information:
     """Return what rows tell of the function's points: the sum of z z', as recursive least squares keeps it."""
     term = function.only
-    recipe = SecondOrder(SquaredError(), dictionary=GrowingDictionary(min_slope=0.0))
+    prior = GaussianPrior()
+    recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(min_slope=0.0))
     probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
     n = len(term)
     nothing = Coefficients(np.zeros((1, n)), np.zeros(1), np.empty((1, 0)))
     # The probe's stream is the points, which tell nothing, and then the rows: it has births of its own.
     births, size = np.arange(n), n + int(like.fit_intercept)
-    silent = Information(births, np.zeros((size, size)), recipe.prior.lam, 0.0, 0)
+    silent = Information(births, np.zeros((size, size)), prior.lam, 0.0, 0)
     start = replace(term, births=births, last=nothing, average=nothing)
     probe.set_expansion(replace(function, terms=(start,), t=n, information=silent))
     probe.learn_rows(rows, np.ones(rows.shape[0]))
