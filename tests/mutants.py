@@ -1161,6 +1161,13 @@ MUTANTS = [
         "    if False:\n",
         "test_export.py -k c_labels_fit",
     ),
+    Mutant(
+        "rows of the first call are not lost to a prediction beside it",
+        "src/onkel/settings.py",
+        "    @in_turn  #",
+        "    #",
+        "test_promises.py -k first_call",
+    ),
 ]
 
 if __name__ == "__main__":
