@@ -239,7 +239,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     def _become(self, fresh: Self) -> None:
         """Have the attributes of another, all at once, and no others."""
         gone = vars(self).keys() - vars(fresh).keys()
-        vars(self).update(vars(fresh))
+        self.__dict__.update(vars(fresh))
         for name in gone:
             delattr(self, name)
 
