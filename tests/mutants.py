@@ -1119,6 +1119,55 @@ MUTANTS = [
         "",
         "test_facts.py -k written_down",
     ),
+    Mutant(
+        "features of points that left take no memory",
+        "native/basis/sparse.cpp",
+        "    lines.reset();\n    if (--pages->used == 0) pages.reset();\n",
+        "",
+        "test_sparse.py -k left_take",
+    ),
+    Mutant(
+        "a compressed pipeline has a scaler of its own",
+        "src/onkel/streams/pipeline.py",
+        "        made.scaler_ = copy.deepcopy(self.scaler_)\n",
+        "",
+        "test_promises_models.py -k in_common",
+    ),
+    Mutant(
+        "merging second-order models weighs the first as the others",
+        "src/onkel/models/merge.py",
+        "        work.add_information(function, weight)\n",
+        "        work.add_information(function, 1.0 if function is functions[0] else weight)\n",
+        "test_promises_models.py -k weights_multiply",
+    ),
+    Mutant(
+        "compressing for rows takes fewer rows than the stream had",
+        "src/onkel/models/compress.py",
+        "    start = replace(term, births=births, last=nothing, average=nothing)\n",
+        "    start = replace(term, last=nothing, average=nothing)\n",
+        "test_promises_models.py -k compress_for_rows",
+    ),
+    Mutant(
+        "compressing never raises a budget without need",
+        "src/onkel/models/compress.py",
+        "budget if n_support is None else min(budget, n_support))",
+        "budget if n_support is None else n_support)",
+        "test_promises_models.py -k budget_of",
+    ),
+    Mutant(
+        "labels in a C header fit their type on every machine",
+        "src/onkel/models/export/c.py",
+        "    if min(labels) >= 0:\n",
+        "    if False:\n",
+        "test_export.py -k c_labels_fit",
+    ),
+    Mutant(
+        "rows of the first call are not lost to a prediction beside it",
+        "src/onkel/settings.py",
+        "    @in_turn  #",
+        "    #",
+        "test_promises.py -k first_call",
+    ),
 ]
 
 if __name__ == "__main__":
