@@ -1129,7 +1129,7 @@ MUTANTS = [
     Mutant(
         "a compressed pipeline has a scaler of its own",
         "src/onkel/streams/pipeline.py",
-        "        made.scaler_ = copy.deepcopy(self.scaler_)\n",
+        "        other.scaler_ = copy.deepcopy(self.scaler_)\n",
         "",
         "test_promises_models.py -k in_common",
     ),

@@ -32,7 +32,8 @@ class Hidden(PythonEviction):
 
     def restore_budget(self, points, row, newest):
         vars(self)["calls"] = vars(self).get("calls", 0) + 1
-        points.evict(points.slots[0] if self.calls < 10 else newest)
+        if points.too_many:
+            points.evict(points.slots[points.births.argmin()] if self.calls < 20 else newest)
 
 
 class Skewed(PythonKernel):

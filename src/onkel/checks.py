@@ -8,7 +8,8 @@ their own; the others take a function that makes a new learner, or a new estimat
 >>> from onkel.parts.python import PythonEviction
 >>> class RemoveNewest(PythonEviction):
 ...     def restore_budget(self, points, row, newest):
-...         points.evict(newest)
+...         if points.too_many:
+...             points.evict(newest)
 >>> onkel.checks.check_part(RemoveNewest())
 """
 
