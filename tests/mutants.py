@@ -1168,6 +1168,13 @@ MUTANTS = [
         "    #",
         "test_promises.py -k first_call",
     ),
+    Mutant(
+        "what is saved beside a learning thread is of one moment",
+        "src/onkel/models/persistence.py",
+        "    with turn_of(model):",
+        "    if True:",
+        "test_promises.py -k one_moment",
+    ),
 ]
 
 if __name__ == "__main__":
