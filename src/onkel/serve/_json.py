@@ -58,8 +58,7 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
     """A value and where it ends; the outer containers are taken apart, all else is one piece."""
     opening = text[at : at + 1]
     if depth > _DEPTH or opening not in ("{", "["):
-        value, end = _DECODER.scan_once(text, at) if opening else _nothing(text, at)
-        return value, end
+        return _DECODER.raw_decode(text, at)
     closing = "}" if opening == "{" else "]"
     pairs: list[tuple[str, Any]] = []
     items: list[Any] = []
@@ -70,12 +69,9 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
         if opening == "{":
             if text[at : at + 1] != '"':
                 raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
-            name, at = _DECODER.scan_once(text, at)
+            name, at = _DECODER.raw_decode(text, at)
             at = _after(text, at, ":")
-        try:
-            value, at = _value(text, at, depth + 1)
-        except StopIteration as stopped:
-            raise json.JSONDecodeError("Expecting value", text, stopped.value) from None
+        value, at = _value(text, at, depth + 1)
         if opening == "{":
             pairs.append((name, value))
         else:
@@ -97,10 +93,6 @@ def _skip(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     assert found is not None
     return found.end()
-
-
-def _nothing(text: str, at: int) -> tuple[Any, int]:
-    raise json.JSONDecodeError("Expecting value", text, at)
 
 
 def _name(value: Any) -> str:
