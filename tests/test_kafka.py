@@ -1,10 +1,8 @@
 """Streams of Kafka topics, on librdkafka's own mock broker: it lives in one client, and others find it on loopback."""
 
 import json
-import os
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
@@ -141,37 +139,54 @@ def test_what_cannot_be_opened(broker):
         stream.seek({"rows": 0})
 
 
-# The consumer is killed; the broker, which lives in the test's own process, is not.
-CONSUMER = """
+# The consumer is killed; the broker, which lives in the test's own process, is not. One process has imported everything
+# and forks the consumers.
+CONSUMERS = """
 import os, signal, sys
-import onkel
+import confluent_kafka, onkel, onkel._public
 
-url, folder, die_after = sys.argv[1], sys.argv[2], int(sys.argv[3])
-model = onkel.SPAClassifier(gamma=0.5, random_state=1, budget=30, beta=3.0)
-checkpointer = onkel.Checkpointer(folder, every=35)
-with onkel.streams.open(url, target="label", chunk_rows=16) as stream:
-    for n, (X, y) in enumerate(checkpointer.run(model, stream)):
-        if n == die_after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        model.partial_fit(X, y, classes=["no", "yes"])
-print(model.t_)
+url, folder = sys.argv[1:]
+
+
+def consume(die_after):
+    model = onkel.SPAClassifier(gamma=0.5, random_state=1, budget=30, beta=3.0)
+    checkpointer = onkel.Checkpointer(folder, every=35)
+    with onkel.streams.open(url, target="label", chunk_rows=16) as stream:
+        for n, (X, y) in enumerate(checkpointer.run(model, stream)):
+            if n == die_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            model.partial_fit(X, y, classes=["no", "yes"])
+    assert model.t_ == 300, model.t_
+
+
+for die_after in (4, 9, None):
+    pid = os.fork()
+    if not pid:
+        try:
+            consume(die_after)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+            os._exit(1)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    expected = 0 if die_after is None else signal.SIGKILL
+    assert status == expected, (die_after, status)
 """
 
 
-def test_a_consumer_that_is_killed_learns_each_record_exactly_once(broker, tmp_path):
-    broker.send("killed", named(range(300)))  # one partition: their order, and so every byte, is known
-
-    def consume(folder, die_after):
-        command = [sys.executable, "-c", textwrap.dedent(CONSUMER), broker.url("killed"), folder, str(die_after)]
-        return subprocess.run(command, capture_output=True, text=True, env=os.environ)
-
-    for die_after in (4, 9):
-        assert consume(tmp_path / "killed", die_after).returncode == -9
-    done = consume(tmp_path / "killed", -1)
-    assert done.returncode == 0 and done.stdout.split()[-1] == "300", done.stderr
-    saved = onkel.load(max((tmp_path / "killed").glob("rows-*.onkel")))
-    plain = onkel.SPAClassifier(gamma=0.5, random_state=1, budget=30, beta=3.0)
-    plain.partial_fit(X, Y, classes=["no", "yes"])
-    for name, model in (("a", saved), ("b", plain)):
-        onkel.save(model, tmp_path / name)
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_a_consumer_that_is_killed_learns_each_record_exactly_once(broker, tmp_path, partitions):
+    topic = f"killed-{partitions}"
+    for partition in range(partitions):
+        broker.send(topic, named(range(partition, 300, partitions)), partition)
+    command = [sys.executable, "-c", CONSUMERS, broker.url(topic), tmp_path / "run"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    saved = onkel.load(max((tmp_path / "run").glob("rows-*.onkel")))
+    assert saved.t_ == 300
+    if partitions == 1:  # the order of the records, and so every byte, is known
+        plain = onkel.SPAClassifier(gamma=0.5, random_state=1, budget=30, beta=3.0)
+        plain.partial_fit(X, Y, classes=["no", "yes"])
+        for name, model in (("a", saved), ("b", plain)):
+            onkel.save(model, tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -34,9 +34,9 @@ def service(where, before=lambda: None):
         log = os.open(f"{where}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(log, 2)
         before()
+        learner = ["--learner", "rbp", "--gamma", "0.5", "--budget", "20", "--classes", "no,yes"]
         app(
-            ["serve", "--learner", "rbp", "--gamma", "0.5", "--budget", "20", "--classes", "no,yes", "--dir", str(where)]
-            + ["--port", str(PORT), "--every", "150", "--keep", "3"],
+            ["serve", *learner, "--dir", str(where), "--port", str(PORT), "--every", "150", "--keep", "3"],
             prog_name="onkel",
         )
     except SystemExit as end:
@@ -155,8 +155,6 @@ for name, when in itertools.product(["write", "fsync", "replace", "unlink"], ["b
             return result
 
         setattr(os, name, fatal)
-        import pathlib
-        pathlib.Path.unlink = lambda path, missing_ok=False: os.unlink(path) if path.exists() or not missing_ok else None
 
     pid, waiting, killed = service(where, dies), list(asked), False
     client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)

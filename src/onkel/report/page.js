@@ -259,7 +259,7 @@
   document.querySelectorAll("table").forEach((table) => {
     const heads = [...table.querySelectorAll("th")];
     heads.forEach((head, column) => {
-      head.querySelector("button").addEventListener("click", () => {
+      head.querySelector("button")?.addEventListener("click", () => {
         const text = head.classList.contains("text");
         const first = text ? "ascending" : "descending";
         const order = head.getAttribute("aria-sort") === first ? (text ? "descending" : "ascending") : first;
