@@ -14,7 +14,7 @@ import http.client, itertools, os, random, signal, socket, sys, threading, time
 from pathlib import Path
 import numpy as np
 import onkel
-import onkel.serve._server, onkel.serve._start, onkel._public
+import onkel.serve.start, onkel._public
 from onkel.cli._app import app
 from onkel.serve import Client
 

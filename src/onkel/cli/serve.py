@@ -53,10 +53,7 @@ def serve(
       onkel serve --dir state --host 0.0.0.0 --token-file token.txt
     """
     _check_extra()
-    from onkel.serve import _server
-    from onkel.serve._start import is_loopback, open_models, token_of
-    from onkel.serve._tasks import Settings
-    from onkel.serve._web import Limits, Service
+    from onkel.serve.start import Limits, Settings, is_loopback, log_to_standard_error, open_models, run, token_of
 
     token = None if token_file is None else token_of(token_file)
     if token is None and not is_loopback(host):
@@ -68,9 +65,9 @@ def serve(
         options = Learning(budget=budget, set=set, seed=seed, scale=scale, gamma=gamma)
         fresh = _fresh(learner, task, options, classes)
     settings = Settings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
-    _server.log_to_standard_error()
-    served = open_models(dir, models or [], fresh, target, settings)
-    _server.serve(Service(served, token, Limits(body_bytes=most_bytes, rows=most_rows)), host, port)
+    log_to_standard_error()
+    opened = open_models(dir, models or [], fresh, target, settings)
+    run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)
 
 
 def _check_extra() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from onkel.serve._web import Service
 
@@ -40,10 +40,11 @@ class ImpatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Wait on, unless a request has come."""
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_waiting()
-        else:
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        if cycle is None or cycle.response_complete:
             self._wait()
+        else:
+            self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""

@@ -19,6 +19,7 @@ from starlette.routing import Route
 import onkel
 from onkel.contents import contents_of
 from onkel.serve import _arrow, _live, _wire
+from onkel.serve._json import parsed
 from onkel.serve._metrics import Metrics
 from onkel.serve._queue import Full
 from onkel.serve._refusal import Refusal
@@ -260,7 +261,7 @@ class Service:
     async def _roll_back(self, request: Request) -> Response:
         served = self._served(request)
         _check_type(request, "application/json")
-        wanted = _wire.parsed(await self._body(request))
+        wanted = parsed(await self._body(request))
         version = wanted.get("version")
         if wanted.keys() != {"version"} or not str(version).isdecimal():
             raise Refusal(422, 'expected {"version": NUMBER}, one of the model\'s versions')

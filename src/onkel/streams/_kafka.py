@@ -237,7 +237,7 @@ class KafkaStream(Stream):
         chosen = self._chosen
         if isinstance(content, dict) == (self._fields is None):
             raise ValueError("expected what the first record is, all objects or all arrays")
-        values = content if isinstance(content, list) else [content.get(name) for name in chosen.names]
+        values: list[Any] = content if isinstance(content, list) else [content.get(name) for name in chosen.names]
         if len(values) != len(chosen.names):
             raise ValueError(f"expected {len(chosen.names)} values, got {len(values)}")
         row = []

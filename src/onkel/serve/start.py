@@ -1,4 +1,4 @@
-"""Which models a service has: those of the files that it was given, or those of its directory."""
+"""Starting a service: its models are those of the files that it was given, or those of its directory."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from typing import Any
 import onkel
 from onkel.models.tree import Writer
 from onkel.serve._served import Served
+from onkel.serve._server import log_to_standard_error, serve
 from onkel.serve._store import Store
 from onkel.serve._tasks import Settings
+from onkel.serve._web import Limits, Service
+
+__all__ = ["Limits", "Settings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
 
 Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to begin with
 
@@ -58,6 +62,11 @@ def open_models(
             served.close()
         raise
     return models
+
+
+def run(models: dict[str, Served], token: str | None, limits: Limits, host: str, port: int) -> None:
+    """Serve models until SIGTERM or Ctrl-C."""
+    serve(Service(models, token, limits), host, port)
 
 
 def token_of(path: str) -> str:
