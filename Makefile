@@ -23,7 +23,7 @@ help:
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
-	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
+	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make clean    remove .venv, build and caches'
@@ -72,8 +72,9 @@ arm: $(VENV)/installed $(VENV)/with-test
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
 
-soak: $(VENV)/installed $(VENV)/with-test
+soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
+	ONKEL_SOAK_KILLS=200 $(BIN)/python -m pytest tests/test_serve_kills.py $(PYTEST)
 
 fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_RUNS=100000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
