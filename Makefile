@@ -86,7 +86,7 @@ flat: $(VENV)/installed $(VENV)/with-test
 wheel: $(VENV)/created $(VENV)/with-wheel
 	$(BIN)/python scripts/wheel
 
-test-lowest: $(VENV)/created
+test-lowest: $(VENV)/created $(VENV)/with-wheel
 	$(BIN)/python scripts/wheel --lowest
 
 docs: $(VENV)/installed $(VENV)/with-docs $(VENV)/with-cli

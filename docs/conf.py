@@ -32,6 +32,7 @@ suppress_warnings = ["config.cache"]
 autosummary_generate = True
 autosummary_imported_members = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 default_role = "literal"
@@ -58,9 +59,23 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "show_toc_level": 2,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "start": [], "choose": [], "howto": []}
 
+GALLERY = [
+    "surfaces_over_time", "learning_curves", "budget_and_accuracy", "drift", "newton_variance",
+    "regression_with_uncertainty", "calibration", "relevances", "evictions", "ages", "polk_dictionary",
+    "merge_and_compress", "kernel_weights", "text_rows", "own_part",
+]  # fmt: skip
+
+
+def place_in_gallery(filename):
+    """The order in which the examples are shown."""
+    return GALLERY.index(filename.removeprefix("plot_").removesuffix(".py"))
+
+
 sphinx_gallery_conf = {
+    "within_subsection_order": place_in_gallery,
     "examples_dirs": ["gallery"],
     "gallery_dirs": ["examples"],
     "filename_pattern": r"plot_",
@@ -80,7 +95,7 @@ sphinx_gallery_conf = {
 warnings.filterwarnings("ignore", category=UserWarning, message=".*non-interactive.*")
 
 
-def skip_what_is_scikit_learns(app, what, name, member, skip, options):  # noqa: ARG001
+def skip_what_is_scikit_learns(app, what, name, member, skip, options):
     """Leave out what every estimator has from scikit-learn, but for `score`."""
     if re.fullmatch(r"set_\w+_request|get_metadata_routing|get_params|set_params", name):
         return True

@@ -2,8 +2,8 @@
 Are the probabilities right?
 ============================
 
-Learners with the log loss have `predict_proba`; for the others `PlattClassifier` fits sigmoids along the stream. A curve
-near the diagonal means that of the rows given 70 %, 70 % were of that class.
+Learners with the log loss have `predict_proba`; for the others `PlattClassifier` fits sigmoids along the stream. A
+curve near the diagonal means that of the rows given 70 %, 70 % were of that class.
 """
 
 import matplotlib.pyplot as plt

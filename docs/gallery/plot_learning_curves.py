@@ -2,8 +2,8 @@
 Learners race
 =============
 
-`LearningCurveDisplay` takes several learners through the same stream, each row predicted before it is learned from. The
-width of the kernel is the same for all.
+`LearningCurveDisplay` takes several learners through the same stream, each row predicted before it is learned from.
+The width of the kernel is the same for all.
 """
 
 import matplotlib.pyplot as plt

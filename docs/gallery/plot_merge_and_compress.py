@@ -2,8 +2,8 @@
 Merge and compress
 ==================
 
-Four learners see a quarter of the rows each; `onkel.merge` makes one model of them, and `onkel.compress` makes that model
-smaller, point by point, and says what each size costs. Both know what a second-order learner knows, not only its
+Four learners see a quarter of the rows each; `onkel.merge` makes one model of them, and `onkel.compress` makes that
+model smaller, point by point, and says what each size costs. Both know what a second-order learner knows, not only its
 function.
 """
 

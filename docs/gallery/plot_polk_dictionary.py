@@ -2,9 +2,9 @@
 POLK chooses its own size
 =========================
 
-POLK has no budget. After every mini-batch, points leave as long as the function moves by less than ε in the kernel's own
-norm, and what they knew is projected on the others. The size of the dictionary is then what the problem needs: it grows
-at first, and stays. `parsimony` is the paper's K, in ε = K η^1.5.
+POLK has no budget. After every mini-batch, points leave as long as the function moves by less than ε in the kernel's
+own norm, and what they knew is projected on the others. The size of the dictionary is then what the problem needs: it
+grows at first, and stays. `parsimony` is the paper's K, in ε = K η^1.5.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Regression with uncertainty
 ===========================
 
-`NewtonRegressor.predict(X, return_std=True)` returns the standard deviation of the target: that of the function and that
-of the noise, which is measured on the stream. Here it is checked: of 10,000 new rows as many should lie within one and
-two standard deviations as of a normal distribution.
+`NewtonRegressor.predict(X, return_std=True)` returns the standard deviation of the target: that of the function and
+that of the noise, which is measured on the stream. Here it is checked: of 10,000 new rows as many should lie within
+one and two standard deviations as of a normal distribution.
 """
 
 import matplotlib.pyplot as plt

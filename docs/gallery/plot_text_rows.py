@@ -2,8 +2,8 @@
 Text, hashed, as sparse rows
 ============================
 
-Sparse rows stay sparse in the core: a row costs its own features, however many columns there are. Here made-up messages
-become counts of hashed words, in 4,096 columns, and a learner reads them as they come.
+Sparse rows stay sparse in the core: a row costs its own features, however many columns there are. Here made-up
+messages become counts of hashed words, in 4,096 columns, and a learner reads them as they come.
 """
 
 import matplotlib.pyplot as plt

@@ -104,8 +104,9 @@ class DecisionSurfaceDisplay(Drawn):
         if scaler is not None:
             shown = _unscaled(scaler, shown, rows)
         shades = None if y is None else np.asarray(y)
-        if shades is not None and not is_regressor(model):
-            shades = np.searchsorted(contents_of(model).classes, shades)
+        classes = contents_of(model).classes
+        if shades is not None and classes is not None:
+            shades = np.searchsorted(classes, shades)
         made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
         return made.plot(ax)
 
