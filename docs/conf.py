@@ -8,7 +8,7 @@ from pathlib import Path
 import onkel
 
 project = "onkel"
-author = "the onkel authors"
+author = "the onkel maintainers"
 project_copyright = author
 version = release = onkel.__version__
 
