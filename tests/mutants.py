@@ -12,6 +12,34 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "a picture's ages are rows since the points came",
+        "src/onkel/plot/_inside.py",
+        "learner.t - births",
+        "births",
+        "test_plot.py -k ages",
+    ),
+    Mutant(
+        "support vectors of a pipeline are drawn among the rows",
+        "src/onkel/plot/_surface.py",
+        "        if scaler is not None:\n            shown = _unscaled(scaler, shown, rows)\n",
+        "",
+        "test_plot.py -k pipeline",
+    ),
+    Mutant(
+        "a notebook shows what was learned",
+        "src/onkel/estimators/notebook.py",
+        '            shown["text/html"] += _table(learned(self))\n',
+        "            pass\n",
+        "test_plot.py -k notebook",
+    ),
+    Mutant(
+        "importing onkel loads no library",
+        "src/onkel/__init__.py",
+        "from importlib import import_module\n",
+        "from importlib import import_module\n\nimport numpy  # noqa: F401\n",
+        "test_packaging.py -k no_library",
+    ),
+    Mutant(
         "a point without length is no direction to project on",
         "native/learn/eviction/project_on_newcomer.cpp",
         "self > no_length ? 1 / self : 0.0",
