@@ -20,11 +20,11 @@ PYTHON = [
     ["models"],
     ["streams"],
     ["partitions"],
-    ["evaluate"],
+    ["evaluate", "checks"],
     ["report", "plot"],
     ["river", "batch", "dask"],
     ["_public"],
-    ["reproduce"],
+    ["reproduce", "serve"],
     ["cli"],
     ["__main__", "__init__"],
 ]
