@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pandas
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 import onkel
 from onkel import partitions
@@ -235,6 +237,52 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert onkel.merge([model, other]).model.t_ == 2 * len(y)
     loaded.partial_fit(X[:50], y[:50])
     assert loaded.t_ == len(y) + 50
+
+
+@pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
+def test_rows_are_scaled_by_the_statistics_of_all(scaler):
+    X = rows() * [1, 1000, 0.01] + [5, 0, 0]
+    y = targets(X - [5, 0, 0], "binary")
+    parts = [(X[:100], y[:100]), (X[:0], y[:0]), (X[100:], y[100:])]
+    fitted = partitions.fit(onkel.StreamPipeline(scaler, estimator("binary", budget=60)), parts).model
+    whole = clone(scaler).fit(X)
+    assert fitted.scaler_.n_samples_seen_ == len(X)
+    assert_allclose(fitted.scaler_.transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
+    inside = partitions.fit(estimator("binary", budget=60), [(fitted.scaler_.transform(A), b) for A, b in parts])
+    assert state(inside.model) == state(fitted)
+    with pytest.raises(ValueError, match="cannot be merged"):
+        whole.merged(clone(scaler).fit(X[:, :2]))
+
+
+def test_sparse_partitions_learn_what_dense_ones_do():
+    X = rows() * (rows(seed=4) > -1)
+    y = targets(X, "binary")
+    dense = partitions.fit(estimator("binary", fit_intercept=True), cut(X, y)).model
+    wider = [(csr_array(part), labels) for part, labels in cut(X, y)]
+    wider[1] = csr_array(np.hstack([wider[1][0].toarray(), np.zeros((225, 2))])), wider[1][1]  # more features, all 0
+    thin = partitions.fit(estimator("binary", fit_intercept=True), wider).model
+    assert thin.n_features_in_ == 5
+    padded = csr_array(np.hstack([X, np.zeros((900, 2))]))
+    assert_allclose(thin.decision_function(padded), dense.decision_function(X), atol=1e-5)
+
+
+def test_arrow_in_and_arrow_out():
+    X = rows()
+    y = np.array(["low", "high"])[targets(X, "binary").astype(int)]
+    frames = [(pandas.DataFrame(part, columns=["a", "b", "c"]), labels) for part, labels in cut(X, y)]
+    model = partitions.fit(estimator("binary"), frames).model
+    table = pa.table({"id": np.arange(900), "c": X[:, 2], "a": X[:, 0], "b": X[:, 1]})
+    named = pandas.DataFrame(X, columns=["a", "b", "c"])
+    answers = partitions.predict_arrow(model, table, keep=["id"])
+    assert answers.column_names == ["id", "prediction"]
+    assert answers["prediction"].to_pylist() == model.predict(named).tolist()
+    batch = table.to_batches()[0]
+    chances = partitions.predict_arrow(model, batch, method="predict_proba")
+    assert isinstance(chances, pa.RecordBatch)
+    assert_array_equal(chances.column("probability_low").to_numpy(), model.predict_proba(named)[:, 1])
+    assert partitions.predict_arrow(model, table.slice(0, 0)).num_rows == 0
+    with pytest.raises(ValueError, match="the table has no column 'b'"):
+        partitions.predict_arrow(model, table.drop_columns(["b"]))
 
 
 def test_files_are_partitions(tmp_path):
