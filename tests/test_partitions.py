@@ -248,7 +248,9 @@ def test_rows_are_scaled_by_the_statistics_of_all(scaler):
     whole = clone(scaler).fit(X)
     assert fitted.scaler_.n_samples_seen_ == len(X)
     assert_allclose(fitted.scaler_.transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
-    inside = partitions.fit(estimator("binary", budget=60), [(fitted.scaler_.transform(A), b) for A, b in parts])
+    scaled = fitted.scaler_.transform(X)
+    parts = [(scaled[:100], y[:100]), (X[:0], y[:0]), (scaled[100:], y[100:])]
+    inside = partitions.fit(estimator("binary", budget=60), parts)
     assert state(inside.model) == state(fitted)
     with pytest.raises(ValueError, match="cannot be merged"):
         whole.merged(clone(scaler).fit(X[:, :2]))
