@@ -87,11 +87,36 @@ def written(folder: Path, n_rows: int, n_files: int) -> list[str]:
     return sorted(str(path) for path in folder.glob(f"part-{n_rows}-*.parquet"))
 
 
-def peak(_=None) -> float:
-    """The most memory that this process has had, in MB."""
+def usage() -> tuple[float, float]:
+    """The most memory that this process has had, in MB, and its processor time."""
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_maxrss / 1024, used.ru_utime + used.ru_stime
+
+
+def rates(budget: int) -> None:
+    """What a row costs on one core, beside the multiply-add peak timed in the same process."""
+    from onkel import _core
+    from onkel.partitions.spans import Question, Subspace
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4096, 20)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(np.float64)
+    recipe = onkel.recipes.Newton()
+    learner = onkel.Learner(recipe, gamma=0.05, fit_intercept=True, dtype="float32")
+    space = Subspace(learner, X[:budget])
+    n = 192 * 10**6
+    start = time.process_time()
+    _core.fma_peak(n, "float64")
+    peak = n / (time.process_time() - start)
+    for informed, adds in ((True, budget**2 + budget * 20), (False, budget * 20)):
+        question = Question(space, np.zeros((1, budget + 1)), informed)
+        question.of_rows(X[:256], y[:256], None)
+        start = time.process_time()
+        question.of_rows(X, y, None)
+        row = (time.process_time() - start) / len(y)
+        print(f"{budget} points, informed {informed}: {1e6 * row:.1f} us a row, {adds / row / peak:.0%} of the peak")
 
 
 def scale(folder: Path, n_rows: int, n_files: int, budget: int, workers: list[int], rounds: int) -> None:
@@ -117,9 +142,11 @@ def scale(folder: Path, n_rows: int, n_files: int, budget: int, workers: list[in
             model = onkel.NewtonClassifier(budget=budget, gamma=0.05, lam=0.01, random_state=0)
             done = partitions.fit(model, parts, engine=cluster_of(client), tell=tell, rounds=rounds)
             seconds = time.monotonic() - started
-            memory = max(client.run(peak).values())
+            used = list(client.run(usage).values())
+            memory, processor = max(most for most, _ in used), [round(spent) for _, spent in used]
             passes = {phase: [round(s, 1) for s in spent] for phase, spent in times.items()}
-            print(f"{n_rows} rows, {budget} points, {n_workers} workers: {seconds:.0f} s, {memory:.0f} MB, {passes}")
+            print(f"{n_rows} rows, {budget} points, {n_workers} workers: {seconds:.0f} s, passes {passes}")
+            print(f"at most {memory:.0f} MB a worker, processor time {processor} s")
             print(done.report, flush=True)
 
 
@@ -138,8 +165,12 @@ if __name__ == "__main__":
     two.add_argument("--budget", type=int, default=1000)
     two.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     two.add_argument("--rounds", type=int, default=100)
+    three = commands.add_parser("rates")
+    three.add_argument("--budget", type=int, default=1000)
     options = parser.parse_args()
-    if options.command == "accuracy":
+    if options.command == "rates":
+        rates(options.budget)
+    elif options.command == "accuracy":
         accuracy(options.path, options.sets, options.budget, options.seeds)
     else:
         scale(options.folder, options.rows, options.files, options.budget, options.workers, options.rounds)

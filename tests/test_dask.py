@@ -25,6 +25,9 @@ from onkel.partitions.sources import Partition, partitions_of
 from onkel.reproduce._cells import Cell
 from onkel.reproduce.lab import Lab
 
+# One cluster for all, in whichever process of xdist it is.
+pytestmark = pytest.mark.xdist_group("cluster")
+
 WHOLE = "ONKEL_WHOLE" in os.environ
 PARAMETERS = {"budget": 30, "gamma": 0.5, "lam": 0.1, "random_state": 0}
 TOLERANCE = 1e-3  # fewer rounds than by default: a pass costs the scheduler more than these rows do
