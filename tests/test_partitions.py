@@ -239,6 +239,19 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert loaded.t_ == len(y) + 50
 
 
+def test_a_shorter_memory_starts_from_the_same_function():
+    X = rows()
+    y = targets(X, "binary")
+    long, short = (partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99))
+    assert short.__onkel_contents__().learner.recipe.memory.forget == short.forget == 0.99
+    assert_allclose(short.decision_function(X), long.decision_function(X), atol=1e-12)
+    for model in (long, short):
+        model.partial_fit(X[:300], 1 - y[:300])
+    assert short.score(X, 1 - y) > long.score(X, 1 - y)
+    with pytest.raises(ValueError, match="forget must be a number"):
+        partitions.fit(estimator("binary", forget="stream"), cut(X, y))
+
+
 @pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
 def test_rows_are_scaled_by_the_statistics_of_all(scaler):
     X = rows() * [1, 1000, 0.01] + [5, 0, 0]

@@ -108,6 +108,6 @@ def _named(error: BaseException | None, partition: Partition) -> BaseException:
     """A failure by the name of its partition, also where the rows could not even be computed."""
     if isinstance(error, PartitionError):
         return error
-    made = PartitionError(f"partition {partition.name!r}: {error}")
-    made.__cause__ = error
-    return made
+    named = PartitionError(f"partition {partition.name!r}: {error}")
+    named.__cause__ = error
+    return named

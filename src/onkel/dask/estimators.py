@@ -72,10 +72,10 @@ class OnCluster:
 
     def to_local(self) -> Any:
         """Return the same model without a cluster: an ordinary estimator of onkel's."""
-        made = self._local(**{f.name: getattr(self, f.name) for f in fields(self._local)})
+        local = self._local(**{f.name: getattr(self, f.name) for f in fields(self._local)})
         own = {f.name for f in fields(type(self))} | {"report_"}
-        made.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
-        return made
+        local.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
+        return local
 
     def _predicted(self, method: str, X: Any) -> Any:
         """Lazily for a collection of Dask's, and at once for rows."""

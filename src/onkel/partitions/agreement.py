@@ -95,7 +95,7 @@ class Census:
 
 def census(number: int, partition: Partition, survey: Survey) -> Census:
     """Count a partition."""
-    made = Census(survey.sample_rows, partition.name)
+    counted_so_far = Census(survey.sample_rows, partition.name)
     rng = draws(survey.seed, number, SAMPLE)
     for chunk in partition.chunks():
         names, (X, y, weight) = chunk.names, chunk.arrays()
@@ -119,8 +119,8 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
             sample=rows,
             scaler=None if survey.scaler is None else clone(survey.scaler).fit(X[counted]) if len(counted) else None,
         )
-        made = together(made, piece)
-    return made
+        counted_so_far = together(counted_so_far, piece)
+    return counted_so_far
 
 
 def together(left: Census, right: Census) -> Census:

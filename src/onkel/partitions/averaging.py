@@ -61,8 +61,8 @@ def learn_alone(number: int, partition: Partition, alike: Alike) -> Averaged:
 def learn(sampled: Any, encoding: Encoding, team: Team, report: Report) -> Any:
     """Return the model of all rows; its kernel has the width that was chosen on the common sample."""
     alike = clone(sampled).set_params(gamma=sampled.gamma_)
-    made: Averaged = team.total("learning", learn_alone, Alike(alike, encoding), Averaged.with_others)
-    report.merges = list(made.distances)
+    averaged: Averaged = team.total("learning", learn_alone, Alike(alike, encoding), Averaged.with_others)
+    report.merges = list(averaged.distances)
     report.converged = True
-    report.n_points = int(made.model.n_support_)
-    return made.model
+    report.n_points = int(averaged.model.n_support_)
+    return averaged.model

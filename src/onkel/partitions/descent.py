@@ -21,9 +21,9 @@ from onkel.partitions.spans import Sums
 
 Floats = NDArray[np.float64]
 
-MOST_PAIRS = 20  # of steps and changes of the slope that are remembered
+MAX_PAIRS = 20  # of steps and changes of the slope that are remembered
 SUFFICIENT = 1e-4  # of the decrease that the slope promises, what a step must bring
-MOST_HALVINGS = 20
+MAX_HALVINGS = 20
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Descent:
         promise = -dot(now.slope, direction)  # twice the decrease that the metric promises
         if self.quadratic:
             return self._exact(now, direction)
-        if promise / 2 <= self.tolerance * now.value or now.scale < 0.5**MOST_HALVINGS:
+        if promise / 2 <= self.tolerance * now.value or now.scale < 0.5**MAX_HALVINGS:
             return replace(now, done=True) if now.fresh else self._at(now, now.w, informed=True)
         trial = now.w + now.scale * direction
         reached = self._at(now, trial, informed=False)
@@ -71,7 +71,7 @@ class Descent:
             return replace(now, scale=_shorter(now, reached.value, promise), rounds=reached.rounds)
         assert reached.slope is not None
         pair = now.scale * direction, reached.slope - now.slope
-        kept = (*now.pairs, pair)[-MOST_PAIRS:] if dot(*pair) > 0 else now.pairs
+        kept = (*now.pairs, pair)[-MAX_PAIRS:] if dot(*pair) > 0 else now.pairs
         return replace(reached, pairs=kept)
 
     def run(self, now: Progress, rounds: int, after: Callable[[Progress], None] = lambda now: None) -> Progress:
@@ -125,8 +125,8 @@ class Descent:
     def _solve(self, now: Progress, q: Floats) -> Floats:
         if self._metric is None or self._metric[0] is not now.half:
             self._metric = now.half, _core.Precision(now.half, q.shape[1], self.lam)
-        made: Floats = self._metric[1].solve(np.ascontiguousarray(q))
-        return made
+        solution: Floats = self._metric[1].solve(np.ascontiguousarray(q))
+        return solution
 
 
 def _shorter(now: Progress, value: float, promise: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,14 @@ from sklearn.utils import check_random_state
 
 from onkel.contents import fitted_learner
 from onkel.estimators.base import KernelEstimator
+from onkel.learner import Learner
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, Encoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
-from onkel.parts import SecondOrder
+from onkel.parts import FadingMemory, SecondOrder
 from onkel.streams.pipeline import StreamPipeline
 from onkel.utils.validation import check_number
 
@@ -93,6 +94,10 @@ def fit(
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
+    if isinstance(getattr(estimator, "forget", 1.0), str):
+        raise ValueError(
+            f"forget must be a number to learn over partitions, got {estimator.forget!r}: rows have no order"
+        )
     partitions = partitions_of(sources)
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
@@ -105,7 +110,7 @@ def fit(
     if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
         kept = Checkpoint(checkpoint, _run(model, partitions, seed))
         learner = newton.learn(sampled, counted, encoding, team, Rounds(rounds, tolerance), kept, report)
-        fitted = sampled.__onkel_with_learner__(learner)
+        fitted = sampled.__onkel_with_learner__(_with_memory(learner, estimator))
     else:
         fitted = averaging.learn(sampled, encoding, team, report)
     fitted.set_params(**estimator.get_params(deep=False))
@@ -116,6 +121,17 @@ def fit(
     if counted.names is not None:
         getattr(fitted, "scaler_", fitted).feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(fitted, report)
+
+
+def _with_memory(learner: Learner, estimator: Any) -> Learner:
+    """Return the learner with the memory that was asked for, from the same function on."""
+    forget = getattr(estimator, "forget", 1.0)
+    if forget == 1.0:
+        return learner
+    assert isinstance(learner.recipe, SecondOrder)
+    forgetful = learner.blank(recipe=replace(learner.recipe, memory=FadingMemory(forget)))
+    forgetful.set_expansion(learner.expansion())
+    return forgetful
 
 
 def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
@@ -144,14 +160,16 @@ def _class_weights(model: Any, counted: Census) -> Floats | None:
 def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding) -> Any:
     """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
     changes: dict[str, Any] = {"random_state": seed}
+    if hasattr(model, "forget"):
+        changes["forget"] = 1.0  # rows have no order
     if encoding.class_weights is not None:
         changes["class_weight"] = None  # they are part of the rows' weights
-    made = clone(model).set_params(**changes)
+    sampled = clone(model).set_params(**changes)
     assert counted.sample is not None
     X, y, weight = encoding.encode(counted.sample.chunk())
     if counted.classes is None:
-        return made.partial_fit(X, y, sample_weight=weight)
-    return made.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
+        return sampled.partial_fit(X, y, sample_weight=weight)
+    return sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
 
 
 def _seed(model: Any) -> int:

@@ -183,9 +183,9 @@ def learner_of(subspace: Subspace, reached: Progress, rows: int) -> Learner:
     # Of recursive least squares the squared residuals, each over its own variance, sum to twice the least objective.
     noise = 2 * reached.value if isinstance(learner.recipe.loss, SquaredError) else reached.squares
     known = Information(births, square(reached.half, subspace.size), lam, max(0.0, noise), rows)
-    made = learner.blank()
-    made.set_expansion(Expansion((term,), rows, information=known))
-    return made
+    fitted = learner.blank()
+    fitted.set_expansion(Expansion((term,), rows, information=known))
+    return fitted
 
 
 def _descent(subspace: Subspace, total: Callable[[Floats, bool], Sums], tolerance: float) -> Descent:

@@ -64,7 +64,7 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
     """Return the best rows of a partition."""
     learner = wanted.first.learner
     rng = draws(learner.seed, number, POINTS)
-    made = Proposals(wanted.most, np.empty(0), np.empty(0), wanted.first.points[:0])
+    best = Proposals(wanted.most, np.empty(0), np.empty(0), wanted.first.points[:0])
     for chunk in partition.chunks():
         X, y, weight = wanted.encoding.encode(chunk)
         u = rng.random(len(y))
@@ -76,8 +76,8 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
         new = newness > 0
         hard, newness = hard[new], newness[new]
         ranks = keys[hard] / np.sqrt(newness)
-        made = made.with_others(Proposals(wanted.most, ranks, keys[hard], X[hard]))
-    return made
+        best = best.with_others(Proposals(wanted.most, ranks, keys[hard], X[hard]))
+    return best
 
 
 def chosen(first: Subspace, proposals: Proposals, others: Any, budget: int) -> Any:

@@ -161,16 +161,16 @@ def partitions_of(sources: Sequence[Any]) -> list[Partition]:
     >>> [part.name for part in partitions_of([(np.eye(2), [0, 1]), "more.parquet"])]
     ['0', 'more.parquet']
     """
-    made: list[Partition] = []
+    partitions: list[Partition] = []
     for number, source in enumerate(sources):
         if isinstance(source, Partition):
-            made.append(source)
+            partitions.append(source)
         elif isinstance(source, str | os.PathLike):
-            made.append(FilePartition(os.fspath(source)))
+            partitions.append(FilePartition(os.fspath(source)))
         elif isinstance(source, tuple) and len(source) in (2, 3):
-            made.append(ArrayPartition(str(number), *source))
+            partitions.append(ArrayPartition(str(number), *source))
         else:
             raise ValueError(f"partition {number} must be a path or (X, y), got {type(source).__name__}")
-    if not made:
+    if not partitions:
         raise ValueError("there must be at least one partition")
-    return made
+    return partitions

@@ -22,7 +22,7 @@ from onkel.partitions.sources import Partition
 
 Floats = NDArray[np.float64]
 
-MOST_KEPT = 2
+MAX_KEPT = 2
 _kept: dict[str, _core.Span] = {}  # of this process: the spans that it worked with last, by the digest of each
 
 
@@ -36,24 +36,24 @@ class Subspace:
     @cached_property
     def digest(self) -> str:
         """A name for it: the same points, kernel and constant."""
-        made = hashlib.sha256(repr((self.learner.kernel, self.learner.fit_intercept, self.points.shape)).encode())
+        digest = hashlib.sha256(repr((self.learner.kernel, self.learner.fit_intercept, self.points.shape)).encode())
         for part in (
             (self.points.data, self.points.indices, self.points.indptr) if issparse(self.points) else [self.points]
         ):
-            made.update(np.ascontiguousarray(part).tobytes())
-        return made.hexdigest()
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     @property
     def core(self) -> _core.Span:
         """The core's own, made once in a process as long as few others are asked for."""
-        made = _kept.pop(self.digest, None)
-        if made is None:
+        span = _kept.pop(self.digest, None)
+        if span is None:
             rows, width = self.as_rows(self.points), int(self.points.shape[1])
-            made = _core.Span(self.learner.kernel.alone, rows, width, self.learner.fit_intercept)
-            while len(_kept) >= MOST_KEPT:
+            span = _core.Span(self.learner.kernel.alone, rows, width, self.learner.fit_intercept)
+            while len(_kept) >= MAX_KEPT:
                 _kept.pop(next(iter(_kept)), None)
-        _kept[self.digest] = made
-        return made
+        _kept[self.digest] = span
+        return span
 
     def as_rows(self, X: Any) -> Any:
         """Return rows as the core takes them."""
