@@ -44,7 +44,7 @@ MUTANTS = [
         "src/onkel/partitions/descent.py",
         "        if not reached.value <= now.value - SUFFICIENT * now.scale * promise:\n",
         "        if False:\n",
-        "test_partitions.py -k optimum",
+        "test_partitions.py -k never_rises",
     ),
     Mutant(
         "a partition's failure has its name",

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import onkel
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
-from onkel.partitions.spans import Question, Subspace, square
+from onkel.partitions.spans import Question, Subspace, Sums, square
 from reference import partitions as reference
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
@@ -399,6 +399,19 @@ def test_first_order_functions_are_averaged():
     assert small.model.n_support_ <= 40
     assert len(small.report.merges) == 2
     assert all(distance > 0 for distance in small.report.merges)
+
+
+def test_the_objective_never_rises_though_the_metric_be_wrong():
+    def total(w, informed):
+        loss, slopes = 2 * np.logaddexp(w, -w).sum(), 2 * np.tanh(w)
+        return Sums(loss, 0.0, 1, slopes, 2 - 2 * np.tanh(w[0]) ** 2 if informed else np.empty(0))
+
+    begin = descent.Progress(np.array([[3.0]]), np.array([1e-6]))
+    values = []
+    end = descent.Descent(total, 1e-3, 1e-8, quadratic=False).run(begin, 100, lambda now: values.append(now.value))
+    assert end.done
+    assert values == sorted(values, reverse=True)
+    assert abs(end.w[0, 0]) < 1e-3
 
 
 def test_a_descent_is_all_of_its_state():
