@@ -79,7 +79,7 @@ MUTANTS = [
         "src/onkel/partitions/engines.py",
         "    if level is not None and _core.isa != level:\n",
         "    if False:\n",
-        "test_dask.py -k instruction",
+        "test_partitions.py -k instruction",
     ),
     Mutant(
         "a pickled model of a cluster has no client",

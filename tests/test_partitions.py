@@ -355,6 +355,18 @@ def test_models_that_cannot_be_shared_are_refused():
         partitions.fit(3, [(X, y)])
 
 
+def test_work_for_another_instruction_set_is_refused():
+    part = sources.ArrayPartition("here", np.eye(2), [0, 1])
+
+    def count(number, partition, shared):
+        return sum(len(chunk.y) for chunk in partition.chunks())
+
+    assert engines.worked(count, 0, part, None, onkel.isa) == 2
+    assert engines.worked(count, 0, part, None, None) == 2
+    with pytest.raises(partitions.PartitionError, match="partition 'here' came to a worker with the instruction set"):
+        engines.worked(count, 0, part, None, "another")
+
+
 class Killed(BaseException):
     pass
 
