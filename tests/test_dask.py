@@ -35,10 +35,10 @@ TOLERANCE = 1e-3  # fewer rounds than by default: a pass costs the scheduler mor
 
 @pytest.fixture(scope="module")
 def cluster():
-    # No dashboard, no threads beside the one that works; ONKEL_ISA is inherited.
+    # Any free port for the pages, which are there in any case.
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "120s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as made,
     ):
         yield made
 
