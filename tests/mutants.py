@@ -1203,6 +1203,13 @@ MUTANTS = [
         "    if True:",
         "test_promises.py -k one_moment",
     ),
+    Mutant(
+        "what is made beside a learning thread is of one moment",
+        "src/onkel/contents.py",
+        "    with turn_of(model):",
+        "    if True:",
+        "test_promises.py -k 'made_beside'",
+    ),
 ]
 
 if __name__ == "__main__":
