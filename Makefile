@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench sanitize mutants soak fuzz flat clean
+.PHONY: help demo test test-all native-tests lint bench sanitize arm mutants soak fuzz flat wheel test-lowest docs clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -21,10 +21,14 @@ help:
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
+	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
+	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
+	@echo 'make test-lowest  the oldest numpy, scipy and scikit-learn that pyproject.toml allows'
+	@echo 'make docs     the site, in build/site/index.html'
 	@echo 'make clean    remove .venv, build and caches'
 
 demo: $(VENV)/installed $(VENV)/with-cli
@@ -65,6 +69,9 @@ bench: $(VENV)/installed $(VENV)/with-river
 sanitize: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SANITIZE=1 $(BIN)/python -m pytest tests/test_native.py
 
+arm: $(VENV)/installed $(VENV)/with-test
+	scripts/arm
+
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
 
@@ -79,6 +86,15 @@ fuzz: $(VENV)/installed $(VENV)/with-test
 
 flat: $(VENV)/installed $(VENV)/with-test
 	ONKEL_STREAM_ROWS=10000000 $(BIN)/python -m pytest -s tests/test_streams.py -k flat_memory $(PYTEST)
+
+wheel: $(VENV)/created $(VENV)/with-wheel
+	$(BIN)/python scripts/wheel
+
+test-lowest: $(VENV)/created $(VENV)/with-wheel
+	$(BIN)/python scripts/wheel --lowest
+
+docs: $(VENV)/installed $(VENV)/with-docs $(VENV)/with-cli
+	$(BIN)/python scripts/site
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

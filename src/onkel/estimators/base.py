@@ -22,6 +22,7 @@ from onkel.choice import ChoosingLearner
 from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
+from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Recipe
@@ -42,7 +43,7 @@ Floats = NDArray[np.float64]
 
 
 @estimator
-class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
     _row: ClassVar[Named]  # its learner's in the table, where it is named
@@ -76,16 +77,18 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     ) -> Self:
         """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
         each made before learning from its row."""
-        with unchanged_if_refused(self):
-            self._reset()
-            rows, weight = self._checked_rows(X, sample_weight, reset=True)
-            if weight is not None and not weight.any():
-                raise ValueError("sample_weight is zero for every row: there is nothing to fit")
-            check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
-            check_flag("shuffle", self.shuffle)
-            targets, weight = self._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
-            n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
-            self._start(rows, horizon=n_rows * self.n_epochs)
+        # In a copy: a refused call changes nothing, and whoever predicts meanwhile has a fitted model.
+        fresh = copy.copy(self)
+        fresh._reset()
+        rows, weight = fresh._checked_rows(X, sample_weight, reset=True)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to fit")
+        check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
+        check_flag("shuffle", self.shuffle)
+        targets, weight = fresh._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
+        n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
+        fresh._start(rows, horizon=n_rows * self.n_epochs)
+        self._become(fresh)
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
@@ -233,6 +236,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 f"Input X contains {what} at row {row}, column {rows.indices[bad]}; expected finite numbers"
             )
         return rows
+
+    def _become(self, fresh: Self) -> None:
+        """Have the attributes of another, all at once, and no others."""
+        gone = vars(self).keys() - vars(fresh).keys()
+        self.__dict__.update(vars(fresh))
+        for name in gone:
+            delattr(self, name)
 
     def _reset(self) -> None:
         for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
