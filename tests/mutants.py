@@ -12,6 +12,13 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "the site has no link to nowhere",
+        "scripts/site",
+        "            if not target.exists():\n",
+        "            if False:\n",
+        "test_site.py -k dead",
+    ),
+    Mutant(
         "a picture's ages are rows since the points came",
         "src/onkel/plot/_inside.py",
         "learner.t - births",
