@@ -450,7 +450,7 @@ MUTANTS = [
     ),
     Mutant(
         "a million rows leave nothing behind",
-        "native/bind/bind.cpp",
+        "native/bind/arrays.hpp",
         "delete static_cast<std::vector<T>*>(p);",
         "static_cast<void>(p);",
         "test_memory.py -k million",
