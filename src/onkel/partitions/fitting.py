@@ -41,7 +41,7 @@ def fit(
     model: Any,
     sources: Sequence[Any],
     *,
-    rounds: int = Rounds.most,
+    rounds: int = Rounds.limit,
     tolerance: float = Rounds.tolerance,
     n_jobs: int | None = None,
     engine: Engine | None = None,
