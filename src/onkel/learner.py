@@ -85,7 +85,8 @@ class Learner(Settings, Stateful):
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:
         """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
-        return self.started_for(X).learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows)
+        core = self.started_for(X)
+        return core.learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows, self.in_order)
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
         """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
@@ -170,6 +171,20 @@ class Learner(Settings, Stateful):
         if self._core is None:
             return np.empty(0, np.int64), np.empty((0, len(self.kernels)))
         return self._core.weight_history
+
+    @property
+    def memory_weights(self) -> dict[float, float]:
+        """What each memory of a second-order recipe weighs, by its rows: infinity is all of them."""
+        if self._core is None:
+            return {}
+        return dict(zip(self._core.memories.tolist(), self._core.memory_weights.tolist(), strict=True))
+
+    @property
+    def memory_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
+        """Numbers of rows, and the weights of the memories after so many."""
+        if self._core is None:
+            return np.empty(0, np.int64), np.empty((0, 0))
+        return self._core.memory_history
 
     @property
     def n_support_per_kernel(self) -> NDArray[np.int64]:

@@ -86,6 +86,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             targets, weight = self._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
             n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
             self._start(rows, horizon=n_rows * self.n_epochs)
+            self._learner.current.in_order = not self.shuffle
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
@@ -121,6 +122,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
                 self._learner.current.n_jobs = self._threads()
+                self._learner.current.in_order = True
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._forget()
