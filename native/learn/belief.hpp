@@ -10,6 +10,7 @@
 // Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,7 +35,7 @@ class Belief {
   Belief(double forget, double lam, bool constant, std::size_t most_points, std::size_t outputs);
 
   bool fades() const { return forget_ < 1; }
-  double memory() const { return 1 / (1 - forget_); }  // in rows
+  double memory() const { return std::round(1e9 / (1 - forget_)) / 1e9; }  // in rows
   std::size_t size() const { return members_.size(); }
   std::size_t most_points() const { return most_points_; }
   const std::vector<std::int64_t>& members() const { return members_; }  // slots of the basis, in the order of joining

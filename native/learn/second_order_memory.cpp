@@ -15,7 +15,7 @@ const double least_log_likelihood = std::log(1e-4);
 
 std::vector<double> SecondOrder::memories() const {
   std::vector<double> rows;
-  for (const Belief& belief : beliefs_) rows.push_back(std::round(belief.memory() * 1e6) / 1e6);
+  for (const Belief& belief : beliefs_) rows.push_back(belief.memory());
   return rows;
 }
 
@@ -58,7 +58,7 @@ void SecondOrder::weigh(const Example& example) {
 // At a full budget the row takes the place of the point that the function needs least, where one is due. Beliefs that
 // stand on fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
-  if (due_ < 1) return;
+  if (due_ < 1 - 1e-9) return;  // the sum of so many parts
   const double kappa = kernel_with_itself(*row.block, row.row);
   if (!is_independent(outside(k_, kappa, l_), kappa)) return;
   due_ = 0.0;
