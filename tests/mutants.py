@@ -564,7 +564,7 @@ MUTANTS = [
     Mutant(
         "persistence: no name twice",
         "src/onkel/models/container.py",
-        "    if len(made) != len(pairs):\n",
+        "    if len(members) != len(pairs):\n",
         "    if False:\n",
         "test_persistence.py -k repeated",
     ),
@@ -802,8 +802,8 @@ MUTANTS = [
     Mutant(
         "each of several kernels draws for itself",
         "native/learn/learner.cpp",
-        "Draws{config.seed, stream}, basis);",
-        "Draws{config.seed, 0 * stream}, basis);",
+        "Draws{config.seed, number}, basis);",
+        "Draws{config.seed, 0 * number}, basis);",
         "test_multikernel.py -k 'longer_stream and SPA'",
     ),
     Mutant(
@@ -950,12 +950,12 @@ MUTANTS = [
     Mutant(
         "Platt: a row is predicted before it is learned from",
         "src/onkel/estimators/platt.py",
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n"
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n"
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n",
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n"
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n",
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n",
         "test_platt.py -k before_it_is_learned",
     ),
     Mutant(
@@ -989,8 +989,9 @@ MUTANTS = [
     Mutant(
         "River: a refused record leaves no label behind",
         "src/onkel/river.py",
-        "        made = self._learn_row(x, code, w, scores)\n        if w:",
-        "        self._codes.setdefault(y, code)\n        made = self._learn_row(x, code, w, scores)\n        if w:",
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
+        "            self._codes.setdefault(y, len(self._codes))\n"
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
         "test_river.py -k refused_and_change_nothing",
     ),
     Mutant(
@@ -1118,6 +1119,55 @@ MUTANTS = [
         "    spread: float = ...\n",
         "",
         "test_facts.py -k written_down",
+    ),
+    Mutant(
+        "features of points that left take no memory",
+        "native/basis/sparse.cpp",
+        "    lines.reset();\n    if (--pages->used == 0) pages.reset();\n",
+        "",
+        "test_sparse.py -k left_take",
+    ),
+    Mutant(
+        "a compressed pipeline has a scaler of its own",
+        "src/onkel/streams/pipeline.py",
+        "        made.scaler_ = copy.deepcopy(self.scaler_)\n",
+        "",
+        "test_promises_models.py -k in_common",
+    ),
+    Mutant(
+        "merging second-order models weighs the first as the others",
+        "src/onkel/models/merge.py",
+        "        work.add_information(function, weight)\n",
+        "        work.add_information(function, 1.0 if function is functions[0] else weight)\n",
+        "test_promises_models.py -k weights_multiply",
+    ),
+    Mutant(
+        "compressing for rows takes fewer rows than the stream had",
+        "src/onkel/models/compress.py",
+        "    start = replace(term, births=births, last=nothing, average=nothing)\n",
+        "    start = replace(term, last=nothing, average=nothing)\n",
+        "test_promises_models.py -k compress_for_rows",
+    ),
+    Mutant(
+        "compressing never raises a budget without need",
+        "src/onkel/models/compress.py",
+        "budget if n_support is None else min(budget, n_support))",
+        "budget if n_support is None else n_support)",
+        "test_promises_models.py -k budget_of",
+    ),
+    Mutant(
+        "labels in a C header fit their type on every machine",
+        "src/onkel/models/export/c.py",
+        "    if min(labels) >= 0:\n",
+        "    if False:\n",
+        "test_export.py -k c_labels_fit",
+    ),
+    Mutant(
+        "rows of the first call are not lost to a prediction beside it",
+        "src/onkel/settings.py",
+        "    @in_turn  #",
+        "    #",
+        "test_promises.py -k first_call",
     ),
 ]
 

@@ -316,9 +316,10 @@ void sweep(const TileCall<T> call, const Formula<T, shape> formula, std::size_t 
   }
 }
 
-// Sums under way: 6 rows x 2 vectors fill 16 registers (with 2 points, a row and a difference), 6 x 4 the 32 of NEON and
-// 4 x 6 the 32 of AVX-512, where a row's broadcast costs more than a point's load: of 6 x 2, 8 x 3, 12 x 2, 24 x 1, 6 x 4
-// and 3 x 8 none was faster in both types. Fewer rows take more vectors, so that there are 8 sums under way here too.
+// Sums under way: 6 rows x 2 vectors fill 16 registers (with 2 points, a row and a difference), 6 x 4 the 32 of NEON
+// and 4 x 6 the 32 of AVX-512, where a row's broadcast costs more than a point's load: of 6 x 2, 8 x 3, 12 x 2, 24 x 1,
+// 6 x 4 and 3 x 8 none was faster in both types. Fewer rows take more vectors, so that there are 8 sums under way here
+// too.
 #if defined(__AVX512F__)
 inline constexpr std::size_t block_rows = 4, block_vectors = 6;
 #elif defined(__aarch64__)

@@ -26,11 +26,11 @@ std::int64_t period_of(double forget) {
 
 bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
 
-Belief::Belief(double forget, double lam, bool constant, std::size_t most_points, std::size_t outputs)
+Belief::Belief(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
     : forget_(forget),
       lam_(lam),
       n_fixed_(constant ? 1 : 0),
-      most_points_(most_points),
+      max_points_(max_points),
       period_(forget < 1 ? period_of(forget) : 1) {
   widen(outputs);
   begin();
@@ -55,7 +55,7 @@ void Belief::begin() {
 void Belief::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(padded(), 0.0)); }
 
 void Belief::reach() {
-  covariance_.reach(Cholesky::padded(columns()));
+  covariance_.reach(Cholesky::room_for(columns()));
   for (auto& a : a_) a.resize(padded(), 0.0);
 }
 
@@ -66,7 +66,7 @@ bool Belief::holds(std::size_t slot) const {
 // In orthonormal coordinates that begin with those of the first points, the projection is the first of them.
 void Belief::begin_as(const Belief& other, double rows) {
   begin();
-  const std::size_t n = std::min(most_points_, other.size());
+  const std::size_t n = std::min(max_points_, other.size());
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
   factor_ = other.factor_.leading(n);
   reach();
@@ -76,9 +76,9 @@ void Belief::begin_as(const Belief& other, double rows) {
     const std::vector<double> a = from_mean(w);
     std::copy(a.begin(), a.end(), a_[o].begin());
   }
-  Information information = other.known().leading(columns());
+  Information information = other.current_information().leading(columns());
   information.scale(std::min(1.0, memory() / rows));
-  know(std::move(information));
+  adopt(std::move(information));
 }
 
 // ---- A row ------------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ double Belief::variance(const Buffer<double>& k) const {
 
 double Belief::outside(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
   const std::size_t n = members_.size();
-  l.assign(Cholesky::padded(n), 0.0);
+  l.assign(Cholesky::room_for(n), 0.0);
   std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
   factor_.solve(l);
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
@@ -260,11 +260,11 @@ Matrix Belief::covariance() const {
   return covariance_.among(all);
 }
 
-Information Belief::known() const {
+Information Belief::current_information() const {
   return fades() ? information_ : Information::from_covariance(covariance(), coordinates(), lam_);
 }
 
-void Belief::know(Information information) {
+void Belief::adopt(Information information) {
   information_ = std::move(information);
   stale_ = true;
   derive();
@@ -282,7 +282,7 @@ void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& row
       continue;
     }
     members.push_back(members_[columns[i] - n_fixed_]);
-    Buffer<double> inner(Cholesky::padded(n), 0.0);
+    Buffer<double> inner(Cholesky::room_for(n), 0.0);
     double square = isa::routines<double>().dot(rows.row(columns[i]), rows.row(columns[i]), rows.stride());
     for (std::size_t j = n_fixed_; j < i; ++j)
       inner[j - n_fixed_] = isa::routines<double>().dot(rows.row(columns[i]), rows.row(columns[j]), rows.stride());
@@ -291,7 +291,7 @@ void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& row
     factor.append(inner, std::sqrt(square));
   }
   for (std::size_t j = n_fixed_; j < n && fades(); ++j) {
-    Buffer<double> column(Cholesky::padded(columns.size()), 0.0);
+    Buffer<double> column(Cholesky::room_for(columns.size()), 0.0);
     for (std::size_t i = n_fixed_; i < columns.size(); ++i) column[i - n_fixed_] = rows.at(columns[i], j);
     factor.solve(column);
     for (std::size_t i = n_fixed_; i < columns.size(); ++i) m.at(i, j) = column[i - n_fixed_];
@@ -317,7 +317,7 @@ std::vector<double> Belief::mean(std::span<const double> coefficients) const {
 }
 
 std::vector<double> Belief::from_mean(std::span<const double> w) const {
-  Buffer<double> points(Cholesky::padded(members_.size()), 0.0);
+  Buffer<double> points(Cholesky::room_for(members_.size()), 0.0);
   std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), points.begin());
   factor_.solve_transposed(points);
   std::vector<double> a(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(n_fixed_));

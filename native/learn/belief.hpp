@@ -31,13 +31,13 @@ bool is_independent(double outside, double kappa);
 
 class Belief {
  public:
-  // `most_points`: how many points it may stand on.
-  Belief(double forget, double lam, bool constant, std::size_t most_points, std::size_t outputs);
+  // `max_points`: how many points it may stand on.
+  Belief(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
 
   bool fades() const { return forget_ < 1; }
   double memory() const { return std::round(1e9 / (1 - forget_)) / 1e9; }  // in rows
   std::size_t size() const { return members_.size(); }
-  std::size_t most_points() const { return most_points_; }
+  std::size_t max_points() const { return max_points_; }
   const std::vector<std::int64_t>& members() const { return members_; }  // slots of the basis, in the order of joining
   bool holds(std::size_t slot) const;
   void set_members(std::vector<std::int64_t> members) { members_ = std::move(members); }  // on loading
@@ -70,7 +70,7 @@ class Belief {
   // After that: a += h b for each output, and the information v of the row.
   void learn(std::span<const double> b, double s, double v);
   // Whether it is full, and may exchange a point at row t; it did so.
-  bool may_exchange(std::int64_t t) const { return size() >= most_points_ && t >= next_exchange_; }
+  bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + period_; }
   // After row t: what the rows so far told counts less.
   void fade(std::int64_t t);
@@ -92,8 +92,8 @@ class Belief {
 
   // ---- What is known -------------------------------------------------------------------------------------------
   Triangle coordinates() const;  // L of the coordinates: that of the points, and 1 for the constant
-  Information known() const;
-  void know(Information information);  // from now on this is
+  Information current_information() const;
+  void adopt(Information information);  // from now on this is known
   const Cholesky& factor() const { return factor_; }
   Matrix covariance() const;  // of the coefficients
   // Only these columns stay, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
@@ -112,7 +112,7 @@ class Belief {
   std::size_t padded() const { return covariance_.columns(); }
 
   double forget_, lam_;
-  std::size_t n_fixed_, most_points_;
+  std::size_t n_fixed_, max_points_;
   std::int64_t period_;             // rows from one forgetting to the next
   std::int64_t next_exchange_ = 0;  // the first row at which a point may be exchanged again
   std::vector<std::int64_t> members_;

@@ -235,7 +235,7 @@ bool SecondOrder::join(std::size_t slot) {
   basis_.row_of(slot, scratch_, values_);
   if (!first().join(slot, values_)) return false;
   for (std::size_t e = 1; e < awake(); ++e)
-    if (beliefs_[e].size() < beliefs_[e].most_points()) beliefs_[e].join(slot, values_);
+    if (beliefs_[e].size() < beliefs_[e].max_points()) beliefs_[e].join(slot, values_);
   return true;
 }
 
@@ -300,7 +300,7 @@ double SecondOrder::solve(Scored& row, double s) {
   return mean_curvature(row);
 }
 
-// A_0 k of this row, and of the rows after it that look hard now, as many as may come before A_0 changes. A row that
+// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row that
 // turns out otherwise costs time and nothing else.
 void SecondOrder::look_ahead(Belief& belief, const Example& example) {
   const std::size_t room = belief.rows_ahead(example.t);
@@ -361,7 +361,7 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
 // What the points that are no members add to the score of every belief (see `set`).
 std::vector<double> SecondOrder::rest_of(std::span<const double> values) const {
   std::vector<double> rest(outputs(), 0.0);
-  for (const std::size_t slot : strangers_)
+  for (const std::size_t slot : dependent_points_)
     for (std::size_t o = 0; o < rest.size(); ++o) rest[o] += function_.last_coefficient(slot, o) * values[slot];
   return rest;
 }
@@ -409,7 +409,7 @@ void SecondOrder::visit(Archive& archive) {
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
-  if (archive.loading()) find_strangers();
+  if (archive.loading()) find_dependent_points();
   if (beliefs_.size() == 1) {
     for (std::size_t o = 0; o < outputs() && archive.loading(); ++o)
       for (std::size_t column = 0; column < first().columns(); ++column)

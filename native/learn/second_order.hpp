@@ -1,7 +1,7 @@
 // Newton: second-order learning on a budget (docs/newton.md).
 //
 // f is a Gaussian process with kernel k / lam, restricted to the span of the points (the dictionary) and the constant.
-// A hard row, one whose slope |g| is above a threshold, makes one Newton step on
+// An informative row, one whose slope |g| is above a threshold, makes one Newton step on
 //   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
 // definition (and the tests'), the one that is computed needs no triangular solve for each row (see belief.hpp).
@@ -10,9 +10,9 @@
 // function is their mean, weighted by fixed share on the likelihood of what each predicted. Where rows come in no order
 // (`Example::in_order`) the first is alone: the others rest, and start from its function afterwards.
 //
-// Points come from a reservoir of hard rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
+// Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
 // the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
-// slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory wins, a hard row
+// slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory wins, an informative row
 // takes the place of the point that is needed least, once in so many rows as that memory holds.
 #pragma once
 
@@ -60,11 +60,11 @@ class SecondOrder final : public Update, public Informed {
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
-  double compress(double most_moved, std::size_t most_points) override;
+  double compress(double max_distance, std::size_t max_points) override;
   Knowledge information() const override;
   void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
-  Moved eliminate(double most_moved, std::size_t most_points) override;
+  Moved eliminate(double max_distance, std::size_t max_points) override;
   std::vector<double> memories() const override;
   std::vector<double> memory_weights() const override { return share_.weights(); }
   std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const override {
@@ -120,12 +120,12 @@ class SecondOrder final : public Update, public Informed {
   std::vector<double> last(std::size_t output) const;
   void move(std::size_t output, std::span<const double> coefficients);
   void erase(std::size_t slot);
-  void find_strangers();
+  void find_dependent_points();
   void believe();
   std::vector<double> rest_of(std::span<const double> values) const;
   void visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others);
   void drop_candidates();
-  double project(const std::vector<std::size_t>& slots, double most_moved);
+  double project(const std::vector<std::size_t>& slots, double max_distance);
   double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
 
@@ -143,7 +143,7 @@ class SecondOrder final : public Update, public Informed {
   bool resting_ = false;  // all but the first belief
   double due_ = 0.0;      // of a point to be renewed
   std::vector<Candidate> candidates_;
-  std::vector<std::size_t> strangers_;  // slots of points that are no members, nor candidates
+  std::vector<std::size_t> dependent_points_;  // slots of points that are no members, nor candidates
   double noise_ = 0.0;      // sum of the squared residuals, each over its own variance
   std::int64_t steps_ = 0;  // second-order steps
 

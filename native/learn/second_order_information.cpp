@@ -32,15 +32,15 @@ void SecondOrder::end_set() {
   const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
   Information even(first().columns());
   even.add_evenly(rows / static_cast<double>(first().size() + 1));
-  first().know(std::move(even));
-  find_strangers();
+  first().adopt(std::move(even));
+  find_dependent_points();
   believe();
 }
 
 // The points that are no members, since they lie in the span of those, and no candidates.
-void SecondOrder::find_strangers() {
-  strangers_ = basis_.alive_slots();
-  std::erase_if(strangers_, [&](std::size_t slot) {
+void SecondOrder::find_dependent_points() {
+  dependent_points_ = basis_.alive_slots();
+  std::erase_if(dependent_points_, [&](std::size_t slot) {
     return first().holds(slot) || std::any_of(candidates_.begin(), candidates_.end(),
                                               [&](const Candidate& candidate) { return candidate.slot == slot; });
   });
@@ -60,7 +60,7 @@ void SecondOrder::believe() {
 SecondOrder::Knowledge SecondOrder::information() const {
   std::vector<std::int64_t> births;
   for (const std::int64_t slot : first().members()) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
-  return {std::move(births), first().known().half(), lam_, noise_, steps_};
+  return {std::move(births), first().current_information().half(), lam_, noise_, steps_};
 }
 
 void SecondOrder::set_information(std::span<const double> half, double noise, std::int64_t steps) {
@@ -72,7 +72,7 @@ void SecondOrder::set_information(std::span<const double> half, double noise, st
     throw std::invalid_argument("the information must be of finite numbers");
   if (noise < 0 || steps < 0 || steps > function_.ticks())
     throw std::invalid_argument("the noise and its steps must be those of the rows so far");
-  first().know(Information::from_half(n, half));
+  first().adopt(Information::from_half(n, half));
   noise_ = noise;
   steps_ = steps;
 }
@@ -108,8 +108,8 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
     old.first().factor().solve({across.row(i), across.stride()});
     std::copy_n(across.row(i), n_old, m.row(n_fixed() + i) + n_fixed());
   }
-  Information sum = first().known();
-  const Information theirs = old.first().known();
+  Information sum = first().current_information();
+  const Information theirs = old.first().current_information();
   std::vector<std::vector<double>> linear(outputs());
   for (std::size_t o = 0; o < outputs(); ++o) {
     const std::vector<double> w = first().mean(last(o));
@@ -124,7 +124,7 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   }
   sum.add(theirs.transformed(m), weight);
   for (std::size_t o = 0; o < outputs(); ++o) move(o, first().from_mean(sum.mean(linear[o], lam_)));
-  first().know(std::move(sum));
+  first().adopt(std::move(sum));
   believe();
   noise_ += weight * old.noise_;
   steps_ += std::llround(weight * static_cast<double>(old.steps_));
@@ -137,13 +137,13 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
 
 // ---- Fewer points -----------------------------------------------------------------------------------------------
 
-double SecondOrder::compress(double most_moved, std::size_t most_points) {
-  return std::sqrt(eliminate(most_moved, most_points).rkhs);
+double SecondOrder::compress(double max_distance, std::size_t max_points) {
+  return std::sqrt(eliminate(max_distance, max_points).rkhs);
 }
 
 void SecondOrder::erase(std::size_t slot) {
   function_.drop(slot);
-  basis_.erase(slot, !function_.silent(slot));
+  basis_.erase(slot, !function_.is_zero(slot));
 }
 
 void SecondOrder::drop_candidates() {
@@ -153,8 +153,8 @@ void SecondOrder::drop_candidates() {
 
 // Points are replaced by their projections on the span of the members, if that moves the function by no more than this,
 // squared. Returns how far it does. What two of them, of coordinates l, leave outside has the inner product k - l . l'.
-double SecondOrder::project(const std::vector<std::size_t>& slots, double most_moved) {
-  const std::size_t n = Cholesky::padded(first().size());
+double SecondOrder::project(const std::vector<std::size_t>& slots, double max_distance) {
+  const std::size_t n = Cholesky::room_for(first().size());
   Matrix inside(slots.size(), n);
   double moved = 0.0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -170,7 +170,7 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double most_m
     }
   }
   moved = std::max(0.0, moved);
-  if (moved > most_moved) return moved;
+  if (moved > max_distance) return moved;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     first().factor().solve_transposed({inside.row(i), n});
     for (std::size_t o = 0; o < outputs(); ++o)
@@ -184,14 +184,14 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double most_m
 
 // In the coordinates of the points that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in
 // the coefficients the rows and columns of the others are left out.
-SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_points) {
+SecondOrder::Moved SecondOrder::eliminate(double max_distance, std::size_t max_points) {
   drop_candidates();
-  find_strangers();
-  const double room = most_moved * most_moved;
-  const bool must = first().size() + strangers_.size() > most_points;
-  const double projected = project(strangers_, must ? std::numeric_limits<double>::infinity() : room);
+  find_dependent_points();
+  const double room = max_distance * max_distance;
+  const bool must = first().size() + dependent_points_.size() > max_points;
+  const double projected = project(dependent_points_, must ? std::numeric_limits<double>::infinity() : room);
   if (!must && projected > room) return {0.0, 0.0};
-  strangers_.clear();
+  dependent_points_.clear();
   const std::size_t n = first().columns();
   const Triangle lower = first().coordinates();
   Matrix rows(n, n), a(outputs(), n);
@@ -205,9 +205,9 @@ SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_po
   Elimination elimination(first().covariance(), std::move(a), kernel, n_fixed());
   Moved moved{0.0, projected};  // what is projected moves at right angles to all that follows
   while (elimination.left() > 0) {
-    elimination.look();
+    elimination.project();
     const double reached = projected + elimination.rkhs_distance();
-    if (elimination.left() <= most_points && reached > room) break;
+    if (elimination.left() <= max_points && reached > room) break;
     elimination.remove();
     moved = {elimination.data_distance(), reached};
   }

@@ -28,12 +28,12 @@ struct Example {
   double y, weight;
   double gate = 1.0;  // see Scored
   bool in_order = true;  // whether this row comes after the last one in time
-  // Of all rows of the block, for who looks ahead: y as above, and the weights (null: all 1).
+  // Of all rows of the block, for updates that prepare several rows at once: y as above, and the weights (null: all 1).
   const double* block_y = nullptr;
   const double* block_weight = nullptr;
 };
 
-// Throws Diverged where a value is no number, or far out; `position` is the row's in the stream.
+// Throws Diverged where a value is not a number below 1e100; `position` is the row's in the stream.
 void require_in_range(std::span<const double> values, const char* what, std::int64_t position);
 
 class Update {
@@ -67,7 +67,7 @@ class Update {
   }
   virtual void end_set() {}  // all of it is set
   // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
-  virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }
+  virtual double compress(double /*max_distance*/, std::size_t /*max_points*/) { refuse_expansion(); }
   virtual void visit(Archive& archive) = 0;
   // After loading: throws where the state is not that of a stream of t rows.
   virtual void check_rows(std::int64_t t) const = 0;

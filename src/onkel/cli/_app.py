@@ -49,7 +49,9 @@ app.add_typer(data_app, name="data")
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and the instruction set in use.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and the instruction set in use.")
+    ] = False,
 ) -> None:
     if version:
         import onkel

@@ -29,7 +29,6 @@ from onkel.parts.evictions import (
     AggressiveProjection,
     AggressiveProjection2008,
     Eviction,
-    Forget,
     GrowAtRandom,
     Merge,
     MoveIntoFeatures,
@@ -47,6 +46,7 @@ from onkel.parts.evictions import (
     Resample,
     ResampleByWeight,
     ResampleUniformly,
+    ShrinkAndRemoveOldest,
     Stop,
 )
 from onkel.parts.kernels import (
@@ -125,7 +125,6 @@ __all__ = [
     "Exponential",
     "FadingMemory",
     "FirstOrder",
-    "Forget",
     "GaussianPrior",
     "GradientSampling",
     "GradientStep",
@@ -173,6 +172,7 @@ __all__ = [
     "ResampleByWeight",
     "ResampleUniformly",
     "SecondOrder",
+    "ShrinkAndRemoveOldest",
     "Sigmoid",
     "SparsePassiveAggressiveStep",
     "SquaredError",

@@ -93,7 +93,7 @@ def plain(model: Any) -> Plain:
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
     expansion = learner.expansion()
-    made = Plain(
+    plain_model = Plain(
         task=learner.task,
         classes=_classes(contents.classes, learner),
         shift=shift,
@@ -107,16 +107,19 @@ def plain(model: Any) -> Plain:
         logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
         dtype=learner.dtype,
     )
-    arrays = [made.points, *(f.coefficients for f in made.functions), *(f.constants for f in made.functions)]
+    functions = plain_model.functions
+    arrays = [plain_model.points, *(f.coefficients for f in functions), *(f.constants for f in functions)]
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
-    return made
+    return plain_model
 
 
 def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | None:
     if learner.task == "regression":
         return None
     if classes is not None:
+        if classes.dtype.kind == "S":
+            raise ValueError(f"labels that are bytes cannot be exported, and the classes are {classes.tolist()!r}")
         return np.asarray(classes)
     return np.arange(2 if learner.task == "binary" else learner.n_outputs)
 
