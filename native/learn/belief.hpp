@@ -2,9 +2,9 @@
 // its coefficients is (docs/newton.md).
 //
 // The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
-// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z z'
-// in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the power
-// of forget, the function stays, and A is derived from lam I + H anew when it is next needed. Without fading H is
+// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
+// z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
+// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. Without fading H is
 // derived from A when asked for.
 //
 // Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.

@@ -300,8 +300,8 @@ double SecondOrder::solve(Scored& row, double s) {
   return mean_curvature(row);
 }
 
-// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row that
-// turns out otherwise costs time and nothing else.
+// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
+// that turns out otherwise costs time and nothing else.
 void SecondOrder::look_ahead(Belief& belief, const Example& example) {
   const std::size_t room = belief.rows_ahead(example.t);
   std::vector<std::size_t> rows{example.row};

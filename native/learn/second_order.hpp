@@ -10,10 +10,11 @@
 // function is their mean, weighted by fixed share on the likelihood of what each predicted. Where rows come in no order
 // (`Example::in_order`) the first is alone: the others rest, and start from its function afterwards.
 //
-// Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
-// the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
-// slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory wins, an informative row
-// takes the place of the point that is needed least, once in so many rows as that memory holds.
+// Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies
+// outside of the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the
+// reservoir hold slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory
+// wins, an informative row takes the place of the point that is needed least, once in so many rows as that memory
+// holds.
 #pragma once
 
 #include <cstddef>
@@ -144,8 +145,8 @@ class SecondOrder final : public Update, public Informed {
   double due_ = 0.0;      // of a point to be renewed
   std::vector<Candidate> candidates_;
   std::vector<std::size_t> dependent_points_;  // slots of points that are no members, nor candidates
-  double noise_ = 0.0;      // sum of the squared residuals, each over its own variance
-  std::int64_t steps_ = 0;  // second-order steps
+  double noise_ = 0.0;                         // sum of the squared residuals, each over its own variance
+  std::int64_t steps_ = 0;                     // second-order steps
 
   // The row prepared; its kernel values are in k_, where they are needed.
   struct Prepared {

@@ -76,8 +76,8 @@ void SecondOrder::renew(const Scored& row) {
   score_each();
 }
 
-// A belief that stands on some of the points follows the rows: where the nearest of all points to a row that is informative
-// for it is not its own, it takes the place of the one that it needs least, once in a period at most.
+// A belief that stands on some of the points follows the rows: where the nearest of all points to a row that is
+// informative for it is not its own, it takes the place of the one that it needs least, once in a period at most.
 void SecondOrder::exchange(Belief& belief, Scored& row) {
   if (!belief.may_exchange(row.t)) return;
   const auto& members = first().members();

@@ -29,7 +29,7 @@ class Cholesky {
   };
   // Point j leaves. The coordinates of a row become these rotations of the old ones, without the last.
   std::vector<Rotation> remove(std::size_t j);
-  Cholesky leading(std::size_t n) const;  // of the first n points
+  Cholesky leading(std::size_t n) const;                                                       // of the first n points
   double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
   // How many values a vector of n needs for these routines.
   static std::size_t room_for(std::size_t n) { return round_up(n, isa::score_lanes); }

@@ -30,7 +30,7 @@ and, among the second-order learners,
 =======  ========  =============  =================  ============  ======
 learner  loss      prior          dictionary         memory        output
 =======  ========  =============  =================  ============  ======
-Newton   log_loss  GaussianPrior  GrowingDictionary  FadingMemory  last
+Newton   log_loss  GaussianPrior  GrowingDictionary  StreamMemory  last
 =======  ========  =============  =================  ============  ======
 
 A learner with the eviction ``Stop`` keeps every row that it admits until its budget is full.

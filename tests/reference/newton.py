@@ -127,7 +127,8 @@ class Newton(Budgeted):
         if self.forget == "stream":
             budget = MOST_SHARED if self.budget is None else min(self.budget, MOST_SHARED)
             self.beliefs = [
-                Belief(self, 1 - 1 / rows, np.inf if share == 1 else max(1, budget // share)) for rows, share in MEMORIES
+                Belief(self, 1 - 1 / rows, np.inf if share == 1 else max(1, budget // share))
+                for rows, share in MEMORIES
             ]
         else:
             self.beliefs = [Belief(self, self.forget)]
