@@ -9,7 +9,7 @@ from __future__ import annotations
 from onkel import recipes  # noqa: F401 (which fills the table of learners)
 from onkel.catalogue import LEARNERS
 from onkel.estimators.making import named_estimator
-from onkel.estimators.second_order import SecondOrderEstimator, Predictive
+from onkel.estimators.second_order import Predictive, SecondOrderEstimator
 from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
 
 __all__ = [name for row in LEARNERS.values() for name in row.estimators.values()]
