@@ -1,8 +1,8 @@
 """How learners follow streams that change: `stream_bench.py [RESULTS.json [--rows N] [--whole] [stream ...]]`.
 
 Every learner predicts each row before it learns from it, in the rows' own order, with its default constructor (Newton
-with a budget of 400). Features are standardised as they come (`StreamStandardScaler`, River's `StandardScaler`), or left
-as they are where they share a unit. Newton's rows have the first N rows of each stream in common with River's learners,
+with a budget of 400). Features are standardised as they come (`StreamStandardScaler`, River's `StandardScaler`), or
+left as they are where they share a unit. Newton's rows have the first N rows of each stream in common with River's learners,
 and with `--whole` all of them. Times are of one core (process time). Every figure is kept in RESULTS.json as soon as it
 is known and not measured again.
 """
@@ -68,7 +68,7 @@ def rows_of(name: str, n: int | None) -> tuple[np.ndarray, np.ndarray]:
     return X, y if name in REGRESSION else np.unique(y, return_inverse=True)[1]
 
 
-# -- learners: they take a row's features and target, and return what they predicted before -----------------------------
+# -- learners: what they predicted for each row before they learned from it -----------------------------------------
 
 
 def newton(name: str, X: np.ndarray, y: np.ndarray, **settings: Any) -> tuple[np.ndarray, Any]:
@@ -90,7 +90,9 @@ RIVALS: dict[str, Callable[[], Any]] = {
     "SRP": lambda: ensemble.SRPClassifier(seed=1),
     "HAT": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
     "KNN": neighbors.KNNClassifier,
-    "LR+ADWIN": lambda: drift.DriftRetrainingClassifier(model=linear_model.SoftmaxRegression(), drift_detector=drift.ADWIN()),
+    "LR+ADWIN": lambda: drift.DriftRetrainingClassifier(
+        model=linear_model.SoftmaxRegression(), drift_detector=drift.ADWIN()
+    ),
     "no change": dummy.NoChangeClassifier,
 }
 REGRESSORS: dict[str, Callable[[], Any]] = {
@@ -117,7 +119,7 @@ def rival(name: str, which: str, X: np.ndarray, y: np.ndarray) -> Iterator[tuple
         model.learn_one(x, target)
 
 
-# -- figures ------------------------------------------------------------------------------------------------------------
+# -- figures --------------------------------------------------------------------------------------------------------
 
 
 def of_classes(predicted: np.ndarray, y: np.ndarray, likelihoods: np.ndarray) -> dict[str, float]:

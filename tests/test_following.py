@@ -63,7 +63,8 @@ def test_the_history_of_the_weights_is_bounded():
 def test_a_shuffled_fit_has_no_order_to_follow():
     X, y = turning(800)
     stream, keeps = (
-        onkel.NewtonClassifier(budget=20, gamma=0.5, forget=forget, random_state=0).fit(X, y) for forget in ("stream", 1.0)
+        onkel.NewtonClassifier(budget=20, gamma=0.5, forget=forget, random_state=0).fit(X, y)
+        for forget in ("stream", 1.0)
     )
     assert list(stream.memory_weights_.values()) == [1.0, 0.0, 0.0, 0.0]
     np.testing.assert_array_equal(stream.decision_function(X), keeps.decision_function(X))
