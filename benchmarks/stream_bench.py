@@ -2,9 +2,9 @@
 
 Every learner predicts each row before it learns from it, in the rows' own order, with its default constructor (Newton
 with a budget of 400). Features are standardised as they come (`StreamStandardScaler`, River's `StandardScaler`), or
-left as they are where they share a unit. Newton's rows have the first N rows of each stream in common with River's learners,
-and with `--whole` all of them. Times are of one core (process time). Every figure is kept in RESULTS.json as soon as it
-is known and not measured again.
+left as they are where they share a unit. Newton and River's learners see the first N rows of each stream, and with
+`--whole` Newton sees all of them. Times are of one core (process time). Every figure is kept in RESULTS.json as soon as
+it is known and not measured again.
 """
 
 from __future__ import annotations
