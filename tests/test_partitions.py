@@ -34,7 +34,7 @@ def targets(X, task):
 
 
 def estimator(task, **parameters):
-    return TASKS[task](**({"budget": 30, "gamma": 0.5, "lam": 0.1, "random_state": 0} | parameters))
+    return TASKS[task](**({"budget": 30, "gamma": 0.5, "lam": 0.1, "forget": 1.0, "random_state": 0} | parameters))
 
 
 def cut(X, y, n=4):
@@ -242,14 +242,17 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
 def test_a_shorter_memory_starts_from_the_same_function():
     X = rows()
     y = targets(X, "binary")
-    long, short = (partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99))
+    long, short, stream = (
+        partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99, "stream")
+    )
+    assert stream.memory_ == np.inf
+    assert_allclose(stream.decision_function(X), long.decision_function(X), atol=1e-12)
     assert short.__onkel_contents__().learner.recipe.memory.forget == short.forget == 0.99
     assert_allclose(short.decision_function(X), long.decision_function(X), atol=1e-12)
+    assert stream.partial_fit(X[:100], 1 - y[:100]).memory_ < np.inf
     for model in (long, short):
         model.partial_fit(X[:300], 1 - y[:300])
     assert short.score(X, 1 - y) > long.score(X, 1 - y)
-    with pytest.raises(ValueError, match="forget must be a number"):
-        partitions.fit(estimator("binary", forget="stream"), cut(X, y))
 
 
 @pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
