@@ -59,7 +59,7 @@ def test_every_public_recipe_has_an_example():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/streams.md", "docs/multikernel.md", "docs/deploy.md", "docs/river.md"]
+    "page", ["README.md", "docs/streams.md", "docs/multikernel.md", "docs/deploy.md", "docs/river.md", "docs/checks.md"]
 )
 def test_pages_print_what_they_show(page, tmp_path):
     text = (ROOT / page).read_text()

@@ -55,7 +55,7 @@ class Eviction(Part):
 
 @dataclass(frozen=True)
 class Stop(Eviction):
-    """Nobody leaves; a full set admits nobody."""
+    """No point leaves, and a full set admits none."""
 
 
 @dataclass(frozen=True)
