@@ -1168,6 +1168,20 @@ MUTANTS = [
         "    #",
         "test_promises.py -k first_call",
     ),
+    Mutant(
+        "checks: a model that was copied goes on as the one that was not",
+        "src/onkel/checks.py",
+        '        _assert_same(other, whole, f"a model that was {how} amid the stream", "one that was not")\n',
+        "",
+        "test_checks.py -k broken",
+    ),
+    Mutant(
+        "checks: the budget is looked at after every row",
+        "src/onkel/checks.py",
+        "learner.n_support <= learner.budget,",
+        "True,",
+        "test_checks.py -k budget",
+    ),
 ]
 
 if __name__ == "__main__":
