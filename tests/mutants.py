@@ -509,7 +509,7 @@ MUTANTS = [
         "src/onkel/utils/validation.py",
         "        vars(model).update(before)  #",
         "        vars(model).update({name: before[name] for name in model.get_params()})  #",
-        "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
+        "test_bad_input.py -k 'change_nothing and OGD-binary-fit-negative'",
     ),
     Mutant(
         "the function is projected on its ball",
