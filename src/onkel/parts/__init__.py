@@ -17,7 +17,15 @@ from onkel.parts.evictions import *  # noqa: F403
 from onkel.parts.kernels import *  # noqa: F403
 from onkel.parts.losses import *  # noqa: F403
 from onkel.parts.recipe import FirstOrder, Recipe, SecondOrder
-from onkel.parts.second_order import Dictionary, FadingMemory, GaussianPrior, GrowingDictionary, Memory, Prior
+from onkel.parts.second_order import (
+    Dictionary,
+    FadingMemory,
+    GaussianPrior,
+    GrowingDictionary,
+    Memory,
+    Prior,
+    StreamMemory,
+)
 from onkel.parts.steps import *  # noqa: F403
 
 __all__ = [
@@ -32,6 +40,7 @@ __all__ = [
     "Prior",
     "Recipe",
     "SecondOrder",
+    "StreamMemory",
 ]
 __all__ += admissions.__all__
 __all__ += evictions.__all__
