@@ -551,7 +551,7 @@ MUTANTS = [
         "src/onkel/utils/validation.py",
         "        vars(model).update(before)  #",
         "        vars(model).update({name: before[name] for name in model.get_params()})  #",
-        "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
+        "test_bad_input.py -k 'change_nothing and OGD-binary-fit-negative'",
     ),
     Mutant(
         "the function is projected on its ball",
@@ -1321,6 +1321,20 @@ MUTANTS = [
         "    @in_turn  #",
         "    #",
         "test_promises.py -k first_call",
+    ),
+    Mutant(
+        "checks: a model that was copied goes on as the one that was not",
+        "src/onkel/checks.py",
+        '        _assert_same(other, whole, f"a model that was {how} amid the stream", "one that was not")\n',
+        "",
+        "test_checks.py -k broken",
+    ),
+    Mutant(
+        "checks: the budget is looked at after every row",
+        "src/onkel/checks.py",
+        "learner.n_support <= learner.budget,",
+        "True,",
+        "test_checks.py -k budget",
     ),
     Mutant(
         "what is saved beside a learning thread is of one moment",

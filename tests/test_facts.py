@@ -53,7 +53,9 @@ def documented(document):
 # -- the tables of the documentation, and the stub
 
 
-@pytest.mark.parametrize("path", ["docs/learners.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"])
+@pytest.mark.parametrize(
+    "path", ["docs/learners.md", "docs/parts.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"]
+)
 def test_what_follows_from_the_table_is_written_down(path):
     text = (ROOT / path).read_text()
     assert script().TARGETS[path](text) == text, "run scripts/facts"

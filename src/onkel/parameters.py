@@ -146,7 +146,7 @@ class FunctionParameters:
         bool | None,
         Note(
             "Whether to predict with the average of all functions so far rather than with the last one.",
-            "None is the learner's own choice{output}. The average of a learner that evicts remembers all who left: "
+            "None is the learner's own choice{output}. The average of a learner that evicts keeps all its points: "
             "its memory grows.",
         ),
     ] = None

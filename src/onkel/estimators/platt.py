@@ -165,7 +165,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         return scores
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
-        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for whoever predicts meanwhile
+        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for threads that predict meanwhile
 
     def _clone(self) -> Any:
         if not isinstance(self.estimator, Model) or not isinstance(
