@@ -53,14 +53,14 @@ def documented(document):
 # -- the tables of the documentation, and the stub
 
 
-@pytest.mark.parametrize("path", ["README.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"])
+@pytest.mark.parametrize("path", ["docs/learners.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"])
 def test_what_follows_from_the_table_is_written_down(path):
     text = (ROOT / path).read_text()
     assert script().TARGETS[path](text) == text, "run scripts/facts"
 
 
-def test_readme_lists_every_learner_where_it_belongs():
-    keeping, evicting = (ROOT / "README.md").read_text().split("**They make room when the budget is full**")
+def test_the_page_of_learners_lists_every_learner_where_it_belongs():
+    keeping, evicting = (ROOT / "docs/learners.md").read_text().split("**They make room when the budget is full**")
     for row in LEARNERS.values():
         made = row.recipe()
         if isinstance(made, onkel.parts.FirstOrder):
