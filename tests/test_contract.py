@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onkel
-from scikit_learn import WEIGHS_LOSSES, checked
+from scikit_learn import NOT_PROMISED, checked
 from table import ESTIMATORS, cases
 
 FULL = [
@@ -36,7 +36,7 @@ FEW = [cls() for cls in ESTIMATORS if cls not in map(type, FULL)] + [
 ]
 
 
-@checked(FULL, FEW, WEIGHS_LOSSES)
+@checked(FULL, FEW, NOT_PROMISED)
 def test_scikit_learn(estimator, check):
     check(estimator)
 
@@ -56,8 +56,12 @@ def test_frames_with_names(case):
         assert model._learner.fingerprint() == expected._learner.fingerprint()
         np.testing.assert_array_equal(model.predict(table), expected.predict(X))
         model.partial_fit(table, y)
+        np.testing.assert_array_equal(model.predict(table[names[::-1]]), model.predict(table))
         with pytest.raises(ValueError, match="feature names"):
-            model.predict(table[names[::-1]])
+            model.predict(table[names[1:]])
+        strange = frame(dict(zip([*names[1:], "weight"], X.T, strict=True)))
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(strange)
 
 
 @every_learner

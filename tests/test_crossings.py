@@ -95,9 +95,13 @@ def pipeline(task):
     return onkel.StreamPipeline(onkel.StreamStandardScaler(), plain_model(made, task))
 
 
+def table_pipeline(task):
+    return onkel.make_stream_pipeline(pipeline(task).estimator)
+
+
 # Those that are made of others; the rest are made of their parameters.
 WRAPPERS = {
-    "StreamPipeline": {"StreamPipeline": pipeline},
+    "StreamPipeline": {"StreamPipeline": pipeline, "StreamPipeline of a table": table_pipeline},
     "ChoosingLearner": {"ChoosingLearner": lambda task: ChoosingLearner(plain_model(onkel.Learner, task), ["gamma"])},
     "PlattClassifier": {
         "PlattClassifier": lambda task: onkel.PlattClassifier(plain_model(onkel.SPAClassifier, task)),
@@ -301,15 +305,19 @@ def test_nothing_that_takes_a_model_is_left_out():
 # Actions, models and the sentence with which they are refused.
 REFUSALS = [
     ("compress|merge", "MultiKernel.*", "compress and merge need a function of one kernel, and this .* has several"),
-    ("merge", "StreamPipeline", "scalers have different statistics"),
+    ("merge", "StreamPipeline.*", "scalers have different statistics"),
     ("merge", "Platt.*", "calibrated cannot be merged"),
-    ("compress|merge|predict|export .*", "Stream.*Scaler", "needs a function, and a Stream.*Scaler has none"),
+    ("compress|merge|predict|export .*", "Stream.*(Scaler|Encoder)", "needs a function, and a Stream.* has none"),
     ("predict", "Learner|ChoosingLearner", "holds a .*Learner, which knows no labels"),
-    ("evaluate", "Learner|ChoosingLearner|Stream.*Scaler", "predict_then_learn.*got (Learner|ChoosingLearner|Stream)"),
+    (
+        "evaluate",
+        "Learner|ChoosingLearner|Stream.*(Scaler|Encoder)",
+        "predict_then_learn.*got (Learner|ChoosingLearner|Stream)",
+    ),
     ("export .*", "Platt.*", "Platt's sigmoids cannot be exported"),
     ("export libsvm", "DualSGD.*", "LIBSVM knows no random features"),
     ("export libsvm", "MultiKernel.*", "LIBSVM knows one kernel"),
-    ("export libsvm", "StreamPipeline", "LIBSVM knows no scaler"),
+    ("export libsvm", "StreamPipeline.*", "LIBSVM knows no scaler"),
 ]
 
 

@@ -189,7 +189,7 @@ def test_threads_that_bring_new_labels_lose_none(kind):
     assert m.t_ == 3 * n * len(X)
     assert m.decision_function(X).shape == (len(X), 3 * n)
     if kind == "pipeline":
-        assert m.scaler_.n_samples_seen_ == m.t_
+        assert m.transformers_[0].n_samples_seen_ == m.t_
 
 
 # -- Platt's sigmoids

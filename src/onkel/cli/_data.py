@@ -240,7 +240,7 @@ def _is_same_file(path: str, source: str) -> bool:
 def remember_names(model: Any, names: list[str] | None) -> None:
     """Make the features' names a part of a fitted model, where scikit-learn keeps them."""
     if names is not None:
-        getattr(model, "scaler_", model).feature_names_in_ = np.array(names, object)
+        getattr(model, "transformers_", [model])[0].feature_names_in_ = np.array(names, object)
 
 
 def names_of(model: Any) -> list[str] | None:

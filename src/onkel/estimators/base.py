@@ -34,6 +34,7 @@ from onkel.utils.validation import (
     check_number,
     check_sparse_width,
     check_weights,
+    columns_by_name,
     unchanged_if_refused,
     with_parameters,
 )
@@ -210,7 +211,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             raise ValueError("Complex data not supported: X must be real numbers")
         rows = validate_data(
             self,
-            X,
+            X if reset else columns_by_name(X, getattr(self, "feature_names_in_", None)),
             reset=reset,
             dtype=dtype,
             order="C",

@@ -185,9 +185,11 @@ def distance_between(one: Expansion, other: Expansion, like: Learner) -> float:
 
 def prepared_rows(model: Any, X: Any) -> Any:
     """Return rows as the learner inside of a model sees them."""
-    scaler = contents_of(model).scaler
-    rows = X if issparse(X) else np.asarray(X)
-    return rows if scaler is None else scaler.transform(rows)
+    transformers = contents_of(model).transformers
+    rows = X if issparse(X) or transformers else np.asarray(X)
+    for transformer in transformers:
+        rows = transformer.transform(rows)
+    return rows
 
 
 def with_function(model: Any, learner: Learner, function: Expansion) -> Any:

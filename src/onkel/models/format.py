@@ -66,9 +66,16 @@ TABLE = {
     ),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
+    "StreamEncoder": Row("StreamEncoder", _SCALER),
     "StreamPipeline": Row(
         "StreamPipeline",
-        {"scaler_": "fitted_scaler", "estimator_": "fitted_estimator", **_alike("scaler", "estimator")},
+        {
+            "transformers": "scaler",
+            "transformers_": "fitted_scaler",
+            "estimator": "estimator",
+            "estimator_": "fitted_estimator",
+            "_first": "first_targets",
+        },
     ),
     "PlattClassifier": Row(
         "PlattClassifier", {"estimator_": "fitted_estimator", **_alike("estimator", "forget", "sigmoids", "rows")}

@@ -146,7 +146,22 @@ def _check_alike(one: Any, other: Any) -> None:
             f"models with random features of different seeds cannot be merged: {a.seed} and {b.seed}: "
             "give each the same random_state"
         )
-    if (mine.scaler is None) != (theirs.scaler is None) or mine.calibrated or theirs.calibrated:
+    if len(mine.transformers) != len(theirs.transformers) or mine.calibrated or theirs.calibrated:
         raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
-    if mine.scaler is not None and not mine.scaler.has_statistics_of(theirs.scaler):
-        raise ValueError("pipelines whose scalers have different statistics cannot be merged: scale all rows alike")
+    if not all(map(transform_alike, mine.transformers, theirs.transformers)):
+        raise ValueError(
+            "pipelines whose scalers have different statistics cannot be merged: scale all rows alike, with one fitted "
+            "transformer in a sklearn.frozen.FrozenEstimator"
+        )
+
+
+def transform_alike(one: Any, other: Any) -> bool:
+    """Return whether two transformers do the same to every row."""
+    if type(one) is not type(other):
+        return False
+    if type(one).__name__ == "FrozenEstimator":
+        return one is other or transform_alike(one.estimator, other.estimator)
+    if hasattr(one, "has_statistics_of"):
+        return bool(one.has_statistics_of(other))
+    mine, theirs = vars(one), vars(other)
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)

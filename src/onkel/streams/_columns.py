@@ -26,7 +26,7 @@ class Columns:
         return [self.names[i] for i in self.features]
 
 
-def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool) -> Columns:
+def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool, drop: Any = None) -> Columns:
     """Choose by names or numbers (from 0, or from the end): the target, and the features, all others unless said.
 
     Parameters
@@ -38,6 +38,8 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         None is the last column where `last`, otherwise none.
     columns : sequence of str or int, or None
     last : bool
+    drop : sequence of str or int, or None
+        Columns that are neither.
 
     Examples
     --------
@@ -53,8 +55,12 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         goal = len(known) - 1 if last else None
     else:
         goal = None if target is False else _number(table, known, target, "target")
+    dropped = [_number(table, known, column, "drop") for column in drop or ()]
+    if target is None and goal in dropped:
+        left = [i for i in range(len(known)) if i not in dropped]
+        goal = left[-1] if left else None
     if columns is None:
-        features = [i for i in range(len(known)) if i != goal]
+        features = [i for i in range(len(known)) if i != goal and i not in dropped]
     else:
         features = [_number(table, known, column, "columns") for column in columns]
     if goal in features:

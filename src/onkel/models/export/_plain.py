@@ -87,8 +87,8 @@ def plain(model: Any) -> Plain:
     learner = fitted_learner(model, "an export")
     assert learner.n_features is not None
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
-    if contents.scaler is not None:
-        inverse, back = contents.scaler.inverse_factors()
+    if contents.transformers:
+        inverse, back = _only_scaler(contents.transformers).inverse_factors()
         shift, factor = np.array(np.broadcast_to(back, inverse.shape), np.float64), 1.0 / inverse
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
@@ -111,6 +111,16 @@ def plain(model: Any) -> Plain:
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
     return made
+
+
+def _only_scaler(transformers: tuple[Any, ...]) -> Any:
+    """The scaler that rows go through, or a refusal of what is none."""
+    strange = next((each for each in transformers if not hasattr(each, "inverse_factors")), None)
+    if strange is not None:
+        raise ValueError(f"a {type(strange).__name__} cannot be exported: export the estimator behind it")
+    if len(transformers) > 1:
+        raise ValueError("several scalers one after the other cannot be exported: use one")
+    return transformers[0]
 
 
 def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | None:
