@@ -266,15 +266,17 @@ def _one_hot(
     return state if len(known) == n_known else {"words": list(known)}
 
 
+def _digest(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8, key=b"onkel words").digest(), "little")
+
+
 def _hashed(texts: NDArray[Any], there: Flags, out: Floats) -> None:
     """Words, each with a sign, in columns that a keyed hash gives them; a text of any length has about the norm 1."""
     out[:] = 0.0
     for row in np.flatnonzero(there).tolist():
         words = set(texts[row].lower().split())
         for word in sorted(words):
-            digest = int.from_bytes(
-                hashlib.blake2b(word.encode(), digest_size=8, key=b"onkel words").digest(), "little"
-            )
+            digest = _digest(word)
             out[row, (digest >> 1) % out.shape[1]] += 1.0 if digest & 1 else -1.0
         out[row] /= math.sqrt(max(1, len(words)))
 

@@ -247,16 +247,17 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not encoders:
             raise ValueError("merged needs at least one encoder")
         one = encoders[0]
-        names = one._known() and one.feature_names_in_.tolist()
+        for each in encoders:
+            check_is_fitted(each)
+        names = one.feature_names_in_.tolist()
         for other in encoders[1:]:
             if one.get_params(deep=False) != other.get_params(deep=False):
                 raise ValueError("encoders of different parameters cannot be merged")
-            if set(other._known() and other.feature_names_in_.tolist()) != set(names):
+            if set(other.feature_names_in_.tolist()) != set(names):
                 raise ValueError(f"encoders of different columns cannot be merged: expected {', '.join(names)}")
         known = [other._in_order(names) for other in encoders]
-        found = tuple(
-            functools.reduce(_kinds.joined_kind, (each.found[i] for each in known)) for i in range(len(names))
-        )
+        founds = zip(*(each.found for each in known), strict=True)
+        found = tuple(functools.reduce(_kinds.joined_kind, each) for each in founds)
         gaps = [any(each.kinds[i].endswith("?") for each in known) for i in range(len(names))]
         kinds = tuple(map(_layout, found, gaps))
         known = [one._relearned(each, kinds, found) for each in known]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from dataclasses import replace
 from typing import Any, Self
 
@@ -174,22 +175,22 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         before = None if len(cuts) == 2 and not changes else copy.deepcopy({**vars(self)})
         made = []
         try:
-            for begin, end in zip(cuts, cuts[1:], strict=False):
+            for begin, end in itertools.pairwise(cuts):
                 if end == begin and len(table):
                     continue
                 change = next(((kinds, found) for row, kinds, found in changes if row == begin), None)
                 if change is not None and hasattr(self, "estimator_"):
                     self._start_anew(*change)
-                here = (
-                    (self.transformers_, self.estimator_) if hasattr(self, "estimator_") else (transformers, estimator)
-                )
+                if hasattr(self, "estimator_"):
+                    transformers, estimator = self.transformers_, self.estimator_
                 piece = slice(begin, end)
-                made.append(self._learn_rows(method, table[piece], _part(y, piece), _cut(options, piece), *here))
+                part = table[piece], _part(y, piece), _cut(options, piece)
+                made.append(self._learn_rows(method, *part, transformers, estimator))
         except Exception:
             if before is not None:  # a refusal changes nothing
                 for name in vars(self).keys() - before.keys():
                     delattr(self, name)
-                vars(self).update(before)
+                self.__dict__.update(before)
             raise
         return _stacked(made) if method == "predict_then_learn" else None
 
@@ -205,7 +206,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
             options["classes"] = old.classes_
         fresh = copy.copy(self)
         for name in ("transformers_", "estimator_", "_first"):
-            vars(fresh).pop(name, None)
+            fresh.__dict__.pop(name, None)
         fresh._learn_rows("partial_fit", kept, labels, options, transformers, estimator)
         self._take_over(fresh.transformers_, fresh.estimator_, fresh._first)
 

@@ -105,8 +105,8 @@ class Table:
             return cls(_names(X.schema.names), tuple(_of_arrow(X.column(i)) for i in range(X.num_columns)))
         if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
             names = list(dict.fromkeys(str(name) for row in X for name in row))
-            rows = [{str(name): value for name, value in row.items()} for row in X]
-            return cls._of_columns({name: [row.get(name) for row in rows] for name in names}, len(names))
+            records = [{str(name): value for name, value in row.items()} for row in X]
+            return cls._of_columns({name: [row.get(name) for row in records] for name in names}, len(names))
         rows = np.asarray(X)
         if rows.ndim != 2:
             raise ValueError(f"expected a table (a data frame, a dict of columns, a matrix), got {type(X).__name__}")
@@ -291,5 +291,9 @@ def word_of(value: Any) -> str:
         return str(bool(value)).lower()
     if isinstance(value, numbers.Real):
         number = float(value)
-        return str(int(value)) if number.is_integer() else repr(number)
+        return (
+            str(int(value) if isinstance(value, numbers.Integral) else int(number))
+            if number.is_integer()
+            else repr(number)
+        )
     return str(value)
