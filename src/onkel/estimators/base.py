@@ -236,7 +236,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         return rows
 
     def _forget(self) -> None:
-        for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
+        for name in [name for name in vars(self) if name in ("_learner", "_tally") or name.endswith("_")]:
             delattr(self, name)
 
     # -- differs between classes and targets

@@ -44,6 +44,7 @@ def _alike(*names: str) -> dict[str, str]:
 ESTIMATOR = {
     "parameters": "parameters",
     "classes_": "classes",
+    "class_counts_": "class_counts",
     "gamma_": "gamma",
     "n_features_in_": "n_features",
     "feature_names_in_": "feature_names",

@@ -87,6 +87,9 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     budgets = [learner.budget for learner in learners]
     whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
     made = with_function(models[0], learners[0].blank(budget=whole), function)
+    inside = [contents_of(model).estimator for model in models]
+    if all(hasattr(each, "class_counts_") for each in inside):
+        contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
     return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
 
 
