@@ -246,6 +246,8 @@ def compresses(bench):
     small, moved, n_support, _ = onkel.compress(bench.model, n_support=5)
     before, after = contents_of(bench.model).learner, contents_of(small).learner
     assert n_support == after.n_support <= 5 < before.n_support
+    bench.command("compress", bench.file, "--n-support", 5, "-o", bench.folder / "small.onkel")
+    same(small, onkel.load(bench.folder / "small.onkel"), bench.task)
     certified(Expansion.of(before), Expansion.of(after), moved)
     X, y = data(bench.task, seed=1)
     if isinstance(bench.model, onkel.NewtonRegressor):
@@ -256,6 +258,9 @@ def compresses(bench):
 def merges(bench):
     X, y = data(bench.task)
     other = learn(bench.new(), X + 0.25, y)
+    onkel.save(other, bench.folder / "other.onkel")
+    bench.command("merge", bench.file, bench.folder / "other.onkel", "-o", bench.folder / "both.onkel")
+    same(onkel.merge([bench.model, other]).model, onkel.load(bench.folder / "both.onkel"), bench.task)
     both, moved, *_ = onkel.merge([bench.model, other], weights=[0.25, 2.0])
     one, two, made = (contents_of(model).learner for model in (bench.model, other, both))
     if not isinstance(made.recipe, SecondOrder):  # which add up what they know
@@ -283,8 +288,8 @@ ACTIONS = {
     "info --json": ("onkel info", info_json),
     "predict": ("onkel predict", predicts),
     **{f"export {to}": (f"onkel export to_{to}", exports(to)) for to in EXPORTS},
-    "compress": ("compress", compresses),
-    "merge": ("merge", merges),
+    "compress": ("compress onkel compress", compresses),
+    "merge": ("merge onkel merge", merges),
     "evaluate": ("progressive progressive_steps", evaluates),
 }
 

@@ -56,8 +56,9 @@ def open(
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy"}, default=None
         None goes by the file's name, whatever its compression; a name that says nothing means LIBSVM text.
     target : str, int or False, default=None
-        The target's column, by name or by number from 0. None is the last column of a file, and no column of an
-        object. False reads rows without a target: y is None; LIBSVM text may then lack labels.
+        The target's column, by name or by number from 0. None is the column of a file that is called target, label,
+        class or y, or else its last one, and no column of an object. False reads rows without a target: y is None;
+        LIBSVM text may then lack labels.
     columns : sequence of str or int, default=None
         The features' columns; None is all but the target.
     drop : sequence of str or int, default=None

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from onkel.utils.labels import as_labels, is_missing
 
+_TARGETS = {"target", "label", "class", "y"}
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -35,7 +37,7 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         What messages call it.
     names : sequence of str
     target : str, int, False or None
-        None is the last column where `last`, otherwise none.
+        None is the column called target, label, class or y, or else the last one, where `last`; otherwise none.
     columns : sequence of str or int, or None
     last : bool
     drop : sequence of str or int, or None
@@ -52,7 +54,8 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
     """
     known = [str(name) for name in names]
     if target is None:
-        goal = len(known) - 1 if last else None
+        called = [i for i, name in enumerate(known) if name.strip().lower() in _TARGETS]
+        goal = None if not last else called[0] if len(called) == 1 else len(known) - 1
     else:
         goal = None if target is False else _number(table, known, target, "target")
     dropped = [_number(table, known, column, "drop") for column in drop or ()]

@@ -78,6 +78,28 @@ class Table:
             raise ValueError(f"X has a column {strange!r}, which earlier rows did not have; the columns are {known}")
         return Table(tuple(names), tuple(self.columns[self.names.index(name)] for name in names), self.typed)
 
+    def column(self, name: str) -> NDArray[Any]:
+        """Return the column of a name."""
+        return self.columns[self.names.index(name)]
+
+    def without(self, names: Sequence[str]) -> Table:
+        """Return all columns but these."""
+        kept = [i for i, name in enumerate(self.names) if name not in names]
+        return Table(tuple(self.names[i] for i in kept), tuple(self.columns[i] for i in kept), self.typed)
+
+    def numbers(self, dtype: str = "float64") -> NDArray[Any]:
+        """Return all columns as one matrix, or refuse the first value that is missing or no number."""
+        made = np.empty(self.shape, dtype)
+        for i, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
+            for row, value in enumerate(column.tolist()):
+                number = value_as("number", value, not self.typed)
+                if number is None:
+                    raise ValueError(
+                        f"X contains {value!r} at row {row}, column {i} ({name!r}); expected a finite number"
+                    )
+                made[row, i] = number
+        return made
+
     @staticmethod
     def joined(parts: Sequence[Table]) -> Table:
         """Put rows of tables with the same names behind one another."""
