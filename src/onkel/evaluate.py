@@ -246,6 +246,7 @@ def progressive_steps(
             values["held_out"] = None if held_out is None else _held_out(est, *held_out)
         return Point(rows=rows, seconds=seconds, n_support=int(model.n_support_), is_checkpoint=at_checkpoint, **values)
 
+    weights: list[Any]
     for X, y, *weights in stream:
         y = np.asarray(y)
         begin, n_rows = 0, len(y)

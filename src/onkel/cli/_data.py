@@ -127,8 +127,8 @@ def _warn_of_scales(stream: Rows, X: NDArray[Any]) -> None:
     if len(spreads) > 1 and spreads.max() > _UNLIKE * spreads.min():
         ratio = f"{spreads.max() / spreads.min():,.0f}"
         say(
-            f"warning: the columns of {stream.name} differ in scale by a factor of {ratio}, and kernels go by distances: "
-            "use --scale standard"
+            f"warning: the columns of {stream.name} differ in scale by a factor of {ratio}, and kernels go by "
+            "distances: use --scale standard"
         )
 
 
