@@ -78,8 +78,7 @@ def test_each_kind_by_hand():
     angles = np.array([[0, 0, 6], [3, 2, 0], [6, 5, 12]]) / [12, 7, 24] * 2 * np.pi  # months, from Monday, hours
     np.testing.assert_allclose(made[:, 6:12:2], np.cos(angles), atol=1e-15)
     np.testing.assert_allclose(made[:, 7:12:2], np.sin(angles), atol=1e-15)
-    days = np.array([0.25, 93.0, 187.5])
-    np.testing.assert_allclose(made[:, 12], (days - days.mean()) / days.std(), rtol=1e-9)
+    np.testing.assert_allclose(made[:, 12], np.array([0, 92.75, 187.25]) / 365.25, rtol=1e-12)  # years since the first
     names = encoder.get_feature_names_out().tolist()
     assert names[:6] == ["n", "n missing", "c=a", "c others", "c missing", "b"] and len(names) == made.shape[1]
 

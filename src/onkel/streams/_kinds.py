@@ -142,10 +142,10 @@ def width(kind: str, max_categories: int) -> int:
 def blank(kind: str) -> State:
     """Return what is known of a column before its first value."""
     bare, _ = split(kind)
-    if bare in ("number", "date"):
+    if bare == "number":
         return {"n": np.zeros(1, np.int64), "mean": np.zeros(1), "squares": np.zeros(1), "seen": np.zeros(1, np.int64)}
-    if bare == "boolean":
-        return {"n": np.zeros(1, np.int64), "true": np.zeros(1, np.int64)}
+    if bare in ("boolean", "date"):
+        return {"n": np.zeros(1, np.int64), {"boolean": "true", "date": "origin"}[bare]: np.zeros(1, np.int64)}
     return {"words": []} if bare == "category" else {}
 
 
@@ -163,7 +163,10 @@ def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
         return {name: np.sum([state[name] for state in states], axis=0) for name in ("n", "true")}
     if bare == "category":
         return {"words": list(dict.fromkeys(word for state in states for word in state["words"]))[:max_categories]}
-    if bare not in ("number", "date"):
+    if bare == "date":
+        origins = [state["origin"] for state in states if state["n"][0]]
+        return {"n": np.sum([state["n"] for state in states], axis=0), "origin": [*origins, np.zeros(1, np.int64)][0]}
+    if bare != "number":
         return {}
     n, mean, squares = 0, 0.0, 0.0
     for state in states:  # the formula of Chan, Golub and LeVeque for two samples
@@ -239,14 +242,26 @@ _MONTHS, _WEEKDAYS, _HOURS = _turn(12), _turn(7), _turn(24)
 
 
 def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | None, out: Floats) -> State:
-    """Month, weekday and hour on their circles, and the time elapsed in days, standardised; a gap is 0."""
+    """Month, weekday and hour on their circles, and the years elapsed since the first date; a gap is 0.
+
+    Statistics of a time that goes on would move under the points that are already there: the unit is fixed.
+    """
     times = np.where(there, values, np.datetime64(0, "us"))
     micros = times.astype(np.int64)
     out[:, 0:2] = _MONTHS[times.astype("datetime64[M]").astype(np.int64) % 12]
     out[:, 2:4] = _WEEKDAYS[(micros // _DAY + 3) % 7]  # 1970-01-01 was a Thursday
     out[:, 4:6] = _HOURS[micros % _DAY // (_DAY // 24)]
-    out[~there, 0:6] = 0.0
-    return _standardised(state, micros / _DAY, there, learned, out[:, 6])
+    first = None if learned is None or not learned.any() else int(learned.argmax())
+    if state["n"][0]:
+        begin, origin = 0, int(state["origin"][0])
+    else:
+        begin, origin = (len(micros), 0) if first is None else (first, int(micros[first]))
+    out[begin:, 6] = (micros[begin:] - origin) / (365.25 * _DAY)
+    out[:begin, 6] = 0.0
+    out[~there] = 0.0
+    if learned is None:
+        return state
+    return {"n": state["n"] + np.count_nonzero(learned), "origin": np.array([origin])}
 
 
 def _one_hot(

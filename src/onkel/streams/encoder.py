@@ -48,7 +48,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Encode tables as rows of numbers, by one pass over a stream.
 
     Numbers are standardised, categories get a column for each value, booleans are 0 and 1, dates become points on the
-    circles of the year, the week and the day and the time elapsed, gaps become the mean so far and an indicator. What
+    circles of the year, the week and the day and the years elapsed, gaps become the mean so far and an indicator. What
     a column is comes from the `schema`, otherwise from its first 4,096 rows, which are kept until then. How the rows
     are cut into calls changes no bit.
 
@@ -501,5 +501,7 @@ def _check_state(kind: str, state: Any, max_categories: int) -> None:
                 raise ValueError(f"the words of a category must be different, and at most {max_categories}")
         elif not isinstance(value, np.ndarray) or value.dtype != expected.dtype or value.shape != expected.shape:
             raise ValueError(f"{name} of a column must be one number of {expected.dtype}")
+        elif name == "origin":
+            check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
         elif expected.dtype == np.int64 and not 0 <= value[0] <= state["n"][0]:
             raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

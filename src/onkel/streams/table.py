@@ -233,7 +233,7 @@ def as_naive(value: dt.date) -> dt.datetime:
 def kind_of_value(value: Any, parse: bool) -> str | None:
     """Return what a value is: "number", "boolean", "date" or "category" (text); None where it is missing.
 
-    To ``parse`` is to read text as what it says.
+    To ``parse`` is to read text as what it says; dates are always read.
 
     Examples
     --------
@@ -243,9 +243,9 @@ def kind_of_value(value: Any, parse: bool) -> str | None:
     'category'
     """
     if isinstance(value, str):
-        if not parse:
-            return "category"
         text = value.strip()
+        if not parse:  # a date is what no type but text could have meant
+            return "category" if date_of(text) is None else "date"
         if text.lower() in MISSING:
             return None
         if text.lower() in BOOLEANS:
@@ -274,7 +274,7 @@ def number_of(text: str) -> float | None:
 
 def date_of(text: str) -> dt.datetime | None:
     """Return the time that a text is by ISO 8601 ("2024-05-01", "2024-05-01 12:30"); None where it is none."""
-    if len(text) < 8 or not text[:4].isdecimal():
+    if text[4:5] != "-" or not text[:4].isdecimal():
         return None
     try:
         return as_naive(dt.datetime.fromisoformat(text))
