@@ -564,7 +564,7 @@ MUTANTS = [
     Mutant(
         "persistence: no name twice",
         "src/onkel/models/container.py",
-        "    if len(made) != len(pairs):\n",
+        "    if len(members) != len(pairs):\n",
         "    if False:\n",
         "test_persistence.py -k repeated",
     ),
@@ -802,8 +802,8 @@ MUTANTS = [
     Mutant(
         "each of several kernels draws for itself",
         "native/learn/learner.cpp",
-        "Draws{config.seed, stream}, basis);",
-        "Draws{config.seed, 0 * stream}, basis);",
+        "Draws{config.seed, number}, basis);",
+        "Draws{config.seed, 0 * number}, basis);",
         "test_multikernel.py -k 'longer_stream and SPA'",
     ),
     Mutant(
@@ -950,12 +950,12 @@ MUTANTS = [
     Mutant(
         "Platt: a row is predicted before it is learned from",
         "src/onkel/estimators/platt.py",
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n"
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n"
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n",
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n"
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n",
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n",
         "test_platt.py -k before_it_is_learned",
     ),
     Mutant(
@@ -989,8 +989,9 @@ MUTANTS = [
     Mutant(
         "River: a refused record leaves no label behind",
         "src/onkel/river.py",
-        "        made = self._learn_row(x, code, w, scores)\n        if w:",
-        "        self._codes.setdefault(y, code)\n        made = self._learn_row(x, code, w, scores)\n        if w:",
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
+        "            self._codes.setdefault(y, len(self._codes))\n"
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
         "test_river.py -k refused_and_change_nothing",
     ),
     Mutant(

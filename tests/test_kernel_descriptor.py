@@ -191,7 +191,7 @@ def test_evictions_that_project_refuse_an_indefinite_kernel(name):
                 learner.learn_rows(X, y)
                 assert np.isfinite(learner.score_rows(X)).all()
                 continue
-            sentence = f"{type(eviction).__name__} needs a positive semidefinite kernel, and {kernel!r} is none"
+            sentence = f"{type(eviction).__name__} needs a positive semidefinite kernel, and {kernel!r} is not one"
             with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
                 onkel.Learner(recipe_of(eviction), kernel=made, budget=10)
     assert eviction.needs_psd == ("Project" in name or "KOMP" in name or "Pruning" in name)
@@ -200,14 +200,14 @@ def test_evictions_that_project_refuse_an_indefinite_kernel(name):
 def test_second_order_and_compress_refuse_an_indefinite_kernel():
     X, y = rows(), np.resize([0, 1, 1], 60)
     with pytest.raises(
-        ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+        ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is not one$"
     ):
         onkel.NewtonClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(X, y)
     model = onkel.OGDClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0, budget=20, random_state=0).fit(X, y)
     before = model._learner.fingerprint()
     for asked in ({"n_support": 4}, {"eps": 0.1}):
         with pytest.raises(
-            ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+            ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is not one$"
         ):
             onkel.compress(model, **asked)
     assert model._learner.fingerprint() == before

@@ -41,7 +41,7 @@ void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) 
 void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
   block.views.resize(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].view->look(block, row, block.views[i]);
+    members_[i].view->project(block, row, block.views[i]);
     members_[i].learner->predict(block.views[i], 0, scores.subspan(i * outputs(), outputs()));
   }
 }
@@ -68,7 +68,7 @@ double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * rel
 
 bool Hedge::visits(std::size_t i, std::int64_t t) const {
   return choice_.combination != Combination::stochastic ||
-         Draws{draws_.seed, members_[i].stream}.uniform(t, Purpose::visit) < chance(i);
+         Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < chance(i);
 }
 
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
@@ -99,7 +99,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
     const bool visited = visits(i, example.t);
     if (!visited && predicted.empty()) continue;
     Block& own = example.block.views[i];
-    members_[i].view->look(example.block, example.row, own);
+    members_[i].view->project(example.block, example.row, own);
     const auto scores = predicted.empty() ? predicted : std::span(scores_).subspan(i * outputs(), outputs());
     if (!visited) {
       members_[i].learner->predict(own, 0, scores);
@@ -261,7 +261,7 @@ void Hedge::visit(Archive& archive) {
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
   archive.matrix("history", history_, members_.size());
   archive.require(history_.size() < most_remembered * members_.size(), "history", "must hold fewer than 256 rows");
-  for (Member& member : members_) archive.part("kernel" + std::to_string(member.stream), member);
+  for (Member& member : members_) archive.part("kernel" + std::to_string(member.number), member);
   if (!archive.loading()) return;
   pool_->check_holders();
   const std::size_t width = outputs();

@@ -39,7 +39,7 @@ class Hedge final : public Update, public Several {
   struct Member {
     std::unique_ptr<View> view;
     std::unique_ptr<Update> learner;
-    std::uint32_t stream;   // the kernel's number
+    std::uint32_t number;   // the kernel's number
     std::int64_t seen = 0;  // rows that the learner saw
 
     void visit(Archive& archive);

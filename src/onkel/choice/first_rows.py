@@ -104,7 +104,7 @@ class FirstRows:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], learner: Learner) -> FirstRows:
         """Return the rows that a learner has kept; refuse arrays that do not hold them."""
-        if not isinstance(arrays, dict) or not all(isinstance(values, np.ndarray) for values in arrays.values()):
+        if not isinstance(arrays, dict) or not all(isinstance(values, np.ndarray) for values in arrays.values()):  # type: ignore[redundant-expr]
             raise ValueError("the first rows of the stream must be arrays")
         arrays = dict(arrays)
         try:

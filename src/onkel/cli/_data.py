@@ -98,7 +98,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
         how = {"table": True, **({} if options.n_features is None else how)}
     with open_rows(data, options, **how) as rows:
         stream = rows.shuffled(options.seed) if options.shuffle else rows
-        X, y = stream.look()
+        X, y = stream.peek()
         if y is None:
             raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
         if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or scale is Scale.STANDARD):
@@ -154,7 +154,7 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
     with ExitStack() as opened:
         if not is_file(data):
             if how.keys() - {"dtype"} or weight or options.id:
-                raise Misused(f"{data} is no file: --format, --target, --n-features and --skip-errors are for files")
+                raise Misused(f"{data} is not a file: --format, --target, --n-features and --skip-errors are for files")
             yield SeekableRows(opened.enter_context(_named(data, options, **how)), options.rows)
             return
         if os.path.isfile(data) or os.path.isdir(data):
@@ -191,7 +191,7 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
 def check_writable(path: str, source: str | None = None) -> None:
     """Refuse a place where no file can be written, or where the source lies, before an hour of learning."""
     if source is not None and _is_same_file(path, source):
-        raise ValueError(f"{path} is what is read: writing there would overwrite it")
+        raise ValueError(f"{path} is the file being read: writing to it would destroy it")
     if is_special(path):
         if not os.access(path, os.W_OK):
             raise ValueError(f"{path} cannot be written")
@@ -263,7 +263,7 @@ def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] |
         try:
             classes = np.unique(as_labels([_number(word) for word in words] if y.dtype.kind in "fiu" else words))
         except ValueError:
-            raise Misused(f"--classes {options.classes}: the target is numbers, and these are none") from None
+            raise Misused(f"--classes {options.classes}: the targets are numbers, and these labels are not") from None
         if len(classes) < 2:
             raise Misused(f"--classes {options.classes}: expected two labels or more")
         return classes

@@ -63,14 +63,14 @@ class Rows:
             raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
         self._order = [found.index(name) for name in names]
 
-    def look(self) -> Chunk:
+    def peek(self) -> Chunk:
         """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
         n_rows = 0
         while n_rows < FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
             self._seen.append(chunk)
             n_rows += chunk[0].shape[0]
         if not self._seen:
-            raise ValueError(f"{self.name} holds no row")
+            raise ValueError(f"{self.name} has no rows")
         X, y = joined_chunks(self._seen)
         first = slice(min(FIRST_ROWS, self.limit or FIRST_ROWS))
         return self._separated(X[first])[0], None if y is None else y[first]
@@ -123,7 +123,7 @@ class Rows:
         place = int(known.argmin())
         expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
         raise ValueError(
-            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is none of {expected}, "
+            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is not one of {expected}, "
             "the classes so far; name all labels with --classes"
         )
 
@@ -141,7 +141,7 @@ class Rows:
             chunks.append(chunk)
             n_rows += chunk[0].shape[0]
         if not chunks:
-            raise ValueError(f"{self.name} holds no row")
+            raise ValueError(f"{self.name} has no rows")
         X, y = joined_chunks(chunks)
         if y is None:
             raise ValueError(f"{self.name} has no target to learn from: name its column with --target")

@@ -46,11 +46,11 @@ feature_names_in_ : ndarray of shape (n_features,), where X has names"""
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(cls: type[T]) -> type[T]:
     """Make an estimator of a class of fields; where its docstring has an example and no parameters, write them in."""
-    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
-    made.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(made).items()}
-    if made.__doc__ and "Examples\n" in made.__doc__ and "Parameters\n" not in made.__doc__:
-        made.__doc__ = _documented(made)
-    return made
+    completed = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
+    if completed.__doc__ and "Examples\n" in completed.__doc__ and "Parameters\n" not in completed.__doc__:
+        completed.__doc__ = _documented(completed)
+    return completed
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

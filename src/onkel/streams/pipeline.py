@@ -326,9 +326,9 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         return replace(inside, transformers=chain, facts=facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
-        made = copy.copy(self)
-        made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
-        return made
+        other = copy.copy(self)
+        other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
