@@ -295,7 +295,11 @@ ACTIONS = {
 
 
 def test_nothing_that_takes_a_model_is_left_out():
-    found = {f"onkel {name}" for name, command in COMMANDS.items() if "model" in inspect.signature(command).parameters}
+    found = {
+        f"onkel {name}"
+        for name, command in COMMANDS.items()
+        if {"model", "models"} & {*inspect.signature(command).parameters}
+    }
     places = (_public, onkel.export, onkel.evaluate)
     functions = [(name, getattr(place, name)) for place in places for name in place.__all__]
     functions += [(f"Checkpointer.{name}", f) for name, f in inspect.getmembers(onkel.Checkpointer, inspect.isfunction)]

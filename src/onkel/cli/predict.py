@@ -80,7 +80,7 @@ def _opened(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterat
     how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
     if names is not None and is_table_of(data, options):
         with open_rows(data, options, target=False, table=True) as rows:
-            yield _by_name(loaded, rows, names, None if no_target else options.target)
+            yield _by_name(loaded, rows, names, options.target, no_target)
         return
     if no_target:
         how["target"] = False
@@ -92,21 +92,27 @@ def _opened(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterat
         yield ((X, y, rows.ids) for X, y in rows)
 
 
-def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None) -> Iterator[Any]:
-    """Rows whose columns are found by their names; the one column that is no feature is the target."""
+def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_target: bool) -> Iterator[Any]:
+    """Rows whose columns are found by their names; the one column that is not a feature is the target."""
     from onkel.contents import contents_of
+    from onkel.streams.table import Table
 
-    others = [name for name in rows.names if name not in names]
-    if target is None and len(others) == 1 and len(rows.names) == len(names) + 1:
+    found = rows.names
+    is_named = found != [str(i + 1) for i in range(len(found))]  # otherwise columns are found by their places
+    others = [name for name in found if name not in names] if is_named else found[len(names) :]
+    if target is None and not no_target and len(others) == 1 and len(found) == len(names) + 1:
         target = others[0]
-    if target is not None and target in rows.names:
+    if target is not None and target in found:
         rows.goal = target
-    rows.take(names)
-    prepared = hasattr(contents_of(loaded).transformers[:1] and contents_of(loaded).transformers[0], "schema_")
-    learner = contents_of(loaded).learner
+    if is_named:
+        rows.take(names)
+    transformers, learner = contents_of(loaded).transformers, contents_of(loaded).learner
+    takes_tables = bool(transformers) and hasattr(transformers[0], "schema_")
     for X, y in rows:
+        if not is_named:
+            X = Table(tuple(names), X.columns, X.typed)
         y = None if y is None else _truth(y, getattr(loaded, "classes_", None), X.typed)
-        yield X if prepared else X.numbers("float64" if learner is None else learner.dtype), y, rows.ids
+        yield X if takes_tables else X.numbers("float64" if learner is None else learner.dtype), y, rows.ids
 
 
 def _truth(column: Any, classes: Any, typed: bool) -> Any:
@@ -116,9 +122,11 @@ def _truth(column: Any, classes: Any, typed: bool) -> Any:
     from onkel.streams.table import number_of
 
     texts = [value.strip() if isinstance(value, str) else value for value in column.tolist()]
-    if classes is None or (classes.dtype.kind in "fiu" and not typed):
-        return np.array([number_of(str(value)) if value is not None else None for value in texts], np.float64)
-    return np.array(texts, object) if classes.dtype.kind in "US" else np.array(texts)
+    if classes is None:
+        return np.array([np.nan if value is None else number_of(str(value)) for value in texts], np.float64)
+    if classes.dtype.kind in "fiu" and not typed:
+        texts = [int(text) if text.lstrip("+-").isdecimal() else number_of(text) for text in texts]
+    return np.array(texts, object)
 
 
 class _Quality:
