@@ -27,7 +27,7 @@ from onkel.parts import (
     SquaredError,
 )
 from onkel.settings import UNBOUNDED
-from onkel.utils.validation import check_number
+from onkel.utils.validation import check_finite, check_number
 
 M = TypeVar("M")
 
@@ -101,14 +101,14 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     else:
         if eps is not None or n_support is None:
             raise ValueError("compress with rows X needs n_support, and no eps: it is the rows that say what leaves")
-        prepared = prepared_rows(model, X)
+        prepared = prepared_rows(model, X, learner.n_features)
         rows = prepared.shape[0]
         small, distance, change = smaller_for(prepared, function, learner, n_support)
     size = len(small.terms[0])
     budget = learner.budget
     if budget is not None:
-        # The average of a learner that evicts may hold more points than its budget: all of them stay then.
-        budget = n_support if n_support is not None else max(budget, size)
+        # The average of a learner that evicts may hold more points than its budget, within eps of it too.
+        budget = max(size, budget if n_support is None else min(budget, n_support))
     compressed = with_function(model, learner.blank(budget=budget), small)
     return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
 
@@ -163,36 +163,45 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
     work.compress(0.0, len(known.births))
     independent = work.expansion().in_order_of_joining
     informed = replace(independent, information=information_of(independent, like, rows))
-    small, _, change = smaller(informed, like, eps=None, n_support=n_support)
-    return small, distance_between(function, small, like), change
+    small, _, _ = smaller(informed, like, eps=None, n_support=n_support)
+    moved = difference(function, small, like)
+    return small, moved.norm, float((moved.score_rows(rows) ** 2).sum() / 2)
 
 
 def information_of(function: Expansion, like: Learner, rows: Any) -> Information:
     """Return what rows tell of the function's points: the sum of z z', as recursive least squares keeps it."""
     term = function.only
-    recipe = SecondOrder(SquaredError(), dictionary=GrowingDictionary(min_slope=0.0))
+    prior = GaussianPrior()
+    recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(min_slope=0.0))
     probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
-    nothing = Coefficients(np.zeros((1, len(term))), np.zeros(1), np.empty((1, 0)))
-    probe.set_expansion(replace(function, terms=(replace(term, last=nothing, average=nothing),), t=0, information=None))
+    n = len(term)
+    nothing = Coefficients(np.zeros((1, n)), np.zeros(1), np.empty((1, 0)))
+    # The probe's stream is the points, which tell nothing, and then the rows: it has births of its own.
+    births, size = np.arange(n), n + int(like.fit_intercept)
+    silent = Information(births, np.zeros((size, size)), prior.lam, 0.0, 0)
+    start = replace(term, births=births, last=nothing, average=nothing)
+    probe.set_expansion(replace(function, terms=(start,), t=n, information=silent))
     probe.learn_rows(rows, np.ones(rows.shape[0]))
     known = probe.expansion().information
     assert known is not None
-    return known
+    return replace(known, births=term.births)
 
 
-def distance_between(one: Expansion, other: Expansion, like: Learner) -> float:
-    """Return the RKHS distance between two functions of one kernel."""
-    difference = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
-    difference.set_expansion(replace(total([one, other], [1.0, -1.0]), information=None))
-    return difference.norm
+def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
+    """Return a learner whose function is the difference of two functions of one kernel."""
+    made = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
+    made.set_expansion(total([one, other], [1.0, -1.0]))
+    return made
 
 
-def prepared_rows(model: Any, X: Any) -> Any:
+def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
     """Return rows as the learner inside of a model sees them."""
-    transformers = contents_of(model).transformers
-    rows = X if issparse(X) or transformers else np.asarray(X)
-    for transformer in transformers:
+    rows = X if issparse(X) else np.asarray(X) if not contents_of(model).transformers else X
+    for transformer in contents_of(model).transformers:
         rows = transformer.transform(rows)
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
+        raise ValueError(f"X must be rows of the model's {n_features} features, got the shape {rows.shape}")
+    check_finite("X", np.asarray(rows.sum(axis=1) if issparse(rows) else rows, np.float64))
     return rows
 
 
