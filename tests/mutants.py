@@ -508,8 +508,8 @@ MUTANTS = [
     Mutant(
         "a class's weight multiplies its rows'",
         "src/onkel/estimators/targets.py",
-        "return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)\n\n    def _encode",
-        "return np.ascontiguousarray(factor if weight is None else weight, dtype=np.float64)\n\n    def _encode",
+        "is None else factor * weight, dtype=np.float64)\n\n    def _encode",
+        "is None else weight, dtype=np.float64)\n\n    def _encode",
         "test_contract.py -k class_weight_is",
     ),
     Mutant(

@@ -24,7 +24,7 @@ from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbac
 from onkel.estimators.making import estimator
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
-from onkel.parts import RBF, Recipe
+from onkel.parts import RBF, Linear, Polynomial, Recipe
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
@@ -171,14 +171,21 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _stream_chooses(self, name: str) -> bool:
         value = getattr(self, name, None)
+        if name == "gamma" and self._has_no_width():
+            return False
         return isinstance(value, str) and value == "stream"
+
+    def _has_no_width(self) -> bool:
+        """Whether the kernel is one of dot products, for which there is no width to choose."""
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, Linear | Polynomial) or (isinstance(kernel, str) and kernel in ("linear", "poly"))
 
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
-            if self.gamma == "stream":
+            if self._stream_chooses("gamma"):
                 return 1.0  # until the learner has chosen
-            if self.gamma == "auto":
+            if self.gamma in ("auto", "stream"):  # the latter of a kernel that has no width
                 return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
             return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
@@ -354,6 +361,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     def dual_coef_(self) -> Floats:
         """Coefficients of the predicting function."""
         return self._fitted().coefficients
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the features, where the kernel is linear."""
+        if not isinstance(self._fitted().kernel, Linear):
+            raise AttributeError(f"coef_ is for the linear kernel, and the kernel is {self._fitted().kernel!r}")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     @property
     def intercept_(self) -> Floats:

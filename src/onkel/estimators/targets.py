@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
@@ -128,6 +128,14 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logarithm of the probability of each class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.asarray(log_expit(np.column_stack([-scores, scores])))
+        return np.asarray(log_softmax(scores, axis=1))
 
     def __onkel_contents__(self) -> Contents:
         contents = super().__onkel_contents__()

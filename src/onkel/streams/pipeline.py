@@ -289,6 +289,12 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         rows = self._transformed(X)
         return np.asarray(self.estimator_.predict_proba(rows))
 
+    @_has("predict_log_proba")  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each class."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict_log_proba(rows))
+
     def _scores_of_next(self, X: ArrayLike) -> NDArray[np.float64]:
         """What `predict_then_learn` would return for one row, which is transformed by itself, too."""
         lead, model = self.transformers_[0], self
