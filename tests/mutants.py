@@ -12,6 +12,34 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "a picture's ages are rows since the points came",
+        "src/onkel/plot/_inside.py",
+        "learner.t - births",
+        "births",
+        "test_plot.py -k ages",
+    ),
+    Mutant(
+        "support vectors of a pipeline are drawn among the rows",
+        "src/onkel/plot/_surface.py",
+        "        if scaler is not None:\n            shown = _unscaled(scaler, shown, rows)\n",
+        "",
+        "test_plot.py -k pipeline",
+    ),
+    Mutant(
+        "a notebook shows what was learned",
+        "src/onkel/estimators/notebook.py",
+        '            shown["text/html"] += _table(learned(self))\n',
+        "            pass\n",
+        "test_plot.py -k notebook",
+    ),
+    Mutant(
+        "importing onkel loads no library",
+        "src/onkel/__init__.py",
+        "from importlib import import_module\n",
+        "from importlib import import_module\n\nimport numpy  # noqa: F401\n",
+        "test_packaging.py -k no_library",
+    ),
+    Mutant(
         "a point without length is no direction to project on",
         "native/learn/eviction/project_on_newcomer.cpp",
         "self > no_length ? 1 / self : 0.0",
@@ -203,7 +231,7 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/learn/second_order.cpp",
-        "    row.weight = std::min(row.weight, most_certain * lam_ / self);\n",
+        "    row.weight = std::min(row.weight, most_certain * lam_ / row.self());\n",
         "",
         "test_information.py -k diverges",
     ),
@@ -251,21 +279,21 @@ MUTANTS = [
     ),
     Mutant(
         "the first rows are dropped after the last choice of a width",
-        "src/onkel/learner.py",
-        "        if first.complete:\n            self._first = None\n",
-        "",
+        "src/onkel/choice/choosing.py",
+        "            self.first, self.complete = None, True\n",
+        "            self.complete = True\n",
         "test_stream_choice.py -k last_width",
     ),
     Mutant(
         "the chosen lam is the one that is learned with",
-        "src/onkel/learner.py",
-        "        self.recipe, self.kernel, self._core = fresh.recipe, fresh.kernel, fresh._core\n",
-        "        self.kernel, self._core = fresh.kernel, fresh._core\n",
+        "src/onkel/choice/choosing.py",
+        "            recipe = replace(recipe, prior=GaussianPrior(choice.lam))\n",
+        "            pass\n",
         "test_stream_choice.py -k lam",
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
-        "src/onkel/learner.py",
+        "src/onkel/choice/choosing.py",
         "counts = np.ones(len(y), bool) if weight is None else weight != 0",
         "counts = np.ones(len(y), bool)",
         "test_stream_choice.py -k any_cuts",
@@ -318,8 +346,8 @@ MUTANTS = [
     Mutant(
         "the average ticks after learning, not before",
         "native/learn/first_order.cpp",
-        "  Scored& row = judged.row;\n",
-        "  Scored& row = judged.row;\n  function_.tick();\n",
+        "void FirstOrder::commit() {\n",
+        "void FirstOrder::commit() {\n  function_.tick();\n",
         "test_average.py",
     ),
     Mutant(
@@ -332,8 +360,8 @@ MUTANTS = [
     Mutant(
         "the budget holds",
         "native/learn/eviction/stop.cpp",
-        "hold_.basis.size() < hold_.size",
-        "hold_.basis.size() <= hold_.size",
+        "context_.basis.size() < context_.budget",
+        "context_.basis.size() <= context_.budget",
         "test_memory.py -k after_every_row",
     ),
     Mutant(
@@ -345,16 +373,16 @@ MUTANTS = [
     ),
     Mutant(
         "the learner stops before its function leaves the finite numbers",
-        "native/learn/first_order.cpp",
-        "return std::abs(v) <= far_out; })) return;",
-        "return std::abs(v) <= far_out; }) || t > 0) return;",
+        "native/learn/update.cpp",
+        "return std::abs(v) <= largest_value; })) return;",
+        "return std::abs(v) <= largest_value; }) || position > 0) return;",
         "test_bad_input.py -k 'divergence and False'",
     ),
     Mutant(
         "a row without weight does not count",
         "native/learn/learner.cpp",
-        "        continue;\n",
-        "        ++t_;\n        continue;\n",
+        "    if (!predicted.empty()) update_->predict(block_, row, predicted);\n    return;\n",
+        "    if (!predicted.empty()) update_->predict(block_, row, predicted);\n    ++t_;\n    return;\n",
         "test_labels.py -k without_weight",
     ),
     Mutant(
@@ -395,8 +423,8 @@ MUTANTS = [
     Mutant(
         "a refused call changes nothing",
         "src/onkel/utils/validation.py",
-        "        model.__dict__.update(before)\n",
-        "        model.__dict__.update({name: before[name] for name in model.get_params()})\n",
+        "        vars(model).update(before)  #",
+        "        vars(model).update({name: before[name] for name in model.get_params()})  #",
         "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
     ),
     Mutant(
@@ -459,8 +487,8 @@ MUTANTS = [
     Mutant(
         "a row of length 0 divides nothing",
         "native/learn/step.cpp",
-        "reach > 0 ? std::min(most, row.loss / (reach + softness)) : 0.0",
-        "std::min(most, row.loss / (reach + softness))",
+        "squared_length > 0 ? std::min(most, row.loss / (squared_length + softness)) : 0.0",
+        "std::min(most, row.loss / (squared_length + softness))",
         "test_kernels.py -k length_zero",
     ),
     Mutant(
@@ -501,8 +529,8 @@ MUTANTS = [
     Mutant(
         "PA's step divides by the squared length of the whole gradient",
         "native/learn/step.cpp",
-        "for (const double g : row.g) reach += g * g;",
-        "for (const double g : row.g) reach = std::max(reach, g * g);",
+        "for (const double g : row.g) squared_length += g * g;",
+        "for (const double g : row.g) squared_length = std::max(squared_length, g * g);",
         "test_differential.py -k 'longer and PA-multiclass-float64'",
     ),
     Mutant(
@@ -613,8 +641,8 @@ MUTANTS = [
     Mutant(
         "persistence: a failed write leaves the old file",
         "src/onkel/utils/files.py",
-        '        with open(unfinished, "xb") as file:\n',
-        '        unfinished = target\n        with open(unfinished, "wb") as file:\n',
+        '        with open(unfinished, "xb", opener',
+        '        unfinished = target\n        with open(unfinished, "wb", opener',
         "test_persistence.py -k leaves_the_old_file",
     ),
     Mutant(
@@ -907,9 +935,8 @@ MUTANTS = [
     Mutant(
         "a kernel that fails at a row leaves the others as they were",
         "native/learn/hedge.cpp",
-        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n",
-        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n"
-        "    members_[i].learner->act(judged_.back());\n",
+        "    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
+        "    members_[i].learner->commit();\n    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
         "test_multikernel.py -k failing_kernel",
     ),
     Mutant(
@@ -1129,23 +1156,23 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/models/model.py",
-        "distance = work.compress(",
-        "distance = 1.01 * work.compress(",
+        "src/onkel/learned.py",
+        "return self._core.compress(eps, n_support), None",
+        "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
     ),
     Mutant(
         "crossings: merge weighs the constant terms, too",
-        "src/onkel/models/model.py",
-        "np.sum([w * learner.constants for",
-        "np.sum([learner.constants for",
+        "src/onkel/expansion.py",
+        "factor * self.constants, factor",
+        "self.constants, factor",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
     ),
     Mutant(
         "crossings: every export has the constant terms",
         "src/onkel/models/export/_plain.py",
-        "if learner.fit_intercept:",
-        "if False:",
+        "term.average.constants, term.weight",
+        "0 * term.average.constants, term.weight",
         "test_crossings.py -k 'every_export and PAClassifier'",
     ),
     Mutant(
@@ -1231,6 +1258,13 @@ MUTANTS = [
         "    @in_turn  #",
         "    #",
         "test_promises.py -k first_call",
+    ),
+    Mutant(
+        "what is saved beside a learning thread is of one moment",
+        "src/onkel/models/persistence.py",
+        "    with turn_of(model):",
+        "    if True:",
+        "test_promises.py -k one_moment",
     ),
 ]
 

@@ -59,7 +59,16 @@ def test_every_public_recipe_has_an_example():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/streams.md", "docs/multikernel.md", "docs/deploy.md", "docs/river.md"]
+    "page",
+    [
+        "README.md",
+        "docs/streams.md",
+        "docs/multikernel.md",
+        "docs/deploy.md",
+        "docs/river.md",
+        "docs/start.md",
+        "docs/tutorial.md",
+    ],
 )
 def test_pages_print_what_they_show(page, tmp_path):
     text = (ROOT / page).read_text()
@@ -69,6 +78,13 @@ def test_pages_print_what_they_show(page, tmp_path):
     for program, shown in examples:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
         assert done.stdout.strip() == shown.strip()
+
+
+def test_pages_without_output_run(tmp_path):
+    pages = [ROOT / "docs" / f"{name}.md" for name in ("index", "howto")] + sorted((ROOT / "docs/theory").glob("*.md"))
+    blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
+    assert len(blocks) >= 7
+    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=tmp_path)
 
 
 def commands(document):

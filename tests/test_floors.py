@@ -19,11 +19,11 @@ PYTHON = [
     ["estimators"],
     ["models"],
     ["streams"],
-    ["evaluate"],
+    ["evaluate", "checks"],
     ["report", "plot"],
     ["river", "batch"],
     ["_public"],
-    ["reproduce"],
+    ["reproduce", "serve"],
     ["cli"],
     ["__main__", "__init__"],
 ]

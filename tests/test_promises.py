@@ -194,6 +194,34 @@ def test_threads_that_bring_new_labels_lose_none(kind):
         assert m.transformers_[0].n_samples_seen_ == m.t_
 
 
+@pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline", "platt"])
+def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path, monkeypatch):
+    """The learning call goes on to its end, or waits, while a file is being made of the model."""
+    m = onkel.OGDClassifier(gamma="stream" if kind == "chosen" else 0.5, random_state=0, budget=20)
+    if kind == "pipeline":
+        m = onkel.StreamPipeline(onkel.StreamStandardScaler(), m)
+    if kind == "platt":
+        m = onkel.PlattClassifier(m)
+    m.partial_fit(X, ["a"] * 40)
+    learning = threading.Thread(target=m.partial_fit, args=(X, ["b"] * 40))
+    state = onkel.Learner.state
+
+    def slowly(self):
+        if threading.current_thread() is not learning and learning.ident is None:
+            learning.start()
+            learning.join(0.5)
+        return state(self)
+
+    monkeypatch.setattr(onkel.Learner, "state", slowly)
+    onkel.save(m, tmp_path / "m")
+    learning.join()
+    saved = onkel.load(tmp_path / "m")
+    assert saved.t_ == 40
+    assert saved.classes_.tolist() == ["a"]
+    saved.partial_fit(X, ["b"] * 40)
+    np.testing.assert_array_equal(saved.decision_function(X), m.decision_function(X))
+
+
 def test_rows_of_the_first_call_are_not_lost_to_a_prediction_beside_it(monkeypatch):
     """The prediction is the first to find that there is no core, and the last to have made one."""
     learner = onkel.Learner(onkel.recipes.OGD())

@@ -138,9 +138,9 @@ def test_points_of_an_average_that_stay_have_room(name):
         lambda: onkel.OGDClassifier(gamma=2.0, random_state=0, budget=80),
         lambda: onkel.SPAClassifier(gamma=2.0, random_state=0, fit_intercept=True, beta=2),
         lambda: onkel.NORMARegressor(gamma=2.0, random_state=0, budget=80),
-        lambda: onkel.NewtonClassifier(gamma=2.0, lam=0.01, random_state=0, budget=80),
+        lambda: onkel.BSGDClassifier(gamma=2.0, random_state=0, budget=40, maintenance="merge"),
     ],
-    ids=["OGD", "SPA", "NORMA", "Newton"],
+    ids=["OGD", "SPA", "NORMA", "merged"],
 )
 @pytest.mark.parametrize("n_rows", [5, 200])
 def test_compress_for_rows(make, dtype, container, n_rows):
@@ -173,6 +173,8 @@ def test_compress_for_rows_refuses_what_it_cannot_do():
         onkel.compress(model, n_support=5, X=X[:, :1])
     with pytest.raises(ValueError, match="NaN"):
         onkel.compress(model, n_support=5, X=X * np.nan)
+    with pytest.raises(ValueError, match="a second-order one knows its own rows"):
+        onkel.compress(onkel.NewtonClassifier(gamma=2.0, lam=0.1).fit(X, y), n_support=5, X=X)
 
 
 # -- second order: as good as training with that budget, and merging by what is known
@@ -327,7 +329,9 @@ def test_what_is_compressed_or_merged_has_nothing_in_common_with_what_it_came_fr
     X, y = rows_of(300)
     model = make().fit(X, y)
     onkel.save(model, tmp_path / "before")
-    made = [onkel.compress(model, n_support=20).model, onkel.compress(model, n_support=20, X=X).model]
+    made = [onkel.compress(model, n_support=20).model]
+    if contents_of(model).learner.expansion().information is None:
+        made.append(onkel.compress(model, n_support=20, X=X).model)
     if not isinstance(model, onkel.PlattClassifier):
         made += [onkel.merge([model]).model, onkel.merge([model, copy.deepcopy(model)], weights=[0.5, 0.5]).model]
     for each in made:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, export, fit, info, predict, reproduce, smaller
+from onkel.cli import compare, data, export, fit, info, predict, reproduce, serve, smaller
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": export.export,
     "compress": smaller.compress,
     "merge": smaller.merge,
+    "serve": serve.serve,
     "reproduce": reproduce.reproduce,
 }
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": data.listed, "info": data.info, "get": data.get}

@@ -63,14 +63,15 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         The most support vectors to keep, and the budget of the result where the model has one. With both, support
         vectors leave until there are so few, and on while the function stays within `eps`.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows like those to predict: support vectors leave that these would miss least.
+        Rows like those to predict: support vectors leave that these would miss least. For first-order models; those of
+        second order know what their rows would miss.
 
     Returns
     -------
     model : as given
         A new one.
     distance : float
-        The RKHS distance between the two functions.
+        The RKHS distance between the two functions, as far as kernel values of the model's dtype can tell.
     n_support : int
         Number of support vectors of the new one.
     loss_change : float or None
@@ -101,6 +102,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     else:
         if eps is not None or n_support is None:
             raise ValueError("compress with rows X needs n_support, and no eps: it is the rows that say what leaves")
+        if function.information is not None:
+            raise ValueError("compress takes rows X for first-order models: a second-order one knows its own rows")
         prepared = prepared_rows(model, X, learner.n_features)
         rows = prepared.shape[0]
         small, distance, change = smaller_for(prepared, function, learner, n_support)
@@ -155,15 +158,20 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
     """Return a function of fewer points, those leaving first that the rows would miss least (see `smaller`)."""
     if function.features is not None:
         raise ValueError("compress with X needs a function of support vectors alone, and this one has random features")
+    # Merged points may share a birth: here each has a number of its own.
+    term = function.only
+    numbered = replace(term, births=np.arange(len(term)))
     # Points that lie in the span of the others are replaced by their projections: each that stays is a coordinate.
     work = like.blank(recipe=SecondOrder(_smooth_loss(like)), average=False, budget=None)
-    work.set_expansion(replace(function, information=None))
+    work.set_expansion(replace(function, terms=(numbered,), t=max(function.t, len(term))))
     known = work.expansion().information
     assert known is not None
     work.compress(0.0, len(known.births))
     independent = work.expansion().in_order_of_joining
     informed = replace(independent, information=information_of(independent, like, rows))
-    small, _, _ = smaller(informed, like, eps=None, n_support=n_support)
+    found = smaller(informed, like, eps=None, n_support=n_support)[0].only
+    left = replace(found, births=term.births[found.births])
+    small = replace(function, terms=(left,))
     moved = difference(function, small, like)
     return small, moved.norm, float((moved.score_rows(rows) ** 2).sum() / 2)
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from onkel.contents import Contents, contents_of
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.named import NewtonClassifier
+from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.streams import foreign
 from onkel.streams.encoder import StreamEncoder
@@ -59,7 +60,7 @@ def make_stream_pipeline(
     return StreamPipeline(encoder, NewtonClassifier() if learner is None else learner)
 
 
-class StreamPipeline(BaseEstimator):  # type: ignore[misc]
+class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     """Transformers before an estimator, all learning from the same stream.
 
     In `partial_fit` and `predict_then_learn` each row is transformed by the statistics of all rows up to and including
