@@ -235,7 +235,8 @@ def exports(to):
     def by_command(bench):
         target = bench.folder / "exported.out"
         bench.command("export", bench.file, "--to", to, "-o", target)
-        made = getattr(onkel.export, f"to_{to}")(bench.model, **({"name": "exported"} if to == "c" else {}))
+        options = {"c": {"name": "exported"}, "libsvm": {"scaled": isinstance(bench.model, onkel.StreamPipeline)}}
+        made = getattr(onkel.export, f"to_{to}")(bench.model, **options.get(to, {}))
         expected = made if isinstance(made, str) else made.SerializeToString()
         assert target.read_bytes() == (expected.encode() if isinstance(expected, str) else expected)
 
@@ -277,7 +278,13 @@ def evaluates(bench):
     assert curve.last.rows == 120 and np.isfinite(curve[curve.metric]).all()
 
 
-EXPORTS = [name.removeprefix("to_") for name in onkel.export.__all__ if name.startswith("to_")]
+def ranges(bench):
+    assert onkel.export.to_libsvm_range(bench.model).startswith("x\n-1 1\n1 ")
+
+
+EXPORTS = [
+    name.removeprefix("to_") for name in onkel.export.__all__ if name.startswith("to_") and name != "to_libsvm_range"
+]
 # Action: what it tries of the library, and how.
 ACTIONS = {
     "save": ("save", saves),
@@ -288,6 +295,7 @@ ACTIONS = {
     "info --json": ("onkel info", info_json),
     "predict": ("onkel predict", predicts),
     **{f"export {to}": (f"onkel export to_{to}", exports(to)) for to in EXPORTS},
+    "export ranges": ("to_libsvm_range", ranges),
     "compress": ("compress onkel compress", compresses),
     "merge": ("merge onkel merge", merges),
     "evaluate": ("progressive progressive_steps", evaluates),
@@ -323,10 +331,10 @@ REFUSALS = [
         "Learner|ChoosingLearner|Stream.*(Scaler|Encoder)",
         "predict_then_learn.*got (Learner|ChoosingLearner|Stream)",
     ),
-    ("export .*", "Platt.*", "Platt's sigmoids cannot be exported"),
+    ("export (onnx|json|libsvm|ranges)", "Platt.*", "Platt's sigmoids cannot be exported"),
+    ("export ranges", "(?!Stream).*", "has no scaler|several kernels|knows no random"),
     ("export libsvm", "DualSGD.*", "LIBSVM knows no random features"),
     ("export libsvm", "MultiKernel.*", "LIBSVM knows one kernel"),
-    ("export libsvm", "StreamPipeline.*", "LIBSVM knows no scaler"),
 ]
 
 

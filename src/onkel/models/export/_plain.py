@@ -52,6 +52,7 @@ class Plain:
     functions: tuple[Function, ...]
     combination: str  # "sum" of one, "vote" or "mean" of several kernels
     features: RandomFeatures | None
+    sigmoids: Floats | None  # slopes and offsets of Platt's, a row each, where they make the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
 
@@ -79,10 +80,10 @@ class Plain:
         return bool(self.shift.any() or (self.factor != 1).any())
 
 
-def plain(model: Any) -> Plain:
+def plain(model: Any, *, takes_sigmoids: bool = False) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it."""
     contents = contents_of(model)
-    if contents.calibrated:
+    if contents.calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
     learner = fitted_learner(model, "an export")
     assert learner.n_features is not None
@@ -104,6 +105,7 @@ def plain(model: Any) -> Plain:
         ),
         combination=expansion.combination,
         features=_features(expansion),
+        sigmoids=_sigmoids(model) if contents.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
         dtype=learner.dtype,
     )
@@ -112,6 +114,14 @@ def plain(model: Any) -> Plain:
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
     return plain_model
+
+
+def _sigmoids(model: Any) -> Floats:
+    found = np.asarray(model.sigmoids_, np.float64)
+    learner = contents_of(model).learner
+    if learner is None or len(found) != learner.n_outputs:
+        raise ValueError("a class has no sigmoid yet: learn from more rows before the export")
+    return found
 
 
 def _only_scaler(transformers: tuple[Any, ...]) -> Any:
