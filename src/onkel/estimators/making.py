@@ -81,7 +81,7 @@ def _answer_svc(cls: type[Any]) -> None:
             raise TypeError(f"{cls.__name__} has no parameter {strange!r}, which is SVC's: {FROM_SVC[strange]}")
         make(self, *args, **given)
 
-    cls.__init__ = __init__  # type: ignore[misc]
+    cls.__init__ = __init__
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
