@@ -22,8 +22,7 @@ class LearnedFunction(LearnerState):
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
         combination = "sum" if not isinstance(self.kernel, Hedge) else "mean" if self.task == "regression" else "vote"
-        still = self.blank()  # another thread may be learning: a copy stands still
-        still.load_state(self.state(), self.n_features, self.sparse)
+        still = self.at_rest()
         return expansion_of(still.started(self.n_features), self.kernels, combination, self.n_features)
 
     @property

@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from onkel.cli._guard import Misused, say
-from onkel.cli._options import Data, Json, Reading, takes
+from onkel.cli._options import Cluster, Data, Json, Reading, takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ def predict(
     scores: Annotated[bool, Option("--scores", help="Print decision values instead of labels.")] = False,
     proba: Annotated[bool, Option("--proba", help="Print probabilities (learners with the log loss).")] = False,
     no_target: Annotated[bool, Option("--no-target", help="The rows have features only.")] = False,
+    cluster: Cluster = None,
     json: Json = False,
     options: Reading,
 ) -> None:
@@ -60,6 +61,20 @@ def predict(
     name = "scores" if scores else "probabilities" if proba else "prediction"
     classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
     quality = _Quality()
+    if cluster is not None:
+        from onkel.cli._cluster import predictions
+        from onkel.cli._data import is_libsvm
+
+        how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
+        if no_target:
+            how["target"] = False
+        for values, predicted, y in predictions(loaded, what, data, cluster, options, how):
+            _print(values, json, name, classes, None)
+            if y is not None:
+                quality.add(loaded, predicted, y)
+        if quality.rows:
+            say(quality.sentence())
+        return
     with _opened(loaded, data, options, no_target) as chunks:
         for X, y, ids in chunks:
             values = getattr(loaded, what)(X)

@@ -132,7 +132,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             else:
                 rows = transformer.transform(rows)
         estimator._fit(rows, y, sample_weight, scored)
-        self._take_over(transformers, estimator, None)
+        self.take_over(transformers, estimator, None)
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Self:
@@ -209,7 +209,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         for name in ("transformers_", "estimator_", "_first"):
             fresh.__dict__.pop(name, None)
         fresh._learn_rows("partial_fit", kept, labels, options, transformers, estimator)
-        self._take_over(fresh.transformers_, fresh.estimator_, fresh._first)
+        self.take_over(fresh.transformers_, fresh.estimator_, fresh._first)
 
     def _learn_rows(
         self, method: str, X: Any, y: Any, options: dict[str, Any], transformers: list[Any], estimator: Any
@@ -244,9 +244,10 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             if getattr(self, "_first", None) is not None:
                 labels, weight = joined([self._first[0], labels]), np.concatenate([self._first[1], weight])
             first = (labels, weight)
-        self._take_over(transformers, estimator, first)
+        self.take_over(transformers, estimator, first)
 
-    def _take_over(self, transformers: list[Any], estimator: Any, first: Any) -> None:
+    def take_over(self, transformers: list[Any], estimator: Any, first: Any = None) -> None:
+        """Make transformers and an estimator that were fitted elsewhere the pipeline's own."""
         self.__dict__.update(transformers_=transformers, estimator_=estimator, _first=first)
 
     def _chain(self) -> list[Any]:
@@ -384,7 +385,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         width = getattr(last, "n_features_out_", None) or getattr(last, "n_features_in_", None)
         if isinstance(last, LEARNING) and width != estimator.n_features_in_:
             raise ValueError("fitted_scaler and fitted_estimator must have the same number of features")
-        made._take_over(chain, estimator, _checked_first(fields.get("_first"), chain[0]))
+        made.take_over(chain, estimator, _checked_first(fields.get("_first"), chain[0]))
         return made
 
 
