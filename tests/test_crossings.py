@@ -306,7 +306,7 @@ def test_nothing_that_takes_a_model_is_left_out():
     found = {
         f"onkel {name}"
         for name, command in COMMANDS.items()
-        if {"model", "models"} & {*inspect.signature(command).parameters}
+        if "model" in inspect.signature(command).parameters or name == "merge"
     }
     places = (_public, onkel.export, onkel.evaluate)
     functions = [(name, getattr(place, name)) for place in places for name in place.__all__]
@@ -509,9 +509,16 @@ def classes_of(model, scores):
 def export_is_read(model, task, to, folder):
     """Export a model, read it as another program would, and compare scores and labels."""
     X = data(task, n=60, seed=2)[0]
-    made = getattr(onkel.export, f"to_{to}")(model, **({"dtype": "float64"} if to == "onnx" else {}))
-    found, predicted = READERS[to](made, X, folder)
+    scaled = to == "libsvm" and isinstance(model, onkel.StreamPipeline)  # LIBSVM's rows go through svm-scale first
+    options = {"dtype": "float64"} if to == "onnx" else {"scaled": True} if scaled else {}
+    made = getattr(onkel.export, f"to_{to}")(model, **options)
+    found, predicted = READERS[to](made, model.transformers_[0].transform(X) if scaled else X, folder)
     scores = scores_of(model, X)
+    if to == "c" and isinstance(model, onkel.PlattClassifier):  # whose header has the scores that the sigmoids see
+        np.testing.assert_allclose(
+            found, scores_of(model.estimator_, X), rtol=0, atol=1e-9 * max(1.0, abs(found).max())
+        )
+        found = None
     parts = [scores]
     if hasattr(model, "scores_per_kernel"):  # a vote hangs on each of them
         parts += [s.reshape(len(X), -1) for s in np.moveaxis(model.scores_per_kernel(X), 1, 0)]
