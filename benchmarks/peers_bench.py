@@ -1,7 +1,7 @@
 """onkel beside what else one would try on a table: gradient boosting, a linear model, Nyström features, SVC.
 
 `ONKEL_DATA=folder python benchmarks/peers_bench.py [ROWS]` learns from ROWS rows of each set (5,000), tests on as many
-others, and prints accuracy and the CPU seconds of fit and predict. Every learner has its defaults; rows are standardised.
+others, and prints accuracy and the CPU seconds of fit and predict. Learners have their defaults; rows are standardised.
 """
 
 from __future__ import annotations
