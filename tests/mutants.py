@@ -105,8 +105,8 @@ MUTANTS = [
     Mutant(
         "support vectors of a pipeline are drawn among the rows",
         "src/onkel/plot/_surface.py",
-        "        if scaler is not None:\n            shown = _unscaled(scaler, shown, rows)\n",
-        "",
+        "            shown = _unscaled(transformer, shown, rows)\n",
+        "            pass\n",
         "test_plot.py -k pipeline",
     ),
     Mutant(
@@ -665,6 +665,20 @@ MUTANTS = [
         "                self.__dict__.update(before)\n",
         "                pass\n",
         "test_encoder.py -k refusals",
+    ),
+    Mutant(
+        "a header has the shortest numbers that read back",
+        "src/onkel/models/export/c.py",
+        "_shortest(np.float32(rounded) if self.s else np.float64(rounded))",
+        "repr(rounded)",
+        "test_export.py -k short_as",
+    ),
+    Mutant(
+        "a header's sigmoids see a class's lead over the best other one",
+        "src/onkel/models/export/c.py",
+        "scores[o == first ? second : first]",
+        "scores[first]",
+        "test_export.py -k 'c_probabilities and True-3'",
     ),
     Mutant(
         "gaps are not learned from",

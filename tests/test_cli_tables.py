@@ -110,6 +110,13 @@ def test_weights_and_classes_that_are_rare(run):
     assert code == 2 and "the task is regression, which has no classes" in err
 
 
+def test_info_shows_the_names(run):
+    for words in (["--raw"], ["--scale", "standard"]):
+        assert run("fit", "customers.csv", "-l", "spa", "--columns", "importance", *words, "-o", "m")[0] == 0
+        assert re.search(r"^columns +importance$", run("info", "m")[1], re.MULTILINE)
+        assert json.loads(run("info", "m", "--json")[1])["columns"] == ["importance"]
+
+
 def test_checkpoints_of_tables(run):
     words = ("fit", "customers.csv", "--drop", "customer,importance", *QUICK)
     run(*words, "-o", "whole")

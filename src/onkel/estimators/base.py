@@ -326,6 +326,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def __onkel_contents__(self) -> Contents:
         learner = self._learner.current if hasattr(self, "_learner") else None
         facts = {} if learner is None else learner.facts()
+        if hasattr(self, "feature_names_in_"):
+            facts = {"columns": self.feature_names_in_.tolist(), **facts}
         return Contents(self, learner, self.get_params(deep=False), facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
