@@ -124,6 +124,7 @@ _TAKES["kernel"] = with_note(
     more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
     kind="{kernels} or Kernel",
 )
+_CHOSEN = ("gamma", "lam")  # what a `ChoosingLearner` may choose on the first records
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
 
 
@@ -148,11 +149,10 @@ class _KernelModel:
     seed: Annotated[int | None, Note("Of the learner's draws.", "None is another one each time.")] = None
 
     _task = ""
-    _own: tuple[str, ...] = ()  # the parameters of a named learner's recipe
 
     def __post_init__(self) -> None:
         told = {name: getattr(self, name) for name in _TAKES}
-        chosen = [name for name in (*_TAKES, *self._own) if isinstance(v := getattr(self, name), str) and v == "stream"]
+        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
         self._recipe = _recipe_named(self.recipe) if isinstance(self.recipe, str) else self.recipe
         learner = Learner(
             self._recipe,
@@ -423,7 +423,8 @@ def _named(row: Named, task: str) -> type[Any]:
             raise TypeError(f"{row.estimators[task]} has no parameter {strange!r}; expected one of {', '.join(fields)}")
         for name, parameter in fields.items():
             setattr(self, name, told.get(name, parameter.default))
-        self.recipe = row.recipe(**{name: getattr(self, name) for name in own if getattr(self, name) != "stream"})
+        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
+        self.recipe = row.recipe(**{name: getattr(self, name) for name in own if name not in chosen})
         self.__post_init__()
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -449,7 +450,6 @@ def _named(row: Named, task: str) -> type[Any]:
         "__init__": __init__,
         "__doc__": complete(document, Parameters=entries(fields.values(), words)),
         "__module__": __name__,
-        "_own": tuple(own),
         "_unit_test_params": _unit_test_params,
     }
     return type(name, (above,), members)
