@@ -212,7 +212,7 @@ def _standardised(state: State, values: Floats, there: Flags, learned: Flags | N
     column = np.ascontiguousarray(np.where(there, values, 0.0))[:, None]
     names = ("n", "seen", "mean", "squares")
     made = _core.scale_standard(
-        *(after[name] for name in names), True, True, column, learned is not None, learned
+        *(after[name] for name in names), True, True, 1.0, column, learned is not None, learned
     ).reshape(len(values))
     if not np.isfinite(after["squares"]).all():
         raise Refused(0, float(np.abs(values[there]).max()), "a number whose square a double can hold")
