@@ -181,7 +181,8 @@ class ClassifierParameters:
         dict[Any, float] | str | None,
         Note(
             "Multiplies the weights of a class's rows.",
-            '"balanced" is for `fit` only.',
+            '"balanced" gives rare classes more: in `fit` as scikit-learn does; on a stream '
+            "``(n + 10 C) / (C (n_c + 10))``, at most 100, with the rows, classes and rows of the class so far.",
             kind='dict or "balanced"',
         ),
     ] = None
