@@ -51,7 +51,7 @@ MUTANTS = [
         "src/onkel/partitions/descent.py",
         "        if not reached.value <= now.value - SUFFICIENT * now.scale * promise:\n",
         "        if False:\n",
-        "test_partitions.py -k optimum",
+        "test_partitions.py -k never_rises",
     ),
     Mutant(
         "a partition's failure has its name",
@@ -86,7 +86,7 @@ MUTANTS = [
         "src/onkel/partitions/engines.py",
         "    if level is not None and _core.isa != level:\n",
         "    if False:\n",
-        "test_dask.py -k instruction",
+        "test_partitions.py -k instruction",
     ),
     Mutant(
         "a pickled model of a cluster has no client",

@@ -17,6 +17,7 @@ SCALERS = {
     "standard": onkel.StreamStandardScaler(),
     "scale only": onkel.StreamStandardScaler(with_mean=False),
     "centre only": onkel.StreamStandardScaler(with_std=False),
+    "forgetting": onkel.StreamStandardScaler(forget=0.97),
     "range": onkel.StreamMinMaxScaler(),
     "other range": onkel.StreamMinMaxScaler(feature_range=(-1, 1)),
 }
@@ -51,7 +52,29 @@ def cuts(n, sizes):
 # -- scalers ----------------------------------------------------------------------------------------------------------
 
 
-@every_scaler
+@pytest.mark.parametrize("forget", [0.5, 0.97, 1.0])
+def test_a_scaler_forgets_by_the_definition(forget):
+    X, _ = data()
+    weights = forget ** np.arange(len(X))[::-1]
+    mean = weights @ X / weights.sum()
+    variance = weights @ (X - mean) ** 2 / weights.sum()
+    scaler = onkel.StreamStandardScaler(forget=forget).partial_fit(X)
+    np.testing.assert_allclose(scaler.mean_, mean, rtol=1e-9)
+    np.testing.assert_allclose(scaler.var_, variance, rtol=1e-6)
+    np.testing.assert_allclose(scaler.transform(X), (X - mean) / np.sqrt(variance), rtol=1e-6, atol=1e-6)
+    dense, sparse = (onkel.StreamStandardScaler(with_mean=False, forget=forget) for _ in range(2))
+    own = sparse.partial_fit_transform(csr_array(X))
+    np.testing.assert_array_equal(own.toarray(), dense.partial_fit_transform(X))
+
+
+def test_scalers_that_forget_are_not_merged():
+    X, _ = data()
+    scalers = [onkel.StreamStandardScaler(forget=0.9).partial_fit(X) for _ in range(2)]
+    with pytest.raises(ValueError, match="which rows came last is not known"):
+        scalers[0].merged(scalers[1])
+
+
+@pytest.mark.parametrize("name", THEIRS)
 def test_same_as_scikit_learn(name):
     X, _ = data()
     ours, theirs = clone(SCALERS[name]).fit(X), clone(THEIRS[name]).fit(X)

@@ -22,7 +22,7 @@ from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
-from onkel.parts import FadingMemory, SecondOrder
+from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
 from onkel.streams.pipeline import StreamPipeline
 from onkel.utils.validation import check_number
 
@@ -41,7 +41,7 @@ def fit(
     model: Any,
     sources: Sequence[Any],
     *,
-    rounds: int = Rounds.most,
+    rounds: int = Rounds.limit,
     tolerance: float = Rounds.tolerance,
     n_jobs: int | None = None,
     engine: Engine | None = None,
@@ -94,10 +94,6 @@ def fit(
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
-    if isinstance(getattr(estimator, "forget", 1.0), str):
-        raise ValueError(
-            f"forget must be a number to learn over partitions, got {estimator.forget!r}: rows have no order"
-        )
     partitions = partitions_of(sources)
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
@@ -125,13 +121,21 @@ def fit(
 
 def _with_memory(learner: Learner, estimator: Any) -> Learner:
     """Return the learner with the memory that was asked for, from the same function on."""
-    forget = getattr(estimator, "forget", 1.0)
-    if forget == 1.0:
+    memory = _memory(estimator)
+    if memory == FadingMemory():
         return learner
     assert isinstance(learner.recipe, SecondOrder)
-    forgetful = learner.blank(recipe=replace(learner.recipe, memory=FadingMemory(forget)))
-    forgetful.set_expansion(learner.expansion())
-    return forgetful
+    remembering = learner.blank(recipe=replace(learner.recipe, memory=memory))
+    remembering.set_expansion(learner.expansion())
+    return remembering
+
+
+def _memory(estimator: Any) -> Memory:
+    recipe = getattr(estimator, "recipe", None)
+    if isinstance(recipe, SecondOrder):
+        return recipe.memory
+    forget = getattr(estimator, "forget", 1.0)
+    return StreamMemory() if isinstance(forget, str) else FadingMemory(forget)
 
 
 def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
@@ -162,6 +166,8 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
+    if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
+        changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
         changes["class_weight"] = None  # they are part of the rows' weights
     sampled = clone(model).set_params(**changes)

@@ -263,6 +263,8 @@ class StreamStandardScaler(StreamScaler):
         Whether to subtract the mean.
     with_std : bool, default=True
         Whether to divide by the standard deviation. A feature that has had one value only is not divided.
+    forget : float, default=1.0
+        How much a row counts beside the one after it, for features that move: with 0.999 about 1000 rows count.
 
     Attributes
     ----------
@@ -286,20 +288,32 @@ class StreamStandardScaler(StreamScaler):
     (array([2.]), array([[0.]]))
     """
 
-    def __init__(self, *, with_mean: bool = True, with_std: bool = True) -> None:
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True, forget: float = 1.0) -> None:
         self.with_mean = with_mean
         self.with_std = with_std
+        self.forget = forget
 
     @property
     def mean_(self) -> Floats:
         """Mean of each feature."""
-        return self._known("mean") * (self._known("seen") / max(1, self.n_samples_seen_))
+        return self._known("mean") * self._with_zeros()[1]
 
     @property
     def var_(self) -> Floats:
         """Variance of each feature."""
+        kept, share, zeros, total = self._with_zeros()
+        return np.asarray((kept * self._known("squares") + self._known("mean") ** 2 * share * zeros) / total)
+
+    def _with_zeros(self) -> tuple[Floats, Floats, Floats, float]:
+        """How much of a feature's numbers still counts, their share of all rows, and the weights of zeros and rows."""
         n, seen = max(1, self.n_samples_seen_), self._known("seen")
-        return np.asarray((self._known("squares") + self._known("mean") ** 2 * (seen / n) * (n - seen)) / n)
+        kept = np.power(float(self.forget), n - seen)
+        total = float(self._weight(n))
+        return kept, kept * self._weight(seen) / total, self._weight(n - seen), total
+
+    def _weight(self, rows: Any) -> Any:
+        """What so many rows weigh: 1 + forget + forget^2 + ..."""
+        return (1 - np.power(float(self.forget), rows)) / (1 - self.forget) if self.forget < 1 else np.asarray(rows)
 
     @property
     def scale_(self) -> Floats:
@@ -310,6 +324,7 @@ class StreamStandardScaler(StreamScaler):
     def _check_parameters(self) -> None:
         check_flag("with_mean", self.with_mean)
         check_flag("with_std", self.with_std)
+        check_number("forget", self.forget, above=0, at_most=1)
 
     def _takes_sparse(self) -> str | None:
         return "sparse rows cannot be centred and stay sparse: use with_mean=False" if self.with_mean else None
@@ -324,6 +339,8 @@ class StreamStandardScaler(StreamScaler):
 
     def _added(self, mine: Statistics, theirs: Statistics) -> Statistics:
         """Chan, Golub and LeVeque (1983); a feature's numbers stand for the rows that have it."""
+        if self.forget < 1:
+            raise ValueError("scalers that forget cannot be merged: which rows came last is not known; use forget=1")
         seen = mine["seen"] + theirs["seen"]
         share = theirs["seen"] / np.maximum(1, seen)
         apart = theirs["mean"] - mine["mean"]
@@ -333,7 +350,8 @@ class StreamStandardScaler(StreamScaler):
     def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
         n, seen, mean, squares = (statistics[name] for name in ("n", "seen", "mean", "squares"))
         centre, scale = bool(self.with_mean), bool(self.with_std)
-        return _core.scale_standard(n, seen, mean, squares, centre, scale, rows, learn, counts)
+        forget = float(self.forget)
+        return _core.scale_standard(n, seen, mean, squares, centre, scale, forget, rows, learn, counts)
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
         """Return the factors and shifts of the way back."""
