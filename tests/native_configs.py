@@ -61,8 +61,9 @@ def line(name: str, learner: onkel.Learner, sparse: bool) -> str:
 def _words(settings: dict[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         if key == "kernels":
-            for stream, terms in value:
+            for stream, (terms, scales) in value:
                 yield f"kernel={stream}"
+                yield from (f"scale={scale!r}" for scale in scales)
                 for weight, factors in terms:
                     yield f"term={float(weight)!r}"
                     for factor in factors:

@@ -34,7 +34,8 @@ namespace onkel {
 namespace {
 
 using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
-using KernelIn = std::variant<std::vector<Product>, nb::callable>;
+using Formula = std::pair<std::vector<Product>, std::vector<double>>;  // a sum of those, and the scales of its rows
+using KernelIn = std::variant<Formula, nb::callable>;
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -609,9 +610,10 @@ NB_MODULE(_core, m) {
                           .constant = constant,
                           .seed = seed};
             for (const auto& [stream, kernel] : kernels) {
-              config.kernels.push_back({.terms = {}, .function = {}, .stream = stream});
-              if (const auto* products = std::get_if<std::vector<Product>>(&kernel)) {
-                config.kernels.back().terms = terms_named(*products);
+              config.kernels.push_back({.terms = {}, .scales = {}, .function = {}, .stream = stream});
+              if (const auto* formula = std::get_if<Formula>(&kernel)) {
+                config.kernels.back().terms = terms_named(formula->first);
+                config.kernels.back().scales = formula->second;
               } else {
                 const auto& function = std::get<nb::callable>(kernel);
                 config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
@@ -620,7 +622,7 @@ NB_MODULE(_core, m) {
             }
             if (hedge)
               config.hedge = {combination_named(spec(*hedge).name), spec(*hedge).at("discount"),
-                              spec(*hedge).at("smoothing")};
+                              spec(*hedge).at("smoothing"), static_cast<std::int64_t>(spec(*hedge).at("start"))};
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },

@@ -192,7 +192,7 @@ def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: st
     last, average = (_coefficients(core, len(kernels), len(births), which) for which in (True, False))
     weights = core.weights if combination != "sum" else np.ones(1)
     terms = (
-        Term(kernel, np.ones(n_features), points, births, ghosts, last[i], average[i], float(weights[i]))
+        Term(kernel, kernel.relevances_of(n_features), points, births, ghosts, last[i], average[i], float(weights[i]))
         for i, kernel in enumerate(kernels)
     )
     features = RandomFeatures(frequencies, phases) if len(phases) else None

@@ -182,10 +182,16 @@ class Learner(Settings, Stateful):
         """Return the function learned so far, as a value of its own."""
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
-        combination = "sum" if not isinstance(self.kernel, Hedge) else "mean" if self.task == "regression" else "vote"
         still = self.blank()  # another thread may be learning: a copy stands still
         still.load_state(self.state(), self.n_features, self.sparse)
-        return expansion_of(still.started(self.n_features), self.kernels, combination, self.n_features)
+        return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
+
+    @property
+    def combination(self) -> str:
+        """How the functions make a prediction: the "sum" of the only one, or the "mean" or the "vote" of several."""
+        if not isinstance(self.kernel, Hedge):
+            return "sum"
+        return "mean" if self.kernel.adds_up or self.task == "regression" else "vote"
 
     @property
     def coefficients(self) -> Floats:

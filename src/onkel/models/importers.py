@@ -37,7 +37,7 @@ class _Machine:
     def function(self) -> Expansion:
         """Return the machine's function."""
         coefficients = Coefficients(self.coefficients[None], np.array([self.constant]), np.empty((1, 0)))
-        relevances, ghosts = np.ones(self.points.shape[1]), np.zeros(len(self.births), bool)
+        relevances, ghosts = self.kernel.relevances_of(self.points.shape[1]), np.zeros(len(self.births), bool)
         term = Term(self.kernel, relevances, self.points, self.births, ghosts, coefficients, coefficients)
         return Expansion((term,), self.rows)
 

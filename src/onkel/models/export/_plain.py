@@ -104,7 +104,7 @@ def plain(model: Any) -> Plain:
         ),
         combination=expansion.combination,
         features=_features(expansion),
-        logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
+        logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
     )
     arrays = [made.points, *(f.coefficients for f in made.functions), *(f.constants for f in made.functions)]
