@@ -101,8 +101,8 @@ T value_at(const Terms& terms, const Quantity& quantity) {
   return out[0];
 }
 
-// What each feature of a row is multiplied by before anything is computed of it: r_j^(1/p) where the kernel's relevances
-// are r and a feature's share of the base quantity grows by the p-th power. Features beyond the last have 1.
+// What each feature of a row is multiplied by before anything is computed of it: r_j^(1/p) where the kernel's
+// relevances are r and a feature's share of the base quantity grows by the p-th power. Features beyond the last have 1.
 using Scales = std::vector<double>;
 
 // A kernel, or a base quantity, and the scales of its rows.

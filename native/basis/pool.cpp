@@ -169,8 +169,7 @@ class PlainView final : public View {
   // kernel(x, x), of what the pool says of its planes.
   template <class Plane>
   double self_value(const Plane& plane) const {
-    return static_cast<double>(
-        value_at<T>(terms(), [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
+    return static_cast<double>(value_at<T>(terms(), [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
   }
 
   void grow() override { places_.resize(places_.size() + isa::score_lanes, 0); }

@@ -16,6 +16,8 @@
 #include <optional>
 #include <variant>
 
+#include "bind/choice.hpp"
+#include "bind/patience.hpp"
 #include "bind/python_parts.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
@@ -33,7 +35,7 @@ using namespace nb::literals;
 namespace onkel {
 namespace {
 
-using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
+using Product = std::pair<double, std::vector<nb::tuple>>;             // a weight, and the factors
 using Formula = std::pair<std::vector<Product>, std::vector<double>>;  // a sum of those, and the scales of its rows
 using KernelIn = std::variant<Formula, nb::callable>;
 template <class T>
@@ -92,26 +94,6 @@ auto unlocked(const Work& work) {
   const nb::gil_scoped_release release;
   return work();
 }
-
-// Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
-class Patience {
- public:
-  bool operator()() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(20)) return true;
-    last_ = now;
-    const nb::gil_scoped_acquire lock;
-    interrupted_ = PyErr_CheckSignals() != 0;
-    return !interrupted_;
-  }
-  void raise_if_interrupted() const {
-    if (interrupted_) throw nb::python_error();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  bool interrupted_ = false;
-};
 
 // A learner with what the binding must know to check its arguments.
 class PyLearner {
@@ -426,6 +408,7 @@ StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_
 NB_MODULE(_core, m) {
   // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
   nb::set_leak_warnings(false);
+  bind_choice(m);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

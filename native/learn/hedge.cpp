@@ -216,9 +216,10 @@ double Hedge::variance(Block& block, std::size_t row) const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].view->look(block, row, block.views[i]);
     const auto& learner = dynamic_cast<const Uncertain&>(*members_[i].learner);
-    deviation += weights_[i] * std::sqrt(learner.noise_variance() * learner.variance(block.views[i], 0));
+    const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
+    deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
   }
-  const double noise = noise_variance();
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   return noise > 0 ? deviation * deviation / noise : 0.0;
 }
 
