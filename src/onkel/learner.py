@@ -36,6 +36,8 @@ class Learner(Settings, Stateful):
         A width that the stream chooses is an `onkel.choice.ChoosingLearner` around this one.
     degree : int, default=3
     coef0 : float, default=0.0
+    relevances : sequence of float, default=None
+        What each feature's share of the distance is multiplied by, with the kernels "rbf" and "laplacian".
     budget : int, default=None
         The most support vectors to keep; None for no bound.
     average : bool, default=None

@@ -125,6 +125,10 @@ _TAKES["kernel"] = with_note(
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
 
 
+def _is_stream(value: Any) -> bool:
+    return isinstance(value, str) and value == "stream"
+
+
 def _declared(cls: type[Any]) -> type[Any]:
     """Give a class the parameters that all learners share."""
     declare(cls, _TAKES, gamma=1.0, budget=500)
@@ -146,13 +150,18 @@ class _KernelModel:
 
     def __post_init__(self) -> None:
         told = {name: getattr(self, name) for name in _TAKES}
-        chosen = ["gamma"] if told["gamma"] == "stream" else []
+        chosen = [name for name in ("gamma", "relevances", "kernel") if _is_stream(told[name])]
+        if told["relevances"] is not None and "relevances" not in chosen:
+            raise ValueError("relevances must be None or 'stream': the features of records have names, and no order")
+        untold = {"gamma": 1.0, "relevances": None, "kernel": "rbf"}
         learner = Learner(
             self.recipe,
             task=self._task,
             seed=random.randrange(2**31) if self.seed is None else self.seed,
-            **told | dict.fromkeys(chosen, 1.0),
+            **told | {name: untold[name] for name in chosen},
         )
+        if "gamma" not in chosen:
+            chosen = []
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
@@ -313,7 +322,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         return pd.DataFrame(shares / shares.sum(axis=1, keepdims=True), index=X.index, columns=self._labels)
 
     def _check_probabilities(self) -> None:
-        if not self.recipe.loss.logistic or isinstance(self.kernel, Hedge):
+        if not self.recipe.loss.logistic or (isinstance(self.kernel, Hedge) and not self.kernel.adds_up):
             what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self.recipe.loss.name!r}"
             raise NotImplementedError(f"{what} has no probabilities: wrap it in onkel.river.PlattClassifier")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Settings:
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
+        relevances: Sequence[float] | None = None,
         budget: int | None = None,
         average: bool | None = None,
         fit_intercept: bool = False,
@@ -54,6 +55,8 @@ class Settings:
         self.recipe = recipe
         self.task = task
         self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        if relevances is not None:
+            self.kernel = self.kernel.with_relevances(relevances)
         recipe.check_kernel(self.kernel, budget)
         self.budget = budget
         # Several kernels vote with their last functions, as in the paper.
@@ -86,6 +89,11 @@ class Settings:
     def started(self, n_features: int, sparse: bool = False, n_outputs: int | None = None) -> _core.Learner:
         """Return the core, made for so many features (and outputs, if not the usual ones) if there is none yet."""
         if self._core is None:
+            for kernel in self.kernels:
+                if len(kernel.scales) > n_features:
+                    raise ValueError(
+                        f"the kernel has relevances of {len(kernel.scales)} features, and the rows have {n_features}"
+                    )
             self.n_features = n_features
             self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
             streams = self.kernel.streams if isinstance(self.kernel, Hedge) else (0,)

@@ -47,6 +47,11 @@ class FirstRows:
     def __init__(self, rows: Any, y: Floats, weight: Floats) -> None:
         self.rows, self.y, self.weight = rows, y, weight
 
+    @property
+    def later(self) -> slice:
+        """The half that judges: the first half would speak for what is best for few rows."""
+        return slice(len(self) // 2, None)
+
     def __len__(self) -> int:
         return len(self.y)
 
@@ -61,25 +66,27 @@ class FirstRows:
         return FirstRows(stacked, np.concatenate([self.y, y]), np.concatenate([self.weight, weight]))
 
     @property
+    def compete(self) -> bool:
+        """Whether these are enough for learners to compete on."""
+        return len(self) >= STAGES[2]
+
+    @property
     def complete(self) -> bool:
         """Whether these are all the rows that are kept."""
         return len(self) == STAGES[-1]
 
     def best(self, start: Choice, chosen: Collection[str], losses_at: Callable[[Choice], Floats]) -> Choice:
-        """Return what these rows ask for, differing from ``start`` in what is chosen.
+        """Return what these rows ask for, differing from ``start`` in what is chosen: around its width.
 
         ``losses_at`` are the losses, row by row, of a learner with that choice.
         """
-        middle = 1.0 / median_distance(self.rows) if "gamma" in chosen else start.gamma
-        choice = start._replace(gamma=middle)
-        if len(self) < STAGES[2]:
+        choice, middle = start, start.gamma
+        if not self.compete:
             return choice
 
         @cache
         def loss(choice: Choice) -> float:
-            # the first half would speak for what is best for few rows
-            later = slice(len(self) // 2, None)
-            return float(np.sum(self.weight[later] * losses_at(choice)[later]))
+            return self.total(losses_at(choice))
 
         for name, unit in (("gamma", middle), ("lam", 1.0)):
             if name in chosen:
@@ -87,6 +94,10 @@ class FirstRows:
                 least = min(map(loss, candidates))
                 choice = next(c for c in candidates if loss(c) <= (1 + SLACK) * least)
         return choice
+
+    def total(self, losses: Floats) -> float:
+        """Return the weighted sum of the later rows' losses."""
+        return float(np.sum(self.weight[self.later] * losses[self.later]))
 
     def widened(self, n_features: int) -> FirstRows:
         """Return these sparse rows with more features, which they did not have."""

@@ -24,7 +24,7 @@ from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbac
 from onkel.estimators.making import estimator
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
-from onkel.parts import RBF, Recipe
+from onkel.parts import RBF, Kernel, Recipe, kernel_named
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
@@ -149,7 +149,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             seed=self._seed(),
             n_jobs=self._threads(),
         )
-        chosen = [name for name in ("gamma", "lam") if self._stream_chooses(name)]
+        chosen = self._chosen_on_stream(learner)
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
 
     def _chosen_kernel(self) -> Any:
@@ -166,6 +166,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             given["horizon"] = horizon
         return make(**given)
 
+    def _chosen_on_stream(self, learner: Learner) -> list[str]:
+        """What the stream decides about the learner: of a kernel that is not gaussian, nothing."""
+        chosen = [name for name in ("gamma", "lam", "relevances", "kernel") if self._stream_chooses(name)]
+        if "gamma" not in chosen or not isinstance(learner.kernel, RBF):
+            return [name for name in chosen if name == "lam"]
+        return chosen
+
     def _stream_chooses(self, name: str) -> bool:
         value = getattr(self, name, None)
         return isinstance(value, str) and value == "stream"
@@ -173,7 +180,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
-            if self.gamma == "stream":
+            if self.gamma == "stream" and getattr(self, "kernel", "") in ("rbf", "stream"):
                 return 1.0  # until the learner has chosen
             if self.gamma == "auto":
                 return 1.0 / int(rows.shape[1])
@@ -256,10 +263,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
-        if self._stream_chooses("gamma"):
-            kernel = self._learner.current.kernel
-            assert isinstance(kernel, RBF)
-            self.gamma_ = float(kernel.gamma)
+        if isinstance(self._learner, ChoosingLearner):
+            self.gamma_ = float(getattr(self._learner.current.kernels[-1], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -394,5 +399,29 @@ def _variance(rows: Any) -> float:
 class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
 
-    def _chosen_kernel(self) -> Any:
-        return self.kernel
+    def _chosen_kernel(self) -> Kernel:
+        made = "rbf" if self._stream_chooses("kernel") else self.kernel
+        kernel = kernel_named(made, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        if self.relevances is None:
+            return kernel
+        if isinstance(self.relevances, str):
+            check_choice("relevances", self.relevances, ("stream",))
+            return kernel
+        kernel = kernel.with_relevances(self.relevances)
+        if len(self.relevances) != self.n_features_in_:
+            raise ValueError(
+                f"relevances must be one number for each of the {self.n_features_in_} features, "
+                f"got {len(self.relevances)}"
+            )
+        self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
+        return kernel
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel; where relevances were learned, the one that has them."""
+        return self._fitted().kernels[-1]
+
+    @property
+    def relevances_(self) -> Floats:
+        """What `kernel_` multiplies each feature's share of the distance by."""
+        return self.kernel_.relevances_of(self.n_features_in_)

@@ -17,6 +17,10 @@ from onkel.parts import KERNELS
 T = TypeVar("T")
 
 FUNCTION_ATTRIBUTES = """\
+kernel_ : Kernel
+    The kernel in use; where relevances were learned, the one that has them.
+relevances_ : ndarray of shape (n_features,)
+    What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     Coefficients of the predicting function.
 intercept_ : ndarray of shape (1 or n_classes,)
