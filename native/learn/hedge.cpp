@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "learn/informed.hpp"
-
 namespace onkel {
 namespace {
 
@@ -202,6 +200,26 @@ void Hedge::share_budget(std::int64_t t) {
   for (Member& member : members_)
     if (member.view->size() > member.learner->budget())
       dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
+}
+
+Informed::Moved Hedge::eliminate(double most_moved, std::size_t most_points) {
+  if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
+  const std::size_t m = members_.size();
+  std::size_t all = 0;
+  for (const Member& member : members_) all += member.view->size();
+  Informed::Moved moved{0.0, 0.0};
+  for (std::size_t i = 0; i < m; ++i) {
+    Member& member = members_[i];
+    const std::size_t kept =
+        most_points >= all ? all : std::max<std::size_t>(1, most_points * member.view->size() / all);
+    const double own = most_moved / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
+    const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
+    moved.data += weights_[i] * weights_[i] * part.data;
+    moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
+    if (most_points < unbounded) member.learner->budget() = kept;
+  }
+  if (most_points < unbounded) budget_ = std::max<std::size_t>(1, most_points / m);
+  return moved;
 }
 
 bool Hedge::is_uncertain() const {

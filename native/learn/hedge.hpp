@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "basis/pool.hpp"
+#include "learn/informed.hpp"
 #include "learn/loss.hpp"
 #include "learn/update.hpp"
 #include "linalg/draws.hpp"
@@ -76,6 +77,9 @@ class Hedge final : public Update, public Several, public Uncertain {
   bool is_uncertain() const override;
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
+  // Points of each leave (see Informed), until there are no more than `most_points` in all, and on while the sum moves
+  // by at most `most_moved` in the direct sum of the kernels' spaces; from then on that is the budget.
+  Informed::Moved eliminate(double most_moved, std::size_t most_points);
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 

@@ -244,6 +244,7 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
 
 Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {
   const std::lock_guard turn(turns_);
+  if (auto* hedge = dynamic_cast<Hedge*>(update_.get())) return hedge->eliminate(most_moved, most_points);
   return informed().eliminate(most_moved, most_points);
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel.expansion import Expansion, expansion_of, points_of
-from onkel.parts import Hedge, Kernel, Recipe
+from onkel.parts import Hedge, Kernel, Recipe, SecondOrder
 from onkel.settings import Settings
 from onkel.stateful import Stateful
 from onkel.utils.validation import check_flag, check_number
@@ -245,10 +245,15 @@ class Learner(Settings, Stateful):
         self.kernel.check_psd(needed_by="compress")
         if self._core is None:
             return 0.0, None
-        if not self._core.has_information:
+        if not self._core.has_information and not self.adds_up_knowledge:
             return self._core.compress(eps, n_support), None
         data, rkhs = self._core.eliminate(eps, n_support)
         return rkhs, data**2 / 2
+
+    @property
+    def adds_up_knowledge(self) -> bool:
+        """Whether it is a sum of second-order learners."""
+        return isinstance(self.kernel, Hedge) and self.kernel.adds_up and isinstance(self.recipe, SecondOrder)
 
     def keep_kernels(self, chosen: list[int]) -> None:
         """Go on with some of the kernels only."""

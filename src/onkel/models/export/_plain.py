@@ -2,7 +2,7 @@
 
 Every model of the library is ``z = (x - shift) * factor``, then for each of its kernels
 ``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random features where a budget rule keeps
-them, and a vote or a mean where there are several kernels.
+them, and a vote or a weighted mean where there are several kernels.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Plain:
     factor: Floats  # of the scaler, 1 without one
     points: Floats  # (n_points, n_features), scaled
     functions: tuple[Function, ...]
-    combination: str  # "sum" of one, "vote" or "mean" of several kernels
+    combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels
     features: RandomFeatures | None
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
@@ -64,6 +64,11 @@ class Plain:
     def n_outputs(self) -> int:
         """Number of scores: 1, or one a class."""
         return len(self.functions[0].constants)
+
+    @property
+    def scales(self) -> list[tuple[float, ...]]:
+        """What kernels multiply the features by first, each that differs once, and nothing (where none is) first."""
+        return sorted({tuple(function.kernel.scales) for function in self.functions})
 
     @property
     def least_exponent(self) -> float:

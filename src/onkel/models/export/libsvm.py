@@ -27,7 +27,8 @@ def to_libsvm(model: Any) -> str:
     ----------
     model : estimator or Learner
         Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
-        sums and products of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
+        sums and products of kernels, several kernels, relevances, random features, scalers, and labels that are no
+        whole numbers.
 
     Returns
     -------
@@ -89,6 +90,8 @@ def _kernel(made: Plain) -> tuple[float, PlainKernel, str]:
     weight, factors = terms[0]
     if len(factors) > 1:
         raise ValueError("LIBSVM knows no products of kernels, and the kernel is one; export it as onnx, c or json")
+    if factors[0].scales:
+        raise ValueError("LIBSVM knows no relevances of features, and the kernel has some; export it as onnx, c or json")
     if factors[0].elsewhere is None:
         known = ", ".join(LIBSVM_KERNELS)
         raise ValueError(f"LIBSVM knows the kernels {known}, and the kernel is {factors[0].name}")
