@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel.choice.first_rows import BUDGETS, SLACK, FirstRows, loss_of, median_distance
-from onkel.choice.relevances import learned_kernel, spreads
+from onkel.choice.relevances import WILD, learned_kernel, spreads
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, LogLoss, SecondOrder, SquaredError
 
@@ -59,13 +60,18 @@ class Competition:
             rows = csr_array(rows.multiply(scales)) if issparse(rows) else rows * scales
         return 1.0 / median_distance(rows)
 
+    @cached_property
+    def over_spread(self) -> Floats:
+        """One over each feature's squared spread; their mean is 1."""
+        made = spreads(self.first.rows) ** -2.0
+        return np.asarray(made / made.mean())
+
     def start(self, relevances: Floats) -> Floats:
         """Return relevances to start from: those given, or one over each feature's squared spread if that is better.
 
         Features in units of their own want the latter, columns that are rarely anything but 0 the former.
         """
-        spread = spreads(self.first.rows) ** -2.0
-        spread /= spread.mean()
+        spread = self.over_spread
         as_they_came, over_spread = (
             self.loss_of(RBF(self.middle(each), tuple(each.tolist())), GaussianPrior().lam)
             for each in (relevances, spread)
@@ -74,13 +80,12 @@ class Competition:
 
     def learned(self, relevances: Floats, lam: float, kernel: type[Kernel] | None) -> Kernel | None:
         """Return the kernel with the relevances that the rows ask for, if they have not too many features."""
+        starts = [np.sqrt(relevances)]
+        wild = spreads(self.first.rows).max() > WILD * spreads(self.first.rows).min()
+        if wild and (relevances == 1).all():
+            starts.append(np.sqrt(self.over_spread))
         return learned_kernel(
-            self.first,
-            self.own.task,
-            self.n_classes,
-            kernel,
-            np.sqrt(relevances),
-            lambda kernel: self.loss_of(kernel, lam),
+            self.first, self.own.task, self.n_classes, kernel, starts, lambda kernel: self.loss_of(kernel, lam)
         )
 
 

@@ -5,13 +5,15 @@ each feature (``native/choice/relevances.hpp``). Those rows are the first half o
 numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
 searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
 classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
-Laplacian kernel. All of this is a function of the rows.
+Laplacian kernel. They start from equal scales or, where that is better, from one over each feature's spread; where
+spreads differ by more than `WILD`, from both. All of this is a function of the rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ LEAST_ROWS = 256
 POINTS = 300
 EVALUATIONS = 20
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
+WILD = 100.0
 DEARER = 1.03  # what the Laplacian's loss counts for: its functions have kinks
 
 
@@ -54,12 +57,12 @@ def learned_kernel(
     task: str,
     n_classes: int,
     kernel: type[Kernel] | None,
-    start: Floats,
+    starts: Sequence[Floats],
     loss_of: Callable[[Kernel], float],
 ) -> Kernel | None:
     """Return the kernel with the relevances that the rows ask for, or None where there are too many features.
 
-    ``start`` are the scales of the features from which the searches start; ``loss_of`` judges a kernel.
+    ``starts`` are the scales of the features from which the searches start; ``loss_of`` judges a kernel.
     """
     n_features = first.rows.shape[1]
     n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)
@@ -69,9 +72,8 @@ def learned_kernel(
     rows = np.ascontiguousarray(half.toarray() if issparse(half) else half, np.float64)
     y = first.y[:n_rows]
     found: list[tuple[float, Kernel]] = []
-    for search in searches(task, kernel):
+    for start, search in product(starts, searches(task, kernel)):
         power = search.kernel.base.power
-        width = _middle(rows * start, power)
         centre = np.log(start)
         _, at = _core.learn_scales(
             rows,
@@ -81,7 +83,7 @@ def learned_kernel(
             classes=n_classes,
             kernel=search.kernel.name,
             most_points=POINTS,
-            at=[*(centre + math.log(width)), math.log(0.1)],
+            at=[*(centre + math.log(_middle(rows * start, power))), math.log(0.1)],
             centre=centre.tolist(),
             spread=search.spread,
             evaluations=EVALUATIONS,

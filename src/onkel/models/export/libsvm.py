@@ -91,7 +91,9 @@ def _kernel(made: Plain) -> tuple[float, PlainKernel, str]:
     if len(factors) > 1:
         raise ValueError("LIBSVM knows no products of kernels, and the kernel is one; export it as onnx, c or json")
     if factors[0].scales:
-        raise ValueError("LIBSVM knows no relevances of features, and the kernel has some; export it as onnx, c or json")
+        raise ValueError(
+            "LIBSVM knows no relevances of features, and the kernel has some; export it as onnx, c or json"
+        )
     if factors[0].elsewhere is None:
         known = ", ".join(LIBSVM_KERNELS)
         raise ValueError(f"LIBSVM knows the kernels {known}, and the kernel is {factors[0].name}")
