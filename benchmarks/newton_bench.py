@@ -67,8 +67,8 @@ class Results:
 
 def timed(work):
     start = time.process_time()
-    made = work()
-    return made, time.process_time() - start
+    result = work()
+    return result, time.process_time() - start
 
 
 # -- progressive accuracy ---------------------------------------------------------------------------------------------
@@ -206,8 +206,8 @@ def report_regression(results: Results, seeds: range) -> None:
     print("\nRMSE on held-out rows after one pass, default constructor, and tuned batch learners")
     for name in TARGETS:
         rivals = {}
-        for kind, made in (("KernelRidge", KernelRidge(kernel="rbf")), ("SVR", SVR(cache_size=500))):
-            scaled = TransformedTargetRegressor(made.set_params(**tuned(name)[kind]), transformer=StandardScaler())
+        for kind, estimator in (("KernelRidge", KernelRidge(kernel="rbf")), ("SVR", SVR(cache_size=500))):
+            scaled = TransformedTargetRegressor(estimator.set_params(**tuned(name)[kind]), transformer=StandardScaler())
             rivals[kind] = results.get(f"regression/{name}/{kind}", lambda n=name, m=scaled: fitted(m, n))["rmse"]
         ours = results.get(f"regression/{name}/default", lambda n=name: newton(n, seeds))
         line = f"{name:12} Newton {ours['rmse']:.4g}  " + "  ".join(f"{k} {v:.4g}" for k, v in rivals.items())
@@ -265,10 +265,10 @@ def report_speed(results: Results) -> None:
     print("\nMultiply-adds a second over the peak of the same process (B d a row and 2.5 B^2 a second-order row)")
     for budget, width in SHAPES:
         for dtype in ("float32", "float64"):
-            made = results.get(f"speed/{budget}/{width}/{dtype}", lambda a=(budget, width, dtype): share_of_peak(*a))
+            share = results.get(f"speed/{budget}/{width}/{dtype}", lambda a=(budget, width, dtype): share_of_peak(*a))
             print(
-                f"budget {budget:4}, {width:3} features in {dtype}, {made['hard']:.0%} second-order rows: "
-                f"{made['float32']:.0%} of the float32 peak, {made['float64']:.0%} of the float64 peak"
+                f"budget {budget:4}, {width:3} features in {dtype}, {share['hard']:.0%} second-order rows: "
+                f"{share['float32']:.0%} of the float32 peak, {share['float64']:.0%} of the float64 peak"
             )
 
 

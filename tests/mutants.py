@@ -12,6 +12,48 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "relevances multiply rows before distances are computed",
+        "native/basis/basis.hpp",
+        "static_cast<T>(static_cast<double>(value) * scale(metric, feature))",
+        "value",
+        "test_relevances.py -k 'to_the_bit and dense'",
+    ),
+    Mutant(
+        "sparse points are known to each metric by its own values",
+        "native/basis/sparse.cpp",
+        "const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);",
+        "const T x = point.values[i];",
+        "test_relevances.py -k 'to_the_bit and csr'",
+    ),
+    Mutant(
+        "the weights of a sum do not move with the rows that chose its kernels",
+        "native/learn/hedge.cpp",
+        "if (prepared_.t > choice_.start) move_along_gradient();",
+        "move_along_gradient();",
+        "test_relevances.py -k follow_the_gradient",
+    ),
+    Mutant(
+        "the budget of a sum follows its weights",
+        "native/learn/hedge.cpp",
+        "    share_budget(prepared_.t);\n",
+        "",
+        "test_relevances.py -k follows_the_weights",
+    ),
+    Mutant(
+        "the gradient of the validation loss knows that the fit moves, too",
+        "native/choice/relevances.cpp",
+        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
+        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a learned kernel is judged by rows that no search has seen",
+        "src/onkel/choice/relevances.py",
+        "n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)",
+        "n_rows = min(len(first), MOST_NUMBERS)",
+        "test_relevances.py -k 'more_features or later_half'",
+    ),
+    Mutant(
         "a point without length is no direction to project on",
         "native/learn/eviction/project_on_newcomer.cpp",
         "self > no_length ? 1 / self : 0.0",
@@ -564,7 +606,7 @@ MUTANTS = [
     Mutant(
         "persistence: no name twice",
         "src/onkel/models/container.py",
-        "    if len(made) != len(pairs):\n",
+        "    if len(members) != len(pairs):\n",
         "    if False:\n",
         "test_persistence.py -k repeated",
     ),
@@ -802,8 +844,8 @@ MUTANTS = [
     Mutant(
         "each of several kernels draws for itself",
         "native/learn/learner.cpp",
-        "Draws{config.seed, stream}, basis);",
-        "Draws{config.seed, 0 * stream}, basis);",
+        "Draws{config.seed, number}, basis);",
+        "Draws{config.seed, 0 * number}, basis);",
         "test_multikernel.py -k 'longer_stream and SPA'",
     ),
     Mutant(
@@ -950,12 +992,12 @@ MUTANTS = [
     Mutant(
         "Platt: a row is predicted before it is learned from",
         "src/onkel/estimators/platt.py",
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n"
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n"
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n",
         "            if counts[i]:\n                sigmoids.learn(seen, int(codes[i]), "
         "1.0 if weight is None else float(weight[i]))\n"
-        "            before = sigmoids.log_odds(seen)\n            made[i, : len(before)] = before\n",
+        "            before = sigmoids.log_odds(seen)\n            probabilities[i, : len(before)] = before\n",
         "test_platt.py -k before_it_is_learned",
     ),
     Mutant(
@@ -989,8 +1031,9 @@ MUTANTS = [
     Mutant(
         "River: a refused record leaves no label behind",
         "src/onkel/river.py",
-        "        made = self._learn_row(x, code, w, scores)\n        if w:",
-        "        self._codes.setdefault(y, code)\n        made = self._learn_row(x, code, w, scores)\n        if w:",
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
+        "            self._codes.setdefault(y, len(self._codes))\n"
+        "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
         "test_river.py -k refused_and_change_nothing",
     ),
     Mutant(

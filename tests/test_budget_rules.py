@@ -10,7 +10,14 @@ from scipy.optimize import minimize
 
 import onkel
 from onkel import _core, recipes
-from onkel.parts import Forget, RemoveOldest, RemoveRandom, RemoveSmallest, ResampleByWeight, ResampleUniformly
+from onkel.parts import (
+    RemoveOldest,
+    RemoveRandom,
+    RemoveSmallest,
+    ResampleByWeight,
+    ResampleUniformly,
+    ShrinkAndRemoveOldest,
+)
 from reference.bogd import leaving_probabilities
 from reference.bsgd import best_h
 
@@ -239,7 +246,7 @@ def test_a_ball_is_refused_where_the_norm_is_not_kept(rule):
         replace(recipes.OSKL(R=2.0), eviction=rule)
 
 
-@pytest.mark.parametrize("rule", [RemoveRandom(), RemoveOldest(), RemoveSmallest(), Forget()])
+@pytest.mark.parametrize("rule", [RemoveRandom(), RemoveOldest(), RemoveSmallest(), ShrinkAndRemoveOldest()])
 def test_the_tracked_norm_of_an_evicting_learner_with_a_ball(rule):
     X, y = rows(400)
     learner = onkel.Learner(replace(recipes.OSKL(R=1.5), eviction=rule), budget=15, average=False)

@@ -277,25 +277,25 @@ def test_a_generator_is_drawn(run):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("fit empty -o m", 1, "empty holds no row"),
+        ("fit empty -o m", 1, "empty has no rows"),
         ("fit missing -o m", 1, "there is no file 'missing', and no data set of that name"),
         ("fit . -o m", 1, "Is a directory"),
         ("fit binary -o m", 1, "binary, line 1, column 1: expected a label"),
-        ("fit comments -o m", 1, "comments holds no row"),
+        ("fit comments -o m", 1, "comments has no rows"),
         ("fit one-class -o m", 1, "one-class has one class only, 1; expected two or more"),
         ("fit nan -o m", 1, "nan, line 1001, column 5: expected a finite number"),
-        ("fit late -o m", 1, "row 5,001: the label 7 is none of -1 and 1, the classes so far; name all labels"),
+        ("fit late -o m", 1, "row 5,001: the label 7 is not one of -1 and 1, the classes so far; name all labels"),
         ("fit two.txt -l spam -o m", 2, "there is no learner 'spam'; expected one of bogd, bpa"),
         ("fit numbers.csv -l klr -o m", 2, "there is no learner 'klr' for regression; expected one of bogd"),
         ("fit two.txt -l spa,ogd -o m", 2, "expected one learner (onkel compare takes several)"),
         ("fit two.txt --set etta=1 -o m", 2, "spa: no parameter 'etta'; expected one of alpha, average, beta"),
         ("fit two.txt --set eta -o m", 2, "expected a parameter and its value, such as eta=0.5"),
-        ("fit two.txt --set ogd.eta=1 -o m", 2, "'ogd' is none of the learners spa"),
+        ("fit two.txt --set ogd.eta=1 -o m", 2, "'ogd' is not one of the learners spa"),
         ("fit two.txt --set eta=high -o m", 1, "eta must be a number greater than 0, got 'high'"),
         ("fit two.txt --gamma wide -o m", 2, "--gamma wide: expected a number, scale or auto"),
         ("fit two.txt --gamma -1 -o m", 1, "gamma must be a number greater than 0, got -1.0"),
         ("fit two.txt --classes 1 -o m", 2, "expected two labels or more"),
-        ("fit two.txt --classes a,b -o m", 2, "the target is numbers, and these are none"),
+        ("fit two.txt --classes a,b -o m", 2, "the targets are numbers, and these labels are not"),
         ("fit two.txt --format xml -o m", 1, "format must be one of 'libsvm', 'csv'"),
         ("fit numbers.csv --target cost -o m", 1, "no column 'cost'"),
         ("fit two.txt -o nowhere/m", 1, "nowhere/m cannot be written: there is no directory"),
@@ -308,13 +308,13 @@ def test_a_generator_is_drawn(run):
         ("predict missing two.txt", 1, "missing: No such file or directory"),
         ("predict model wide", 1, "wide, line 1, column"),
         ("predict model wide.csv", 1, "X has 4 features, but SPAClassifier is expecting 3 features"),
-        ("predict model empty", 1, "empty holds no row"),
+        ("predict model empty", 1, "empty has no rows"),
         ("predict model two.txt --scores --proba", 2, "--scores and --proba: expected one of them"),
         ("predict model two.txt --proba", 2, "--proba: a SPAClassifier with these parameters has none"),
         ("predict fresh two.txt", 1, "fresh has learned nothing yet"),
         ("data info nothing", 1, "there is no data set 'nothing'"),
         ("data get mixture", 1, "mixture is drawn, and there is nothing to get"),
-        ("fit mixture --format csv -o m", 2, "mixture is no file: --format, --target"),
+        ("fit mixture --format csv -o m", 2, "mixture is not a file: --format, --target"),
         ("info corrupt", 1, "cannot load 'corrupt'"),
         ("info .", 1, "cannot load '.': it is a directory"),
     ],
@@ -351,7 +351,7 @@ def test_wrong_calls_end_with_2_and_the_usage(run, words):
 
 def test_nothing_to_read_from(folder):
     done = subprocess.run([*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "onkel: standard input holds no row\n")
+    assert (done.returncode, done.stderr) == (1, "onkel: standard input has no rows\n")
     closed = subprocess.run(["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True)
     assert (closed.returncode, closed.stderr) == (1, "onkel: standard input is closed\n")
 
@@ -512,8 +512,10 @@ def test_help_loads_nothing_slow(words):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     shown, _, loaded = done.stdout.partition("LOADED")
-    assert not {"numpy", "scipy", "sklearn", "onkel._core", "rich.console"} & set(loaded.split())
-    assert shown.strip() == onkel.__version__ if words == ["--version"] else "Examples:" in shown
+    core = set() if words == ["--version"] else {"onkel._core"}  # which alone knows the instruction set
+    assert not ({"numpy", "scipy", "sklearn", "rich.console"} | core) & set(loaded.split())
+    said = f"onkel {onkel.__version__}, instruction set {onkel.isa}"
+    assert shown.strip() == said if words == ["--version"] else "Examples:" in shown
 
 
 def test_without_its_libraries_the_command_says_what_to_install(monkeypatch, capsys):

@@ -45,7 +45,7 @@ from onkel.parts import (
     SecondOrder,
     kernel_named,
 )
-from onkel.stateful import Stateful
+from onkel.state import Stateful
 
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 5, 9])}
 
@@ -382,7 +382,7 @@ def cross(kernel_name, eviction_name):
             continue
         if eviction.needs_psd and not kernel.psd:
             with pytest.raises(
-                ValueError, match=f"^{eviction_name} needs a positive semidefinite kernel, and .* is none$"
+                ValueError, match=f"^{eviction_name} needs a positive semidefinite kernel, and .* is not one$"
             ):
                 blank.fit(convert(X), y)
             continue
@@ -391,7 +391,7 @@ def cross(kernel_name, eviction_name):
         np.testing.assert_allclose(one.decision_function(convert(X)), f.scores(X), rtol=0, atol=1e-9)
 
         if not kernel.psd:
-            with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel, and .* is none$"):
+            with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel, and .* is not one$"):
                 onkel.compress(one, n_support=4)
         else:
             small, moved, *_ = onkel.compress(one, n_support=4)

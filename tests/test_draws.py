@@ -1,4 +1,4 @@
-"""The random numbers: Philox4x32-10 as published, uniform, and new ones for each purpose, stream, step and index."""
+"""The random numbers: Philox4x32-10 as published, uniform, and new ones for each purpose, kernel, step and index."""
 
 import numpy as np
 import pytest
@@ -34,8 +34,8 @@ def test_philox_here_is_the_published_one(counter, key, words):
     assert philox(counter, key) == tuple(int(word, 16) for word in words.split())
 
 
-def expected_uniform(seed, stream, step, purpose, index):
-    counter = (step % 2**32, step >> 32, index, stream << 8 | purpose)
+def expected_uniform(seed, kernel, step, purpose, index):
+    counter = (step % 2**32, step >> 32, index, kernel << 8 | purpose)
     high, low, *_ = philox(counter, (seed % 2**32, seed >> 32))
     return (high << 32 | low) // 2**11 * 2.0**-53
 
@@ -43,8 +43,8 @@ def expected_uniform(seed, stream, step, purpose, index):
 @pytest.mark.parametrize("seed", [0, 1, 2**32, 2**64 - 1, 0x299F31D0A4093822])
 def test_the_core_draws_the_published_words(seed):
     for step in (0, 1, 2**31, 2**33 + 5, 2**62):
-        for stream, purpose, index in [(0, 0, 0), (3, 1, 2), (255, 2, 2**32 - 1)]:
-            place = (seed, stream, step, purpose, index)
+        for kernel, purpose, index in [(0, 0, 0), (3, 1, 2), (255, 2, 2**32 - 1)]:
+            place = (seed, kernel, step, purpose, index)
             assert _core.uniform(*place) == expected_uniform(*place)
 
 
@@ -61,10 +61,10 @@ def test_uniform():
     assert chi_squared < 43.8  # the 0.999 quantile with 19 degrees of freedom
 
 
-@pytest.mark.parametrize("changed", ["seed", "stream", "step", "purpose", "index"])
+@pytest.mark.parametrize("changed", ["seed", "kernel", "step", "purpose", "index"])
 def test_each_coordinate_gives_other_numbers(changed):
     def draws(**coordinates):
-        base = {"seed": 7, "stream": 0, "purpose": 0, "index": 0}
+        base = {"seed": 7, "kernel": 0, "purpose": 0, "index": 0}
         shift = coordinates.pop("step", 0)
         return np.array([_core.uniform(**(base | coordinates), step=t + shift) for t in range(1, 2001)])
 

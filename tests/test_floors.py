@@ -14,7 +14,7 @@ PYTHON = [
     ["parts"],
     ["catalogue"],
     ["recipes"],
-    ["stateful", "expansion", "settings", "learner", "contents"],
+    ["settings", "state", "expansion", "learned", "learner", "contents"],
     ["choice"],
     ["estimators"],
     ["models"],

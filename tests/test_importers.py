@@ -226,7 +226,7 @@ def loaded(text):
     [
         ("SV\n1 1:0.5 3:-2\n-1 2:1\n", "", "it has no line 'SV'"),
         (GOOD, "", "it has no line 'SV'"),
-        (GOOD, "\x00\x01\xff" * 100, "it is no model of LIBSVM: its line 1 is "),
+        (GOOD, "\x00\x01\xff" * 100, "it is not a LIBSVM model: its line 1 is "),
         (
             "svm_type c_svc",
             "svm_type one_class",
@@ -249,7 +249,7 @@ def loaded(text):
         ("label 1 -1", "label a b", "its label must be 2 integers, got 'a b'"),
         ("label 1 -1", "label 1 1e400", "its label must be 2 integers"),
         ("nr_sv 1 1", "rho 3", "it has two lines 'rho'"),
-        ("nr_sv 1 1", "hello", "it is no model of LIBSVM: its line 10 is 'hello'"),
+        ("nr_sv 1 1", "hello", "it is not a LIBSVM model: its line 10 is 'hello'"),
         ("3:-2", "3:inf", "line 12, column 11: expected "),
         ("1 1:0.5 3:-2", "1 3:0.5 1:-2", "line 12, column "),
         ("-1 2:1", "-1 0:1", "line 13, column 4: expected "),

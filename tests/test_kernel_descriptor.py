@@ -50,8 +50,11 @@ PLAIN = {
     for i, numbers in enumerate(
         [
             {},
-            {f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2}[f.name] for f in fields(made)},
-            {f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4}[f.name] for f in fields(made)},
+            {f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2, "relevances": ()}[f.name] for f in fields(made)},
+            {
+                f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4, "relevances": (0.5, 2.0)}[f.name]
+                for f in fields(made)
+            },
         ][: 3 if fields(made) else 1]
     )
 }
@@ -191,7 +194,7 @@ def test_evictions_that_project_refuse_an_indefinite_kernel(name):
                 learner.learn_rows(X, y)
                 assert np.isfinite(learner.score_rows(X)).all()
                 continue
-            sentence = f"{type(eviction).__name__} needs a positive semidefinite kernel, and {kernel!r} is none"
+            sentence = f"{type(eviction).__name__} needs a positive semidefinite kernel, and {kernel!r} is not one"
             with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
                 onkel.Learner(recipe_of(eviction), kernel=made, budget=10)
     assert eviction.needs_psd == ("Project" in name or "KOMP" in name or "Pruning" in name)
@@ -200,14 +203,14 @@ def test_evictions_that_project_refuse_an_indefinite_kernel(name):
 def test_second_order_and_compress_refuse_an_indefinite_kernel():
     X, y = rows(), np.resize([0, 1, 1], 60)
     with pytest.raises(
-        ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+        ValueError, match=r"^SecondOrder needs a positive semidefinite kernel, and Sigmoid\(.*\) is not one$"
     ):
         onkel.NewtonClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(X, y)
     model = onkel.OGDClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0, budget=20, random_state=0).fit(X, y)
     before = model._learner.fingerprint()
     for asked in ({"n_support": 4}, {"eps": 0.1}):
         with pytest.raises(
-            ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is none$"
+            ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is not one$"
         ):
             onkel.compress(model, **asked)
     assert model._learner.fingerprint() == before

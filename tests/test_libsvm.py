@@ -177,12 +177,12 @@ def test_a_wrong_line_can_be_skipped(line, column, expected):
 
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing but a comment\n\n", b"\r\n"])
 def test_an_empty_file_is_no_stream(text):
-    with pytest.raises(ValueError, match="a BytesIO holds no row"):
+    with pytest.raises(ValueError, match="a BytesIO has no rows"):
         read(text)
 
 
 def test_a_file_of_wrong_lines_only_is_no_stream():
-    with pytest.raises(ValueError, match="a BytesIO holds no row that can be read: a BytesIO, line 1, column 1"):
+    with pytest.raises(ValueError, match="a BytesIO has no rows that can be read: a BytesIO, line 1, column 1"):
         read(b"yes 1:1\nno 1:2\n", on_error="skip")
 
 
@@ -280,7 +280,7 @@ def test_how_bytes_are_cut_into_buffers_changes_nothing(texts, sizes, chunk_rows
                 labels += y.tolist()
                 parts += [(X[[i]].indices.tolist(), X[[i]].data.tolist()) for i in range(X.shape[0])]
         except (RuntimeWarning, ValueError) as error:
-            assert "skipped" in str(error) or "holds no row" in str(error)
+            assert "skipped" in str(error) or "has no rows" in str(error)
         return labels, parts, stream.skipped, stream.position()
 
     assert rows(Dribble(text, sizes), chunk_rows) == rows(io.BytesIO(text), 2**20)

@@ -38,15 +38,35 @@ def run(*command, **environment):
     return done.stdout
 
 
+V3 = {"avx2", "bmi2", "fma", "movbe"}
+V4 = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+
+def processor_flags():
+    facts = Path("/proc/cpuinfo")
+    return set(facts.read_text().split()) if facts.exists() else set()
+
+
+def is_arm():
+    return platform.machine() in ("aarch64", "arm64")
+
+
 def levels():
     """The instruction sets of this kind of machine, as ONKEL_ISA names them; those that this one lacks are skipped."""
-    if platform.machine() in ("aarch64", "arm64"):
+    if is_arm():
         return ["neon"]
-    facts = Path("/proc/cpuinfo")
-    flags = set(facts.read_text().split()) if facts.exists() else set()
-    v3 = {"avx2", "bmi2", "fma", "movbe"} <= flags
-    v4 = v3 and {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags
-    return ["baseline", if_there("v3", v3), if_there("v4", v4)]
+    flags = processor_flags()
+    return ["baseline", if_there("v3", flags >= V3), if_there("v4", flags >= V4)]
+
+
+def default_level():
+    """The level that feature bits decide: AVX-512 only where VBMI2 says that it does not slow the clock down."""
+    flags = processor_flags()
+    if is_arm():
+        return "neon"
+    if flags >= V4 | {"avx512_vbmi2"}:
+        return "x86-64-v4"
+    return "x86-64-v3" if flags >= V3 else "baseline"
 
 
 def if_there(level, is_there):
@@ -59,6 +79,10 @@ def test_isa(build, level):
     said = run(build / "test_isa", ONKEL_ISA=level)
     assert re.match(rf"level (x86-64-)?{level}\n", said)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", said, re.MULTILINE)
+
+
+def test_the_level_is_decided_by_feature_bits(build):
+    assert run(build / "test_isa", ONKEL_ISA="").startswith(f"level {default_level()}\n")
 
 
 def test_every_learner_alone(build, configs):

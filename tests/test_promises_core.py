@@ -47,7 +47,7 @@ EVICTIONS = {
     "RemoveRandom": parts.RemoveRandom(),
     "RemoveOldest": parts.RemoveOldest(),
     "RemoveSmallest": parts.RemoveSmallest(),
-    "Forget": parts.Forget(),
+    "ShrinkAndRemoveOldest": parts.ShrinkAndRemoveOldest(),
     "ProjectOnNewcomer": parts.ProjectOnNewcomer(),
     "ProjectOnNeighbour": parts.ProjectOnNeighbour(),
     "ProjectOnNearest": parts.ProjectOnNearest(n_neighbours=2),
@@ -180,7 +180,7 @@ def test_a_kernel_must_not_use_its_own_learner():
     assert learner.t == 0 or learner.t == 1
 
 
-# -- several kernels of second order ---------------------------------------------------------------------------------
+# -- several second-order kernels ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("combination", parts.COMBINATIONS)

@@ -265,7 +265,7 @@ def test_parts_are_told_apart_by_their_attributes():
 
 
 def test_parts_are_checked_as_built_in_ones():
-    with pytest.raises(ValueError, match="needs a piecewise linear loss, and Log is none"):
+    with pytest.raises(ValueError, match="needs a piecewise linear loss, and Log is not one"):
         parts.FirstOrder(toys.Log(), parts.OnGradient(), parts.PassiveAggressiveStep(C=1.0))
     with pytest.raises(ValueError, match="LossSampling needs a loss at a score of 0"):
         with_parts(toys.Perceptron(), toys.LossSampling())
@@ -320,9 +320,9 @@ class TickingForget(Clock, toys.Forget):
         self.tick()
         return "insert"
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         self.tick()
-        super().settle(points, row, newest)
+        super().restore_budget(points, row, newest)
         self.tick()
 
     def idle(self, points, row):
@@ -365,8 +365,8 @@ def test_interruption_in_a_part():
     X, y = stream("binary", 40)
 
     class Interrupted(toys.RemoveOldest):
-        def settle(self, points, row, newest):
-            super().settle(points, row, newest)
+        def restore_budget(self, points, row, newest):
+            super().restore_budget(points, row, newest)
             if row.t == 30:
                 os.kill(os.getpid(), signal.SIGINT)
                 for _ in range(1000):
@@ -382,15 +382,15 @@ def test_interruption_in_a_part():
 class Wrong(PythonEviction):
     """Does one wrong thing."""
 
-    def __init__(self, settle=None, absorb=None, state=None, **facts):
-        self.doing, self.saying, self.keeping = settle, absorb, state
+    def __init__(self, restore_budget=None, absorb=None, state=None, **facts):
+        self.doing, self.saying, self.keeping = restore_budget, absorb, state
         for name, value in facts.items():
             setattr(self, name, value)
 
     def absorb(self, points, row):
         return "insert" if self.saying is None else self.saying
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         if self.doing is not None:
             self.doing(points, row, newest)
 
@@ -410,7 +410,7 @@ def never_ends(points, row, newest):
 @pytest.mark.parametrize(
     ("part", "error", "sentence"),
     [
-        (Wrong(never_ends), ValueError, "Wrong.settle left 3 support vectors, and the budget is 2"),
+        (Wrong(never_ends), ValueError, "Wrong.restore_budget left 3 support vectors, and the budget is 2"),
         (Wrong(evict_twice), IndexError, "there is no support vector in slot 0"),
         (Wrong(lambda p, r, n: p.evict(-1)), IndexError, "there is no support vector in slot -1"),
         (Wrong(lambda p, r, n: p.evict(99)), IndexError, "there is no support vector in slot 99"),
@@ -421,9 +421,9 @@ def never_ends(points, row, newest):
         (Wrong(lambda p, r, n: p.scale(-1.0)), ValueError, "a finite factor of at least 0, got -1.0"),
         (Wrong(absorb="absorbed"), ValueError, "its row_by_row must be true"),
         (Wrong(absorb="maybe"), ValueError, "must return 'insert', 'refuse' or 'absorbed', got 'maybe'"),
-        (Wrong(state={"a": np.zeros((2, 2))}), ValueError, "float64 or int64, and 'a' is none"),
-        (Wrong(state={"a": np.zeros(2, np.float32)}), ValueError, "float64 or int64, and 'a' is none"),
-        (PythonEviction(), NotImplementedError, "PythonEviction must have a method settle"),
+        (Wrong(state={"a": np.zeros((2, 2))}), ValueError, "float64 or int64, and 'a' is not"),
+        (Wrong(state={"a": np.zeros(2, np.float32)}), ValueError, "float64 or int64, and 'a' is not"),
+        (PythonEviction(), NotImplementedError, "PythonEviction must have a method restore_budget"),
     ],
 )
 def test_wrong_evictions_are_refused(part, error, sentence):
@@ -489,8 +489,8 @@ def test_what_a_method_is_given_is_there_for_its_call_only():
     kept = []
 
     class Keeps(toys.RemoveOldest):
-        def settle(self, points, row, newest):
-            super().settle(points, row, newest)
+        def restore_budget(self, points, row, newest):
+            super().restore_budget(points, row, newest)
             kept[:] = [points, row]
 
         def __deepcopy__(self, memo):
@@ -499,11 +499,11 @@ def test_what_a_method_is_given_is_there_for_its_call_only():
     X, y = stream("binary")
     learned(with_parts(admission=parts.Always(), eviction=Keeps()), X, y, budget=3)
     for attribute in ("slots", "births", "coefficients", "budget"):
-        with pytest.raises(RuntimeError, match="for the time of the call"):
+        with pytest.raises(RuntimeError, match="only during the call"):
             getattr(kept[0], attribute)
-    with pytest.raises(RuntimeError, match="for the time of the call"):
+    with pytest.raises(RuntimeError, match="only during the call"):
         kept[0].evict(0)
-    with pytest.raises(RuntimeError, match="for the time of the call"):
+    with pytest.raises(RuntimeError, match="only during the call"):
         _ = kept[1].scores
 
 

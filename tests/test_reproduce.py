@@ -22,7 +22,17 @@ import small_data
 from onkel import reproduce
 from onkel.cli import main
 from onkel.reproduce import _data, klr, lab
-from onkel.reproduce._cells import cell, cross_validate, held_out, learner, made, progressive, search, tune, width
+from onkel.reproduce._cells import (
+    cell,
+    cross_validate,
+    held_out,
+    learner,
+    new_estimator,
+    progressive,
+    search,
+    tune,
+    width,
+)
 from onkel.reproduce._data import Data
 from onkel.reproduce.lab import Lab
 from onkel.reproduce.page import page_of
@@ -244,7 +254,7 @@ def test_a_cell_is_a_function_of_its_parameters(small):
         one.pop("seconds")
         one["curve"].pop("seconds")
     assert runs[0] == runs[1] != runs[2]
-    assert made(learner("BOGD", budget=7, gamma=1.0), 0).budget == 7
+    assert new_estimator(learner("BOGD", budget=7, gamma=1.0), 0).budget == 7
 
 
 # -- the lab

@@ -255,7 +255,7 @@ def test_columns_by_name_and_by_number(tmp_path):
         ({"format": "libsvm", "target": "a"}, "the target of LIBSVM text is its label"),
         ({"format": "parquet"}, "is not a Parquet file"),
         ({"format": "arrow"}, "is not an Arrow file"),
-        ({"format": "npy"}, "is no .npy file that can be mapped"),
+        ({"format": "npy"}, "is not an .npy file that can be mapped"),
     ],
 )
 def test_refusals(options, sentence, tmp_path):
@@ -380,8 +380,8 @@ def test_sources_that_are_none():
         (5, "expected a path, arrays or an iterable of rows to stream, got a int"),
         ([1, 2, 3], r"expected rows \(x, y\) or chunks \(X, y\), got a int"),
         ((X, Y[:50]), "y must have one target for each of the 100 rows"),
-        ((np.empty((0, 3)), []), "a ndarray holds no row"),
-        ([], "a list holds no row"),
+        ((np.empty((0, 3)), []), "a ndarray has no rows"),
+        ([], "a list has no rows"),
         ([(X, Y), (X, Y[:3])], "a list, the chunk after row 100: y must have one target for each of the 100 rows"),
     ):
         with pytest.raises(ValueError, match=sentence):

@@ -147,18 +147,18 @@ class Stop(PythonEviction):
     def absorb(self, points, row):
         return "insert" if len(points) < points.budget else "refuse"
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         pass
 
 
 class RemoveOldest(PythonEviction):
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         while points.too_many:
             points.evict(points.slots[points.births.argmin()])
 
 
 class RemoveRandom(PythonEviction):
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         index = 0
         while points.too_many:
             old = points.slots[points.slots != newest]
@@ -174,7 +174,7 @@ class Forget(PythonEviction):
     def __init__(self):
         self.mistakes, self.damage = 0, 0.0
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         self.mistakes += 1
         while points.too_many:
             oldest = int(points.births.argmin())
@@ -200,7 +200,7 @@ class ProjectOldestOnNewcomer(PythonEviction):
 
     reweights, row_by_row = True, True
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         if points.too_many:
             oldest = int(points.births.argmin())
             slot = points.slots[oldest]

@@ -91,17 +91,17 @@ int main() {
     onkel::Gram gram;
     for (std::size_t i = 0; i < size; ++i) {
       points.rows.push_back(points.draw());
-      gram.look(points.kernel_row(points.rows[i], gram), 1.0);
+      gram.project(points.kernel_row(points.rows[i], gram), 1.0);
       if (gram.independent()) gram.append(i);
     }
-    gram.settle();
+    gram.apply_pending();
     double best = 1e9;
     for (std::size_t step = 0; step < 200; ++step) {
       const std::size_t slot = points.rows.size();
       points.rows.push_back(points.draw());
       const auto k = points.kernel_row(points.rows.back(), gram);
       const auto start = Clock::now();
-      gram.look(k, 1.0);
+      gram.project(k, 1.0);
       gram.append(slot);
       if (!gram.remove(step % gram.size())) std::puts("the inverse broke");
       best = std::min(best, seconds_since(start));

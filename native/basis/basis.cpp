@@ -185,7 +185,7 @@ class DenseBasis final : public Basis {
     block.count = count;
     block.is_packed = false;
     block.planes = n_planes();
-    block.stride = padded(columns() + rounded(count));
+    block.stride = spread_stride(columns() + rounded(count));
     const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
     for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
@@ -358,13 +358,13 @@ class DenseBasis final : public Basis {
   }
 
   // An odd number of cache lines keeps the rows off each other's sets.
-  static std::size_t padded(std::size_t n) { return n + (n / lanes % 2 == 0 ? lanes : 0); }
+  static std::size_t spread_stride(std::size_t n) { return n + (n / lanes % 2 == 0 ? lanes : 0); }
 
   // More columns than the block has room for: rows that become points have it, points that are blended may not.
   void widen(Block& block) const {
     const std::size_t rows = block.count * block.planes, before = block.stride;
     const Buffer<std::byte> old = std::exchange(block.table, {});
-    block.stride = padded(2 * columns());
+    block.stride = spread_stride(2 * columns());
     block.table.resize(rows * block.stride * sizeof(T));
     for (std::size_t row = 0; row < rows; ++row)
       std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));

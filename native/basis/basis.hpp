@@ -39,7 +39,7 @@ struct Block {
   std::vector<Block> views;
   Block* shared = nullptr;
   std::size_t shared_row = 0;
-  std::uint64_t number = 0;  // of the block, for who keeps something about its rows
+  std::uint64_t number = 0;  // of the block, for updates that keep something about its rows
 };
 
 // The values of one plane at one row.
@@ -148,7 +148,7 @@ class Basis {
   std::span<const double> inverse_lengths() const { return inverse_lengths_; }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
-  virtual std::size_t most_rows() const { return std::numeric_limits<std::size_t>::max(); }
+  virtual std::size_t max_rows() const { return std::numeric_limits<std::size_t>::max(); }
   // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
@@ -189,7 +189,7 @@ class Basis {
   void check_births(std::int64_t t, bool distinct = true) const;
 
  protected:
-  static std::size_t rounded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
+  static std::size_t rounded(std::size_t n) { return round_up(n, isa::score_lanes); }
   std::size_t slots() const { return births_.size(); }
   std::size_t n_planes() const { return planes_.size(); }
   const Terms& terms(std::size_t plane = 0) const { return planes_[plane]; }

@@ -13,7 +13,7 @@ class CallableBasis final : public Basis {
       : Basis(Type::f64, {}, constant), function_(std::move(function)), width_(width) {}
 
   // A caller's kernel may depend in its last bits on how many points it is given: always ask with the present ones.
-  std::size_t most_rows() const override { return 1; }
+  std::size_t max_rows() const override { return 1; }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
     block.rows = rows;

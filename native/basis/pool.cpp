@@ -51,7 +51,7 @@ class PlainView final : public View {
         plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
-  void look(Block& shared, std::size_t row, Block& own) const override {
+  void project(Block& shared, std::size_t row, Block& own) const override {
     own.shared = &shared;
     own.shared_row = row;
     own.number = (shared.number << 32) + row + 1;  // each row is a block of its own

@@ -19,7 +19,7 @@ struct KernelChoice {
   Terms terms;
   Scales scales;             // of its rows
   KernelFunction function;   // in place of `terms`, where it is set
-  std::uint32_t stream = 0;  // its number among several: of its draws, and in its names
+  std::uint32_t number = 0;  // its number among several: of its draws, and in its names
 };
 
 class Pool {
@@ -34,7 +34,7 @@ class Pool {
   void hold(std::size_t slot);
   // The point leaves with its last holder.
   void release(std::size_t slot);
-  // After loading: throws where a point is nobody's.
+  // After loading: throws where a point belongs to no kernel.
   void check_holders() const;
 
  private:
@@ -47,9 +47,9 @@ class Pool {
 class View : public Basis {
  public:
   using Basis::Basis;
-  std::size_t most_rows() const override { return 1; }
+  std::size_t max_rows() const override { return 1; }
   // Makes `own` the table of one row, which is a row of the pool's block `shared`.
-  virtual void look(Block& shared, std::size_t row, Block& own) const = 0;
+  virtual void project(Block& shared, std::size_t row, Block& own) const = 0;
   // One coefficient a slot of the pool, from one a slot of the view.
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };

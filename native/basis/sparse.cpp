@@ -94,7 +94,7 @@ class SparseBasis final : public Basis {
   SparseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
       : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {}
 
-  std::size_t most_rows() const override { return 1; }
+  std::size_t max_rows() const override { return 1; }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
     block.rows = rows;

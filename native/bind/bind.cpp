@@ -23,9 +23,9 @@
 #include "io/scaler.hpp"
 #include "learn/admission.hpp"
 #include "learn/eviction/eviction.hpp"
-#include "learn/eviction/forget.hpp"
 #include "learn/eviction/merge.hpp"
 #include "learn/eviction/resample.hpp"
+#include "learn/eviction/shrink_and_remove_oldest.hpp"
 #include "learn/learner.hpp"
 #include "learn/names.hpp"
 
@@ -420,10 +420,10 @@ NB_MODULE(_core, m) {
   m.attr("isa") = isa::level().name;
   m.def(
       "uniform",
-      [](std::uint64_t seed, std::uint32_t stream, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
-        return Draws{seed, stream}.uniform(step, Purpose{purpose}, index);
+      [](std::uint64_t seed, std::uint32_t kernel, std::int64_t step, std::uint32_t purpose, std::uint32_t index) {
+        return Draws{seed, kernel}.uniform(step, Purpose{purpose}, index);
       },
-      "seed"_a, "stream"_a, "step"_a, "purpose"_a, "index"_a = 0);
+      "seed"_a, "kernel"_a, "step"_a, "purpose"_a, "index"_a = 0);
   m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
                 "list[float], y: float) -> "
@@ -592,8 +592,8 @@ NB_MODULE(_core, m) {
                           .average = average,
                           .constant = constant,
                           .seed = seed};
-            for (const auto& [stream, kernel] : kernels) {
-              config.kernels.push_back({.terms = {}, .scales = {}, .function = {}, .stream = stream});
+            for (const auto& [number, kernel] : kernels) {
+              config.kernels.push_back({.terms = {}, .scales = {}, .function = {}, .number = number});
               if (const auto* formula = std::get_if<Formula>(&kernel)) {
                 config.kernels.back().terms = terms_named(formula->first);
                 config.kernels.back().scales = formula->second;

@@ -46,7 +46,8 @@ class View {
 
  protected:
   Seen& seen() const {
-    if (seen_ == nullptr) throw std::runtime_error("this is there for the time of the call that it was given to only");
+    if (seen_ == nullptr)
+      throw std::runtime_error("this object may be used only during the call that it was passed to");
     return *seen_;
   }
 
@@ -143,7 +144,7 @@ class PythonEviction final : public Eviction {
       : Eviction(context), source_(std::move(source)) {}
 
   Newcomer absorb(Scored& row) override;
-  void settle(const Scored& row, std::size_t newest) override;
+  void restore_budget(const Scored& row, std::size_t newest) override;
   void idle(const Scored& row) override;
   bool evicts() const override { return source_->evicts; }
   void visit(Archive& archive) override;
@@ -231,13 +232,13 @@ Newcomer PythonEviction::absorb(Scored& row) {
   return Newcomer::absorbed;
 }
 
-void PythonEviction::settle(const Scored& row, std::size_t newest) {
+void PythonEviction::restore_budget(const Scored& row, std::size_t newest) {
   const nb::gil_scoped_acquire lock;
   const Lent<PointsView> points(*this, row.t);
   const Lent<RowView> view(row);
-  part().attr("settle")(points.object(), view.object(), newest - first_slot());
+  part().attr("restore_budget")(points.object(), view.object(), newest - first_slot());
   if (too_many())
-    throw std::invalid_argument(source_->name + ".settle left " + std::to_string(context_.basis.size()) +
+    throw std::invalid_argument(source_->name + ".restore_budget left " + std::to_string(context_.basis.size()) +
                                 " support vectors, and the budget is " + std::to_string(context_.budget));
 }
 
@@ -318,7 +319,7 @@ void PythonEviction::visit(Archive& archive) {
     if ((!whole && nb::cast<std::string>(given.attr("dtype").attr("str")) != "<f8") ||
         nb::cast<int>(given.attr("ndim")) != 1)
       throw std::invalid_argument(
-          source_->name + ".state must return arrays of one dimension, float64 or int64, and '" + name + "' is none");
+          source_->name + ".state must return arrays of one dimension, float64 or int64, and '" + name + "' is not");
     source_->fields.emplace_back(name, whole ? Type::i64 : Type::f64);
     if (archive.loading()) {
       loaded.emplace(name, field_of(name, source_->fields.back().second));

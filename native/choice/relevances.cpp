@@ -147,7 +147,7 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
 double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
   Fold& own = folds_[which];
   const Fold& other = folds_[1 - which];
-  const std::size_t n = own.end - own.begin, size = Triangle::padded(columns_);
+  const std::size_t n = own.end - own.begin, size = round_up(columns_, Triangle::lanes);
   const bool logistic = data_.task == Task::binary;
   std::vector<double> e(n * outputs_), v(n);  // minus the slopes of the weighted loss, and its curvatures
   Buffer<double> weighted(size * rows_at_once);

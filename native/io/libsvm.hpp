@@ -14,7 +14,7 @@
 namespace onkel {
 
 struct LibsvmRules {
-  bool labelled = true;     // otherwise a line may lack its label, and one that is there is not looked at
+  bool labelled = true;     // otherwise a line may lack its label, and one that is there is ignored
   bool zero_based = false;  // the first feature has the index 0, not 1
   std::int64_t width = 0;   // features there are
   bool skip = false;        // pass over lines that are wrong

@@ -77,9 +77,21 @@ const Level& asked_for(const std::string& name) {
   throw std::runtime_error("ONKEL_ISA=" + name + " is unknown: expected baseline, v3, v4 or neon.");
 }
 
+// The first processors with 512-bit vectors slow their clock down for them. All that came later (Ice Lake, Zen 4) have
+// VBMI2, none of the first does; VNNI would not tell them apart, since Cascade Lake has it. A feature bit and not a
+// timing, so that every process of a machine chooses the same.
+bool v4_keeps_the_clock() {
+#if defined(ONKEL_HAS_V4)
+  return __builtin_cpu_supports("avx512vbmi2");
+#else
+  return false;
+#endif
+}
+
 const Level& best() {
   const Candidates found = find_candidates();
   if (found.neon.on_this_processor) return *found.neon.level;
+  if (found.v4.on_this_processor && v4_keeps_the_clock()) return *found.v4.level;
   if (found.v3.on_this_processor) return *found.v3.level;
   return *found.baseline.level;
 }

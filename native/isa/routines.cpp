@@ -316,23 +316,26 @@ void sweep(const TileCall<T> call, const Formula<T, shape> formula, std::size_t 
   }
 }
 
-// Sums: 6 x 2 fill 16 registers (with 2 points, a row and a difference); 6 x 4, a whole tile, fill the 32 of NEON. With
-// 512 bits 6 x 2 already hide the latency, and more would only make the code longer. Fewer rows take more vectors, so
-// that there are 8 sums under way here too.
-#if defined(__aarch64__)
-inline constexpr std::size_t block_vectors = 4;
+// Sums under way: 6 rows x 2 vectors fill 16 registers (with 2 points, a row and a difference), 6 x 4 the 32 of NEON
+// and 4 x 6 the 32 of AVX-512, where a row's broadcast costs more than a point's load: of 6 x 2, 8 x 3, 12 x 2, 24 x 1,
+// 6 x 4 and 3 x 8 none was faster in both types. Fewer rows take more vectors, so that there are 8 sums under way here
+// too.
+#if defined(__AVX512F__)
+inline constexpr std::size_t block_rows = 4, block_vectors = 6;
+#elif defined(__aarch64__)
+inline constexpr std::size_t block_rows = 6, block_vectors = 4;
 #else
-inline constexpr std::size_t block_vectors = 2;
+inline constexpr std::size_t block_rows = 6, block_vectors = 2;
 #endif
 
 template <class T, Base base, Shape shape>
 void tile_of(const Kernel& kernel, const TileCall<T>& call) {
   const Formula<T, shape> formula(kernel);
-  const std::size_t in_sixes = call.n_rows / 6 * 6;
-  const std::size_t in_fours = in_sixes + ((call.n_rows - in_sixes) & 4);
+  const std::size_t in_blocks = call.n_rows / block_rows * block_rows;
+  const std::size_t in_fours = in_blocks + ((call.n_rows - in_blocks) & 4);
   const std::size_t in_twos = in_fours + ((call.n_rows - in_fours) & 2);
-  if (in_sixes > 0) sweep<T, base, shape, 6, block_vectors>(call, formula, 0, in_sixes, 0);
-  if (in_fours > in_sixes) sweep<T, base, shape, 4, block_vectors>(call, formula, in_sixes, in_fours, 0);
+  if (in_blocks > 0) sweep<T, base, shape, block_rows, block_vectors>(call, formula, 0, in_blocks, 0);
+  if (in_fours > in_blocks) sweep<T, base, shape, 4, block_vectors>(call, formula, in_blocks, in_fours, 0);
   if (in_twos > in_fours) sweep<T, base, shape, 2, 4>(call, formula, in_fours, in_twos, 0);
   if (call.n_rows > in_twos) sweep<T, base, shape, 1, 8>(call, formula, in_twos, call.n_rows, 0);
 }

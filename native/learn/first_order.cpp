@@ -92,7 +92,7 @@ bool FirstOrder::join(Scored& row) {
   if (period_ == 1) {
     track_norm(row);
     add(slot, row.coefficient);
-    eviction_->settle(row, slot);
+    eviction_->restore_budget(row, slot);
     project_on_ball();
     return true;
   }
@@ -142,7 +142,7 @@ void FirstOrder::end_batch(const Scored& row) {
   const auto newest = static_cast<std::size_t>(pending_slots_.back());
   pending_slots_.clear();
   pending_.clear();
-  eviction_->settle(row, newest);
+  eviction_->restore_budget(row, newest);
 }
 
 void FirstOrder::flush(std::int64_t t) {
@@ -183,13 +183,13 @@ void FirstOrder::end_set() {
   if (radius_ != 0) norm_squared_ = function_.norm_squared(basis_);
 }
 
-double FirstOrder::compress(double most_moved, std::size_t most_points) {
+double FirstOrder::compress(double max_distance, std::size_t max_points) {
   Span points(basis_, function_);
   // Points that are nearly in the span of others go too, but not beyond what is allowed.
-  const double allowed = most_moved * most_moved;
-  const bool few = basis_.size() > most_points;
+  const double allowed = max_distance * max_distance;
+  const bool few = basis_.size() > max_points;
   const double moved = few ? points.include_points() : points.include_points(allowed);
-  return std::sqrt(komp(points, moved, allowed, most_points));
+  return std::sqrt(komp(points, moved, allowed, max_points));
 }
 
 void FirstOrder::visit(Archive& archive) {

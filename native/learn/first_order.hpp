@@ -39,7 +39,7 @@ class FirstOrder final : public Update {
   void begin_at(std::int64_t t) override { function_.begin_at(t); }
   void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
-  double compress(double most_moved, std::size_t most_points) override;
+  double compress(double max_distance, std::size_t max_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
   std::size_t& budget() override { return budget_; }

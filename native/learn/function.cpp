@@ -76,7 +76,7 @@ void Function::lengths(std::size_t first, std::span<double> lengths) const {
   for (double& length : lengths) length = std::sqrt(length);
 }
 
-bool Function::silent(std::size_t column) const {
+bool Function::is_zero(std::size_t column) const {
   const auto zero = [column](const std::vector<double>& weights) { return weights[column] == 0; };
   return std::all_of(b_.begin(), b_.end(), zero) && std::all_of(c_.begin(), c_.end(), zero);
 }

@@ -46,7 +46,7 @@ class Function {
   // |a|^2 and |a| over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
   void lengths(std::size_t first, std::span<double> lengths) const;
-  bool silent(std::size_t column) const;  // 0 in the last f and in the average, to the bit
+  bool is_zero(std::size_t column) const;  // 0 in the last f and in the average, to the bit
   bool averaged() const { return averaged_; }
   // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
   void score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,

@@ -46,7 +46,7 @@ void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) 
 void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
   block.views.resize(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].view->look(block, row, block.views[i]);
+    members_[i].view->project(block, row, block.views[i]);
     members_[i].learner->predict(block.views[i], 0, scores.subspan(i * outputs(), outputs()));
   }
 }
@@ -73,7 +73,7 @@ double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * rel
 
 bool Hedge::visits(std::size_t i, std::int64_t t) const {
   return choice_.combination != Combination::stochastic ||
-         Draws{draws_.seed, members_[i].stream}.uniform(t, Purpose::visit) < chance(i);
+         Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < chance(i);
 }
 
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
@@ -104,7 +104,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
     const bool visited = visits(i, example.t);
     if (!visited && predicted.empty()) continue;
     Block& own = example.block.views[i];
-    members_[i].view->look(example.block, example.row, own);
+    members_[i].view->project(example.block, example.row, own);
     const auto scores = predicted.empty() ? predicted : std::span(scores_).subspan(i * outputs(), outputs());
     if (!visited) {
       members_[i].learner->predict(own, 0, scores);
@@ -202,7 +202,7 @@ void Hedge::share_budget(std::int64_t t) {
       dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
 }
 
-Informed::Moved Hedge::eliminate(double most_moved, std::size_t most_points) {
+Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
   if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
   const std::size_t m = members_.size();
   std::size_t all = 0;
@@ -211,14 +211,14 @@ Informed::Moved Hedge::eliminate(double most_moved, std::size_t most_points) {
   for (std::size_t i = 0; i < m; ++i) {
     Member& member = members_[i];
     const std::size_t kept =
-        most_points >= all ? all : std::max<std::size_t>(1, most_points * member.view->size() / all);
-    const double own = most_moved / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
+        max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
+    const double own = max_distance / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
     const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
     moved.data += weights_[i] * weights_[i] * part.data;
     moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
-    if (most_points < unbounded) member.learner->budget() = kept;
+    if (max_points < unbounded) member.learner->budget() = kept;
   }
-  if (most_points < unbounded) budget_ = std::max<std::size_t>(1, most_points / m);
+  if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
   return moved;
 }
 
@@ -232,7 +232,7 @@ double Hedge::variance(Block& block, std::size_t row) const {
   block.views.resize(members_.size());
   double deviation = 0.0;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].view->look(block, row, block.views[i]);
+    members_[i].view->project(block, row, block.views[i]);
     const auto& learner = dynamic_cast<const Uncertain&>(*members_[i].learner);
     const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
     deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
@@ -388,7 +388,7 @@ void Hedge::visit(Archive& archive) {
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
   archive.matrix("history", history_, members_.size());
   archive.require(history_.size() < most_remembered * members_.size(), "history", "must hold fewer than 256 rows");
-  for (Member& member : members_) archive.part("kernel" + std::to_string(member.stream), member);
+  for (Member& member : members_) archive.part("kernel" + std::to_string(member.number), member);
   if (!archive.loading()) return;
   pool_->check_holders();
   const std::size_t width = outputs();

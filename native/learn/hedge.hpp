@@ -44,7 +44,7 @@ class Hedge final : public Update, public Several, public Uncertain {
   struct Member {
     std::unique_ptr<View> view;
     std::unique_ptr<Update> learner;
-    std::uint32_t stream;   // the kernel's number
+    std::uint32_t number;   // the kernel's number
     std::int64_t seen = 0;  // rows that the learner saw
 
     void visit(Archive& archive);
@@ -77,9 +77,9 @@ class Hedge final : public Update, public Several, public Uncertain {
   bool is_uncertain() const override;
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
-  // Points of each leave (see Informed), until there are no more than `most_points` in all, and on while the sum moves
-  // by at most `most_moved` in the direct sum of the kernels' spaces; from then on that is the budget.
-  Informed::Moved eliminate(double most_moved, std::size_t most_points);
+  // Points of each leave (see Informed), until there are no more than `max_points` in all, and on while the sum moves
+  // by at most `max_distance` in the direct sum of the kernels' spaces; from then on that is the budget.
+  Informed::Moved eliminate(double max_distance, std::size_t max_points);
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 

@@ -34,9 +34,9 @@ class Informed : public Uncertain {
     double rkhs;  // |f - f'|^2
   };
   // Points leave, always the one that the rows would miss least, and the others' coefficients become what they are
-  // expected to be without it: until there are no more than `most_points`, and on while |f - f'| is at most
-  // `most_moved`.
-  virtual Moved eliminate(double most_moved, std::size_t most_points) = 0;
+  // expected to be without it: until there are no more than `max_points`, and on while |f - f'| is at most
+  // `max_distance`.
+  virtual Moved eliminate(double max_distance, std::size_t max_points) = 0;
 };
 
 }  // namespace onkel

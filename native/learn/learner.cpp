@@ -13,7 +13,7 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t most_frequencies = std::size_t{1} << 28;
-constexpr std::int64_t most_rows = std::int64_t{1} << 62;
+constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
 // The random features that the budget rule asks for.
 Fourier fourier_of(const Config& config) {
@@ -43,10 +43,10 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
                        : make_dense_basis<T>(planes, constant, fourier, config.width);
 }
 
-std::unique_ptr<Update> make_one(const Config& config, std::uint32_t stream, Basis& basis) {
+std::unique_ptr<Update> make_one(const Config& config, std::uint32_t number, Basis& basis) {
   const auto make = [&]<class Made>(std::type_identity<Made>) {
     return std::make_unique<Made>(config.recipe, config.task, config.outputs, config.average, config.budget,
-                                  Draws{config.seed, stream}, basis);
+                                  Draws{config.seed, number}, basis);
   };
   if (config.recipe.name == "FirstOrder") return make(std::type_identity<FirstOrder>());
   if (config.recipe.name == "SecondOrder") return make(std::type_identity<SecondOrder>());
@@ -62,8 +62,8 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
   std::vector<Hedge::Member> members;
   for (const KernelChoice& kernel : config.kernels) {
     auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
-    auto learner = make_one(config, kernel.stream, *view);
-    members.push_back({std::move(view), std::move(learner), kernel.stream});
+    auto learner = make_one(config, kernel.number, *view);
+    members.push_back({std::move(view), std::move(learner), kernel.number});
   }
   return std::make_unique<Hedge>(*config.hedge, Loss(config.recipe.part("loss"), config.task), config.task,
                                  std::move(pool), std::move(members), config.budget, Draws{config.seed});
@@ -95,7 +95,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
   }
   Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
-  const std::size_t step = std::min(effort.block_rows, basis_->most_rows());
+  const std::size_t step = std::min(effort.block_rows, basis_->max_rows());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !go_on()) return begin;
     const std::lock_guard turn(turns_);
@@ -167,7 +167,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
   const std::lock_guard turn(turns_);
   const Several* each_of = each ? &several() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
-                    step = std::min(effort.block_rows, basis_->most_rows());
+                    step = std::min(effort.block_rows, basis_->max_rows());
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   Team team(rows.count < effort.block_rows ? 1 : effort.threads);
   std::vector<Block> blocks(team.members());
@@ -192,7 +192,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
 std::vector<double> Learner::variance(const Rows& rows) const {
   const std::lock_guard turn(turns_);
   const Uncertain& update = uncertain();
-  const std::size_t step = std::min(Effort{}.block_rows, basis_->most_rows());
+  const std::size_t step = std::min(Effort{}.block_rows, basis_->max_rows());
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
@@ -230,7 +230,7 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   other.set_information(half, noise, steps);
   const std::lock_guard turn(turns_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(),
-                    step = std::min(Effort{}.block_rows, basis_->most_rows());
+                    step = std::min(Effort{}.block_rows, basis_->max_rows());
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;
@@ -242,10 +242,10 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   informed().add_information(other.informed(), kernel, weight);
 }
 
-Informed::Moved Learner::eliminate(double most_moved, std::size_t most_points) {
+Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) {
   const std::lock_guard turn(turns_);
-  if (auto* hedge = dynamic_cast<Hedge*>(update_.get())) return hedge->eliminate(most_moved, most_points);
-  return informed().eliminate(most_moved, most_points);
+  if (auto* hedge = dynamic_cast<Hedge*>(update_.get())) return hedge->eliminate(max_distance, max_points);
+  return informed().eliminate(max_distance, max_points);
 }
 
 void Learner::widen(std::size_t outputs) {
@@ -266,7 +266,7 @@ void Learner::set(const Expansion& expansion) {
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, fresh.basis_->most_rows());
+  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, fresh.basis_->max_rows());
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
@@ -291,11 +291,11 @@ void Learner::set(const Expansion& expansion) {
   adopt(std::move(fresh));
 }
 
-double Learner::compress(double most_moved, std::size_t most_points) {
+double Learner::compress(double max_distance, std::size_t max_points) {
   const std::lock_guard call(calls_);
   const std::lock_guard turn(turns_);
   double moved = 0.0;
-  whole_or_not_at_all([&] { moved = update_->compress(most_moved, most_points); });
+  whole_or_not_at_all([&] { moved = update_->compress(max_distance, max_points); });
   return moved;
 }
 
@@ -425,7 +425,7 @@ void Learner::adopt(Learner&& fresh) {
 
 // What no part can see alone: that the counts of the parts agree.
 void Learner::check_rows() const {
-  if (t_ < 0 || t_ > most_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  if (t_ < 0 || t_ > max_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
   // Merged points have the birth of one of the two; where points are named by their births there are none.
   basis_->check_births(t_, has_information());
   update_->check_rows(t_);

@@ -71,7 +71,7 @@ class Learner {
   bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
-  Informed::Moved eliminate(double most_moved, std::size_t most_points);
+  Informed::Moved eliminate(double max_distance, std::size_t max_points);
   void widen(std::size_t outputs);
   void flush();
 
@@ -91,8 +91,8 @@ class Learner {
   // Forgets everything and goes on from the expansion.
   void set(const Expansion& expansion);
   // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
-  // distance `most_moved`, and on until there are no more than `most_points`. Returns the distance.
-  double compress(double most_moved, std::size_t most_points);
+  // distance `max_distance`, and on until there are no more than `max_points`. Returns the distance.
+  double compress(double max_distance, std::size_t max_points);
   // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
   // learner.
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,

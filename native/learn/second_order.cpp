@@ -182,7 +182,7 @@ double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
 // kappa - |L^-1 k|^2 of a point with these columns; l = L^-1 k.
 double SecondOrder::outside(std::span<const double> values, double kappa, Buffer<double>& l) const {
   const std::size_t n = members_.size();
-  l.assign(Cholesky::padded(n), 0.0);
+  l.assign(Cholesky::room_for(n), 0.0);
   for (std::size_t i = 0; i < n; ++i) l[i] = values[static_cast<std::size_t>(members_[i])];
   factor_.solve(l);
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
@@ -309,8 +309,8 @@ void SecondOrder::multiply(const Example& example) {
   covariance_.finish(k_.data(), h_.data());
 }
 
-// A_0 k of this row, and of the rows after it that look hard now, as many as may come before the next fold. A row that
-// turns out otherwise costs time and nothing else.
+// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before the next fold. A
+// row that turns out otherwise costs time and nothing else.
 void SecondOrder::look_ahead(const Example& example) {
   const std::size_t n = covariance_.columns(), room = Covariance::most_open - covariance_.open() + 1;
   ahead_.block = example.block.number;
@@ -350,7 +350,7 @@ void SecondOrder::learn_information(double v) {
 void SecondOrder::forget() {
   if (information_.size() == 0) return;
   information_.scale(std::pow(forget_, static_cast<double>(period_)));
-  know(std::move(information_));
+  adopt(std::move(information_));
 }
 
 // With s of the span as k . A k: what lies outside of it has the prior's variance.

@@ -1,8 +1,8 @@
 // Newton: second-order learning on a budget (docs/newton.md).
 //
 // f is a Gaussian process with kernel k / lam, restricted to the span of the points (the dictionary) and the constant.
-// Its mean is the function, whose coefficients a have the covariance A: at first K^-1 / lam, and then a hard row, one
-// whose slope |g| is above a threshold, with kernel values k makes one Newton step on
+// Its mean is the function, whose coefficients a have the covariance A: at first K^-1 / lam. An informative
+// row, one whose slope |g| is above a threshold, with kernel values k, makes one Newton step on
 //   |f' - f|^2 / (2 s) + loss(f'),  s = k . A k,  f = k . a:     a += A k b,   A -= v / (1 + v s) A k (A k)'.
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P = L' A L: that form is the
 // definition (and the tests'), this one needs no triangular solve for each row.
@@ -11,9 +11,9 @@
 // of forget, the function stays, and A is derived from lam I + H anew. Without fading H is derived from A when asked
 // for.
 //
-// Points come from a reservoir of hard rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies outside of
-// the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir hold
-// slots, and count for the budget; their coefficients are 0.
+// Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies
+// outside of the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the
+// reservoir hold slots, and count for the budget; their coefficients are 0.
 #pragma once
 
 #include <cstddef>
@@ -60,11 +60,11 @@ class SecondOrder final : public Update, public Informed {
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
-  double compress(double most_moved, std::size_t most_points) override;
+  double compress(double max_distance, std::size_t max_points) override;
   Knowledge information() const override;
   void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
-  Moved eliminate(double most_moved, std::size_t most_points) override;
+  Moved eliminate(double max_distance, std::size_t max_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
@@ -97,13 +97,13 @@ class SecondOrder final : public Update, public Informed {
   std::vector<std::size_t> covered() const;
   std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
   Triangle coordinates() const;
-  Information known() const;
-  void know(Information information);
+  Information current_information() const;
+  void adopt(Information information);
   std::vector<double> mean(std::size_t output) const;
   void move(std::size_t output, std::span<const double> coefficients);
   void erase(std::size_t slot);
-  std::vector<std::size_t> strangers();
-  double project(const std::vector<std::size_t>& slots, double most_moved);
+  std::vector<std::size_t> dependent_points();
+  double project(const std::vector<std::size_t>& slots, double max_distance);
   double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
 
@@ -132,7 +132,7 @@ class SecondOrder final : public Update, public Informed {
   };
   std::optional<Prepared> prepared_;
 
-  // Scratch: A_0 k of rows of a block that looked hard, good for one block and until the next fold.
+  // Scratch: A_0 k of rows of a block that seemed informative, valid for one block and until the next fold.
   struct Ahead {
     std::uint64_t block = 0;
     std::int64_t folds = 0;

@@ -29,7 +29,7 @@ void SecondOrder::end_set() {
   const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
   Information even(n_fixed() + members_.size());
   even.add_evenly(rows / static_cast<double>(members_.size() + 1));
-  know(std::move(even));
+  adopt(std::move(even));
 }
 
 // ---- What is known of the function ------------------------------------------------------------------------------
@@ -43,13 +43,13 @@ Triangle SecondOrder::coordinates() const {
   return lower;
 }
 
-Information SecondOrder::known() const {
+Information SecondOrder::current_information() const {
   if (forgets()) return information_;
   return Information::from_covariance(covariance_.among(covered()), coordinates(), lam_);
 }
 
 // From now on this is known: the covariance follows from it.
-void SecondOrder::know(Information information) {
+void SecondOrder::adopt(Information information) {
   covariance_.assign(covered(), information.covariance(coordinates(), lam_));
   if (forgets()) information_ = std::move(information);
 }
@@ -57,7 +57,7 @@ void SecondOrder::know(Information information) {
 SecondOrder::Knowledge SecondOrder::information() const {
   std::vector<std::int64_t> births;
   for (const std::int64_t slot : members_) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
-  return {std::move(births), known().half(), lam_, noise_, steps_};
+  return {std::move(births), current_information().half(), lam_, noise_, steps_};
 }
 
 void SecondOrder::set_information(std::span<const double> half, double noise, std::int64_t steps) {
@@ -69,7 +69,7 @@ void SecondOrder::set_information(std::span<const double> half, double noise, st
     throw std::invalid_argument("the information must be of finite numbers");
   if (noise < 0 || steps < 0 || steps > function_.ticks())
     throw std::invalid_argument("the noise and its steps must be those of the rows so far");
-  know(Information::from_half(n, half));
+  adopt(Information::from_half(n, half));
   noise_ = noise;
   steps_ = steps;
 }
@@ -109,8 +109,8 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
     old.factor_.solve({across.row(i), across.stride()});
     std::copy_n(across.row(i), n_old, m.row(n_fixed() + i) + n_fixed());
   }
-  Information sum = known();
-  const Information theirs = old.known();
+  Information sum = current_information();
+  const Information theirs = old.current_information();
   std::vector<std::vector<double>> linear(outputs());
   for (std::size_t o = 0; o < outputs(); ++o) {
     const std::vector<double> w = mean(o);
@@ -126,14 +126,14 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   sum.add(theirs.transformed(m), weight);
   for (std::size_t o = 0; o < outputs(); ++o) {
     const std::vector<double> w = sum.mean(linear[o], lam_);
-    column.assign(Cholesky::padded(n), 0.0);
+    column.assign(Cholesky::room_for(n), 0.0);
     std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed()), n, column.begin());
     factor_.solve_transposed(column);
     std::vector<double> coefficients(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
     coefficients.insert(coefficients.end(), column.begin(), column.begin() + static_cast<std::ptrdiff_t>(n));
     move(o, coefficients);
   }
-  know(std::move(sum));
+  adopt(std::move(sum));
   noise_ += weight * old.noise_;
   steps_ += std::llround(weight * static_cast<double>(old.steps_));
   // A weight above 1 counts rows more than once; their mean is what is kept.
@@ -145,17 +145,17 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
 
 // ---- Fewer points -----------------------------------------------------------------------------------------------
 
-double SecondOrder::compress(double most_moved, std::size_t most_points) {
-  return std::sqrt(eliminate(most_moved, most_points).rkhs);
+double SecondOrder::compress(double max_distance, std::size_t max_points) {
+  return std::sqrt(eliminate(max_distance, max_points).rkhs);
 }
 
 void SecondOrder::erase(std::size_t slot) {
   function_.drop(slot);
-  basis_.erase(slot, !function_.silent(slot));
+  basis_.erase(slot, !function_.is_zero(slot));
 }
 
 // The points that are no members, since they lie in the span of those; candidates leave.
-std::vector<std::size_t> SecondOrder::strangers() {
+std::vector<std::size_t> SecondOrder::dependent_points() {
   for (const Candidate& candidate : candidates_) basis_.erase(candidate.slot, false);
   candidates_.clear();
   std::vector<std::size_t> slots = basis_.alive_slots();
@@ -167,8 +167,8 @@ std::vector<std::size_t> SecondOrder::strangers() {
 
 // Points are replaced by their projections on the span of the members, if that moves the function by no more than this,
 // squared. Returns how far it does. What two of them, of coordinates l, leave outside has the inner product k - l . l'.
-double SecondOrder::project(const std::vector<std::size_t>& slots, double most_moved) {
-  const std::size_t n = Cholesky::padded(members_.size());
+double SecondOrder::project(const std::vector<std::size_t>& slots, double max_distance) {
+  const std::size_t n = Cholesky::room_for(members_.size());
   Matrix inside(slots.size(), n);
   double moved = 0.0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -184,7 +184,7 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double most_m
     }
   }
   moved = std::max(0.0, moved);
-  if (moved > most_moved) return moved;
+  if (moved > max_distance) return moved;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     factor_.solve_transposed({inside.row(i), n});
     for (std::size_t o = 0; o < outputs(); ++o)
@@ -198,10 +198,10 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double most_m
 
 // In the coordinates of the points that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in
 // the coefficients the rows and columns of the others are left out.
-SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_points) {
-  const std::vector<std::size_t> others = strangers();
-  const double room = most_moved * most_moved;
-  const bool must = members_.size() + others.size() > most_points;
+SecondOrder::Moved SecondOrder::eliminate(double max_distance, std::size_t max_points) {
+  const std::vector<std::size_t> others = dependent_points();
+  const double room = max_distance * max_distance;
+  const bool must = members_.size() + others.size() > max_points;
   const double projected = project(others, must ? std::numeric_limits<double>::infinity() : room);
   if (!must && projected > room) return {0.0, 0.0};
   const std::vector<std::size_t> columns = covered();
@@ -216,9 +216,9 @@ SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_po
   Elimination elimination(covariance_.among(columns), std::move(a), kernel, n_fixed());
   Moved moved{0.0, projected};  // what is projected moves at right angles to all that follows
   while (elimination.left() > 0) {
-    elimination.look();
+    elimination.project();
     const double reached = projected + elimination.rkhs_distance();
-    if (elimination.left() <= most_points && reached > room) break;
+    if (elimination.left() <= max_points && reached > room) break;
     elimination.remove();
     moved = {elimination.data_distance(), reached};
   }
@@ -240,7 +240,7 @@ SecondOrder::Moved SecondOrder::eliminate(double most_moved, std::size_t most_po
   if (n_fixed() == 1) m.at(0, 0) = 1.0;
   Buffer<double> column;
   for (std::size_t j = n_fixed(); j < n; ++j) {
-    column.assign(Cholesky::padded(members_.size()), 0.0);
+    column.assign(Cholesky::room_for(members_.size()), 0.0);
     for (std::size_t i = n_fixed(); i < staying.size(); ++i) column[i - n_fixed()] = rows.at(staying[i], j);
     factor_.solve(column);
     for (std::size_t i = n_fixed(); i < staying.size(); ++i) m.at(i, j) = column[i - n_fixed()];

@@ -27,12 +27,12 @@ struct Example {
   std::int64_t t;         // from 1
   double y, weight;
   double gate = 1.0;  // see Scored
-  // Of all rows of the block, for who looks ahead: y as above, and the weights (null: all 1).
+  // Of all rows of the block, for updates that prepare several rows at once: y as above, and the weights (null: all 1).
   const double* block_y = nullptr;
   const double* block_weight = nullptr;
 };
 
-// Throws Diverged where a value is no number, or far out; `position` is the row's in the stream.
+// Throws Diverged where a value is not a number below 1e100; `position` is the row's in the stream.
 void require_in_range(std::span<const double> values, const char* what, std::int64_t position);
 
 class Update {
@@ -66,7 +66,7 @@ class Update {
   }
   virtual void end_set() {}  // all of it is set
   // KOMP on the last function of a learner whose budget rule keeps nothing; returns the distance moved.
-  virtual double compress(double /*most_moved*/, std::size_t /*most_points*/) { refuse_expansion(); }
+  virtual double compress(double /*max_distance*/, std::size_t /*max_points*/) { refuse_expansion(); }
   virtual void visit(Archive& archive) = 0;
   // After loading: throws where the state is not that of a stream of t rows.
   virtual void check_rows(std::int64_t t) const = 0;

@@ -80,7 +80,7 @@ class Archive {
   }
 
  protected:
-  // Saving: takes `array` with the bytes at `values`; what it returns is not looked at. Loading: checks type and
+  // Saving: takes `array` with the bytes at `values`; what it returns is not used. Loading: checks type and
   // columns, sets the rows and returns the stored bytes.
   virtual const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) = 0;
 

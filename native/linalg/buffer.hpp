@@ -24,4 +24,7 @@ struct CacheAligned {
 template <class T>
 using Buffer = std::vector<T, CacheAligned<T>>;
 
+// The least multiple of `lanes` that is not below n.
+constexpr std::size_t round_up(std::size_t n, std::size_t lanes) { return (n + lanes - 1) / lanes * lanes; }
+
 }  // namespace onkel

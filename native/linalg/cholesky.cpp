@@ -16,7 +16,7 @@ void Cholesky::solve(std::span<double> x) const {
   const auto& routines = isa::routines<double>();
   for (std::size_t i = 0; i < size_; ++i) {
     // What lies beyond row i in its last group of 16 meets zeros.
-    const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), padded(i));
+    const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), room_for(i));
     x[i] = (x[i] - known) / diagonal_[i];
   }
 }
@@ -25,7 +25,7 @@ void Cholesky::solve_transposed(std::span<double> x) const {
   const auto& routines = isa::routines<double>();
   for (std::size_t i = size_; i-- > 0;) {
     x[i] /= diagonal_[i];
-    if (i > 0) routines.axpy(-x[i], row(i), x.data(), padded(i));
+    if (i > 0) routines.axpy(-x[i], row(i), x.data(), room_for(i));
   }
 }
 

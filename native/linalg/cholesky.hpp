@@ -19,10 +19,11 @@ class Cholesky {
   // x <- L^-1 x, and x <- L^-T x (x has room for a multiple of 16 values, zeros beyond size()).
   void solve(std::span<double> x) const;
   void solve_transposed(std::span<double> x) const;
-  // One more row, (l, diagonal); l beyond size() is not looked at.
+  // One more row, (l, diagonal); l beyond size() is not read.
   void append(std::span<const double> l, double diagonal);
   double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
-  static std::size_t padded(std::size_t n) { return (n + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes; }
+  // How many values a vector of n needs for these routines.
+  static std::size_t room_for(std::size_t n) { return round_up(n, isa::score_lanes); }
 
   void visit(Archive& archive);
 

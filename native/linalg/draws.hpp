@@ -1,4 +1,4 @@
-// Draws: uniform numbers as a pure function of (seed, stream, step, purpose, index).
+// Draws: uniform numbers as a pure function of (seed, kernel, step, purpose, index).
 //
 // A run then depends neither on how its rows were cut into calls nor on where it was resumed: there is no generator
 // state to lose. The bits come from Philox4x32-10 (Salmon, Moraes, Dror and Shaw 2011).
@@ -26,13 +26,13 @@ inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
 
 struct Draws {
   std::uint64_t seed = 0;
-  std::uint32_t stream = 0;  // the kernel's number in a model of several kernels
+  std::uint32_t kernel = 0;  // the kernel's number in a model of several kernels
 
   // A number in [0, 1) with 53 random bits.
   double uniform(std::int64_t step, Purpose purpose, std::uint32_t index = 0) const {
     const auto t = static_cast<std::uint64_t>(step);
     const auto bits = philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(t >> 32), index,
-                              stream << 8 | static_cast<std::uint32_t>(purpose)},
+                              kernel << 8 | static_cast<std::uint32_t>(purpose)},
                              {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
     const std::uint64_t wide = std::uint64_t{bits[0]} << 32 | bits[1];
     return static_cast<double>(wide >> 11) * 0x1p-53;

@@ -37,7 +37,7 @@ std::size_t Elimination::cheapest(double& cost) const {
 }
 
 // With the move e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the kernel's inner product.
-void Elimination::look() {
+void Elimination::project() {
   const auto dot = isa::routines<double>().dot;
   double cost = 0.0;
   leaver_ = cheapest(cost);

@@ -21,7 +21,7 @@ class Elimination {
 
   std::size_t left() const { return left_; }  // columns that could leave
   // Finds the column to leave next; the squared distances are what they would be without it.
-  void look();
+  void project();
   double data_distance() const { return next_data_; }
   double rkhs_distance() const { return next_rkhs_; }
   // The column that was found leaves.

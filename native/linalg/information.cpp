@@ -32,18 +32,18 @@ Information Information::from_covariance(const Matrix& covariance, const Triangl
 }
 
 void Information::reach(std::size_t n) {
-  if (n > matrix_.rows()) settle();
+  if (n > matrix_.rows()) add_waiting();
   matrix_.reach(n);
 }
 
 void Information::add_row(std::span<const double> z, double v) {
-  if (weights_.size() == most_waiting) settle();
-  waiting_.resize(most_waiting * matrix_.rows(), 0.0);
+  if (weights_.size() == max_waiting) add_waiting();
+  waiting_.resize(max_waiting * matrix_.rows(), 0.0);
   std::copy(z.begin(), z.end(), waiting_.begin() + static_cast<std::ptrdiff_t>(weights_.size() * matrix_.rows()));
   weights_.push_back(v);
 }
 
-void Information::settle() const {
+void Information::add_waiting() const {
   const std::size_t n = matrix_.rows(), m = weights_.size();
   if (m == 0) return;
   Buffer<double> weighted(n * m);
@@ -55,24 +55,24 @@ void Information::settle() const {
 }
 
 void Information::add(const Information& other, double weight) {
-  settle();
-  other.settle();
+  add_waiting();
+  other.add_waiting();
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) matrix_.at(i, j) += weight * other.matrix_.at(i, j);
 }
 
 void Information::add_evenly(double value) {
-  settle();
+  add_waiting();
   for (std::size_t i = 0; i < size(); ++i) matrix_.at(i, i) += value;
 }
 
 void Information::scale(double factor) {
-  settle();
+  add_waiting();
   matrix_.scale(factor);
 }
 
 std::vector<double> Information::half() const {
-  settle();
+  add_waiting();
   std::vector<double> values;
   values.reserve(size() * (size() + 1) / 2);
   for (std::size_t i = 0; i < size(); ++i)
@@ -81,7 +81,7 @@ std::vector<double> Information::half() const {
 }
 
 Triangle Information::precision(double lam) const {
-  settle();
+  add_waiting();
   Triangle sum = matrix_;
   for (std::size_t i = 0; i < size(); ++i) sum.at(i, i) += lam;
   return sum;
@@ -117,7 +117,7 @@ Information Information::transformed(const Matrix& m) const {
 }
 
 Matrix Information::dense() const {
-  settle();
+  add_waiting();
   Matrix made(size(), size());
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) made.at(i, j) = made.at(j, i) = matrix_.at(i, j);

@@ -51,8 +51,8 @@ class Information {
   void visit(Archive& archive, std::size_t n);
 
  private:
-  static constexpr std::size_t most_waiting = 32;
-  void settle() const;  // the rows that wait are added
+  static constexpr std::size_t max_waiting = 32;
+  void add_waiting() const;  // adds the rows that wait
   Triangle precision(double lam) const;
   Matrix dense() const;
 

@@ -32,7 +32,7 @@ void Triangle::reach(std::size_t n) {
   if (n <= rows_) return;
   Triangle larger;
   larger.size_ = n;
-  larger.rows_ = padded(n);
+  larger.rows_ = round_up(n, lanes);
   larger.values_.resize(larger.offset(larger.rows_ / lanes), 0.0);
   for (std::size_t t = 0; t < rows_ / lanes; ++t) std::copy_n(tile(t), (rows_ - t * lanes) * lanes, larger.tile(t));
   *this = std::move(larger);

@@ -15,7 +15,6 @@ namespace onkel {
 class Triangle {
  public:
   static constexpr std::size_t lanes = isa::lanes<double>;
-  static std::size_t padded(std::size_t n) { return (n + lanes - 1) / lanes * lanes; }
 
   Triangle() = default;
   explicit Triangle(std::size_t n) { reach(n); }  // zeros

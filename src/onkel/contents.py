@@ -32,7 +32,7 @@ class Model(Protocol):
 
 
 def contents_of(model: Any) -> Contents:
-    """Return what is inside a model, or refuse what is none.
+    """Return what is inside a model, or refuse an object that is not one.
 
     Examples
     --------

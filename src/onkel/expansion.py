@@ -80,6 +80,14 @@ class Term:
         """Whether the points are held as CSR."""
         return bool(issparse(self.points))
 
+    @property
+    def importances(self) -> Floats:
+        """How much each feature counts, without its unit: its relevance times the points' spread in it, to the power
+        that the kernel's distance has; the largest is 1."""
+        spread = self.dense_points().std(axis=0) if len(self) else np.zeros(self.n_features)
+        counts = self.relevances * spread ** self.kernel.bases[0].power
+        return np.asarray(counts / counts.max()) if counts.any() else counts
+
     def chosen(self, index: NDArray[np.intp]) -> Term:
         """Return the term of some of its points, in this order."""
         return replace(

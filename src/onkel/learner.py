@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.expansion import Expansion, expansion_of, points_of
-from onkel.parts import Hedge, Kernel, Recipe, SecondOrder
-from onkel.settings import Settings
-from onkel.stateful import Stateful
-from onkel.utils.validation import check_flag, check_number
+from onkel.learned import LearnedFunction
+from onkel.parts import Hedge
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
 
 
-class Learner(Settings, Stateful):
+class Learner(LearnedFunction):
     """A recipe at work on a stream: one row at a time, or many.
 
     Labels are class indices (0 or 1 for ``task="binary"``) or targets. Rows of another type than the learner's are
@@ -178,83 +175,6 @@ class Learner(Settings, Stateful):
         """Number of support vectors of each kernel."""
         return np.zeros(len(self.kernels), np.int64) if self._core is None else np.array(self._core.sizes, np.int64)
 
-    # -- the function --------------------------------------------------------------------------------------------------
-
-    def expansion(self) -> Expansion:
-        """Return the function learned so far, as a value of its own."""
-        if self.n_features is None:
-            raise ValueError("the learner has learned nothing yet: it has no function")
-        still = self.blank()  # another thread may be learning: a copy stands still
-        still.load_state(self.state(), self.n_features, self.sparse)
-        return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
-
-    @property
-    def combination(self) -> str:
-        """How the functions make a prediction: the "sum" of the only one, or the "mean" or the "vote" of several."""
-        if not isinstance(self.kernel, Hedge):
-            return "sum"
-        return "mean" if self.kernel.adds_up or self.task == "regression" else "vote"
-
-    @property
-    def coefficients(self) -> Floats:
-        """Coefficients of the predicting function, ``(n_kernels * n_outputs, n_support)``."""
-        return np.empty((1, 0)) if self._core is None else self._core.coefficients()
-
-    @property
-    def constants(self) -> Floats:
-        """The constant terms of the predicting function, one an output (0 without ``fit_intercept``)."""
-        if self._core is None or not self.fit_intercept:
-            return np.zeros(max(1, self.n_outputs))
-        return self._core.constants()
-
-    def support(self) -> tuple[Any, NDArray[np.int64]]:
-        """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
-        if self.n_features is None:
-            return np.empty((0, 0), self.dtype), np.empty(0, np.int64)
-        points, births, _ = points_of(self.state(), self.n_features)
-        return points, births
-
-    def set_expansion(self, expansion: Expansion) -> None:
-        """Forget everything and go on from a function of one kernel, the learner's own."""
-        expansion = expansion.in_order_of_joining
-        term, known = expansion.only, expansion.information
-        core = self.started(term.n_features, sparse=term.is_sparse)
-        births = np.ascontiguousarray(term.births, dtype=np.int64)
-        n_random = len(core.random_features()[1])
-        last, average = (coefficients.with_features(n_random).core for coefficients in (term.last, term.average))
-        core.set_expansion(self.as_core_rows(term.points), births, last, average, expansion.t)
-        if known is not None and core.has_information:
-            core.set_information(known.matrix, known.noise, known.steps)
-
-    def add_information(self, expansion: Expansion, weight: float) -> None:
-        """Take in what another second-order learner knows, of the same kernel and prior, on points of this span."""
-        expansion = expansion.in_order_of_joining
-        term, known = expansion.only, expansion.information
-        assert self._core is not None
-        assert known is not None
-        births = np.arange(len(term), dtype=np.int64)
-        rows = self.as_core_rows(term.points)
-        self._core.add_information(rows, births, term.last.core, known.matrix, known.noise, known.steps, weight)
-
-    def compress(self, eps: float, n_support: int) -> tuple[float, float | None]:
-        """Let points leave within the distance ``eps``, and on to ``n_support``.
-
-        For a learner with the eviction Stop and without average: others keep more than the function. Returns the
-        distance moved, and by how much the loss of all rows has changed, where the learner can tell.
-        """
-        self.kernel.check_psd(needed_by="compress")
-        if self._core is None:
-            return 0.0, None
-        if not self._core.has_information and not self.adds_up_knowledge:
-            return self._core.compress(eps, n_support), None
-        data, rkhs = self._core.eliminate(eps, n_support)
-        return rkhs, data**2 / 2
-
-    @property
-    def adds_up_knowledge(self) -> bool:
-        """Whether it is a sum of second-order learners."""
-        return isinstance(self.kernel, Hedge) and self.kernel.adds_up and isinstance(self.recipe, SecondOrder)
-
     def keep_kernels(self, chosen: list[int]) -> None:
         """Go on with some of the kernels only."""
         assert isinstance(self.kernel, Hedge)
@@ -264,48 +184,6 @@ class Learner(Settings, Stateful):
         if self.budget is not None and not kept.shares_budget:
             self.budget = self.budget_of_a_function * len(chosen)
         self.kernel = kept
-
-    # -- state ---------------------------------------------------------------------------------------------------------
-
-    def blank(self, **changes: Any) -> Learner:
-        """Return a learner with the same settings (but for ``changes``) that has learned nothing."""
-        made = object.__new__(Learner)
-        vars(made).update({**vars(self), "_core": None, **changes})
-        return made
-
-    def state(self) -> dict[str, Array]:
-        """Return everything learned so far as named arrays (empty before the first row)."""
-        return {} if self._core is None else self._core.save()
-
-    def load_state(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
-        """Go on from the state of a learner like this one."""
-        core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
-        core.load(state)
-        if self.task == "multiclass" and core.n_outputs < self.n_classes:
-            raise ValueError(f"the state has {core.n_outputs} outputs, fewer than the {self.n_classes} classes")
-
-    def _saved_fields(self) -> dict[str, Any]:
-        # how many threads is the machine's business, not the model's
-        settings = {name: getattr(self, name) for name in (*self.NAMES, "n_features", "sparse")}
-        return settings | {"state": self.state()}
-
-    @classmethod
-    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        state, n_features, sparse = fields.pop("state"), fields.pop("n_features"), fields.pop("sparse")
-        for name, kind in (("recipe", Recipe), ("kernel", Kernel)):
-            if not isinstance(fields[name], kind):
-                raise ValueError(f"{name} must be a {kind.__name__}, got {fields[name]!r}")
-        made = cls(**fields)
-        check_flag("sparse", sparse)
-        if n_features is not None:
-            check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
-        if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
-            raise ValueError("state must hold arrays")
-        if bool(state) != (n_features is not None):
-            raise ValueError("a learner has arrays of state if, and only if, its number of features is known")
-        if state:
-            made.load_state(state, n_features, sparse)
-        return made
 
     def __onkel_contents__(self) -> Any:
         from onkel.contents import Contents
@@ -323,13 +201,3 @@ class Learner(Settings, Stateful):
 
     def __repr__(self) -> str:
         return f"Learner({self.recipe!r}, task={self.task!r}, kernel={self.kernel!r})"
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_core": None, "state": self.state()}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        state = saved.pop("state")
-        vars(self).update(saved)
-        if state:
-            assert self.n_features is not None
-            self.load_state(state, self.n_features, self.sparse)

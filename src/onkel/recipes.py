@@ -2,30 +2,30 @@
 
 With their default parameters they are
 
-==========  ==========  ================  ===========================  =================  =======
-learner     loss        admission         step                         eviction           output
-==========  ==========  ================  ===========================  =================  =======
-Perceptron  perceptron  OnMistake         GradientStep                 Stop               last
-OGD         hinge       OnGradient        GradientStep                 Stop               last
-PA          hinge       OnGradient        PassiveAggressiveStep        Stop               last
-Pegasos     hinge       OnGradient        PegasosStep                  Stop               last
-FSGD        hinge       OnGradient        GradientStep                 Stop               last
-KLR         log_loss    AuxiliaryShift    GradientStep                 Stop               average
-OSKL        log_loss    GradientSampling  ImportanceStep               Stop               average
-SPA         hinge       LossSampling      SparsePassiveAggressiveStep  Stop               average
-RBP         perceptron  OnMistake         GradientStep                 RemoveRandom       last
-Forgetron   perceptron  OnMistake         GradientStep                 Forget             last
-NORMA       hinge       OnGradient        GradientStep                 RemoveOldest       last
-BPA         hinge       OnGradient        PassiveAggressiveStep        ProjectOnNewcomer  last
-BOGD        hinge       OnGradient        GradientStep                 ResampleUniformly  last
-BSGD        hinge       OnGradient        PegasosStep                  RemoveSmallest     last
-NPBSGD      hinge       OnGradient        PegasosStep                  RemoveSmallest     last
-DualSGD     hinge       OnGradient        PegasosStep                  MoveIntoFeatures   last
-Projectron  perceptron  OnMistake         GradientStep                 ProjectNewcomer    last
-POLK        hinge       OnGradient        GradientStep                 KOMP               last
-==========  ==========  ================  ===========================  =================  =======
+==========  ==========  ================  ===========================  =====================  =======
+learner     loss        admission         step                         eviction               output
+==========  ==========  ================  ===========================  =====================  =======
+Perceptron  perceptron  OnMistake         GradientStep                 Stop                   last
+OGD         hinge       OnGradient        GradientStep                 Stop                   last
+PA          hinge       OnGradient        PassiveAggressiveStep        Stop                   last
+Pegasos     hinge       OnGradient        PegasosStep                  Stop                   last
+FSGD        hinge       OnGradient        GradientStep                 Stop                   last
+KLR         log_loss    AuxiliaryShift    GradientStep                 Stop                   average
+OSKL        log_loss    GradientSampling  ImportanceStep               Stop                   average
+SPA         hinge       LossSampling      SparsePassiveAggressiveStep  Stop                   average
+RBP         perceptron  OnMistake         GradientStep                 RemoveRandom           last
+Forgetron   perceptron  OnMistake         GradientStep                 ShrinkAndRemoveOldest  last
+NORMA       hinge       OnGradient        GradientStep                 RemoveOldest           last
+BPA         hinge       OnGradient        PassiveAggressiveStep        ProjectOnNewcomer      last
+BOGD        hinge       OnGradient        GradientStep                 ResampleUniformly      last
+BSGD        hinge       OnGradient        PegasosStep                  RemoveSmallest         last
+NPBSGD      hinge       OnGradient        PegasosStep                  RemoveSmallest         last
+DualSGD     hinge       OnGradient        PegasosStep                  MoveIntoFeatures       last
+Projectron  perceptron  OnMistake         GradientStep                 ProjectNewcomer        last
+POLK        hinge       OnGradient        GradientStep                 KOMP                   last
+==========  ==========  ================  ===========================  =====================  =======
 
-and, of the second order,
+and, among the second-order learners,
 
 =======  ========  =============  =================  ============  ======
 learner  loss      prior          dictionary         memory        output
@@ -75,7 +75,6 @@ from onkel.parts import (
     Eviction,
     FadingMemory,
     FirstOrder,
-    Forget,
     GaussianPrior,
     GradientSampling,
     GradientStep,
@@ -107,6 +106,7 @@ from onkel.parts import (
     ResampleByWeight,
     ResampleUniformly,
     SecondOrder,
+    ShrinkAndRemoveOldest,
     SparsePassiveAggressiveStep,
     SquaredPassiveAggressiveStep,
     Step,
@@ -291,8 +291,8 @@ def KLR(
     if sampling == "margin":
         admission = MarginSampling(eta=eta)
     elif sampling == "auxiliary":
-        made = {"shift": AuxiliaryShift, "scale": AuxiliaryScale}
-        admission = AuxiliaryCutoff(cutoff=cutoff) if auxiliary == "cutoff" else made[auxiliary](shape=shape)
+        transforms = {"shift": AuxiliaryShift, "scale": AuxiliaryScale}
+        admission = AuxiliaryCutoff(cutoff=cutoff) if auxiliary == "cutoff" else transforms[auxiliary](shape=shape)
     return FirstOrder(loss_named("log_loss"), admission, step, ball=R, average=True)
 
 
@@ -449,9 +449,9 @@ def Forgetron() -> FirstOrder:
     --------
     >>> from onkel import recipes
     >>> recipes.Forgetron().eviction
-    Forget()
+    ShrinkAndRemoveOldest()
     """
-    return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), Forget())
+    return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), ShrinkAndRemoveOldest())
 
 
 @named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"}, budget=500)
@@ -695,8 +695,8 @@ def Projectron(
     if not aggressive:
         budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
         return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
-    made: type[Projection] = AggressiveProjection if rule == "2009" else AggressiveProjection2008
-    return FirstOrder(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), made(eta=eta))
+    projection: type[Projection] = AggressiveProjection if rule == "2009" else AggressiveProjection2008
+    return FirstOrder(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), projection(eta=eta))
 
 
 @named(
@@ -790,6 +790,6 @@ def Newton(
     >>> recipes.Newton().prior
     GaussianPrior(lam=0.01)
     """
-    made = loss_named(loss)
-    dictionary = GrowingDictionary(spread=spread, min_slope=0.0 if made.regression else 0.1)
-    return SecondOrder(made, GaussianPrior(lam=lam), dictionary, FadingMemory(forget=forget))
+    loss_part = loss_named(loss)
+    dictionary = GrowingDictionary(spread=spread, min_slope=0.0 if loss_part.regression else 0.1)
+    return SecondOrder(loss_part, GaussianPrior(lam=lam), dictionary, FadingMemory(forget=forget))

@@ -134,9 +134,9 @@ def _declared(cls: type[Any]) -> type[Any]:
     declare(cls, _TAKES, gamma=1.0, budget=500)
     own = cls.__annotations__
     cls.__annotations__ = {"recipe": own["recipe"], **{name: own[name] for name in _TAKES}, "seed": own["seed"]}
-    made = dataclass(repr=False, eq=False)(cls)
-    made.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(made).items()}
-    return made
+    completed = dataclass(repr=False, eq=False)(cls)
+    completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
+    return completed
 
 
 @_declared
@@ -180,8 +180,8 @@ class _KernelModel:
     def _score_row(self, x: Record) -> list[float]:
         row = self._columns.row(x, learn=False)
         self._reach()
-        made: list[float] = self._learner.score_csr(row)[0].tolist()
-        return made
+        scores: list[float] = self._learner.score_csr(row)[0].tolist()
+        return scores
 
     def _learn_frame(self, X: Any, y: Floats, w: Any, scores: bool = False) -> Floats | None:
         rows = self._columns.rows(X, learn=True)
@@ -263,13 +263,13 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
             return self._learn_row(x, code, w, scores)
         before = copy.deepcopy(self._learner) if w else self._learner  # a refused row makes no label known
         try:
-            made = self._learn_row(x, len(self._codes), w, scores)
+            scores_before = self._learn_row(x, len(self._codes), w, scores)
         except BaseException:
             self._learner = before
             raise
         if w:
             self._codes[y] = len(self._codes)
-        return made
+        return scores_before
 
     def predict_one(self, x: Record, **kwargs: Any) -> Any:
         """Return the most likely label of a record; None before there is one."""
@@ -459,16 +459,18 @@ class PlattClassifier(base.Wrapper, base.MiniBatchClassifier):  # type: ignore[m
         pd = needed("pandas", "river", "predict_proba_many")
         labels = self.classifier._labels
         scores = self.classifier._score_frame(X) if labels else np.zeros((len(X), 0))
-        made = [self._sigmoids.probabilities(row) for row in map(margins, scores.tolist())] if labels else scores
-        return pd.DataFrame(made, index=X.index, columns=labels)
+        probabilities = (
+            [self._sigmoids.probabilities(row) for row in map(margins, scores.tolist())] if labels else scores
+        )
+        return pd.DataFrame(probabilities, index=X.index, columns=labels)
 
     def predict_many(self, X: Any, **kwargs: Any) -> Any:
         """Return the most probable label of each row of a data frame."""
         pd = needed("pandas", "river", "predict_many")
-        made = self.predict_proba_many(X)
-        if not len(made.columns):
+        probabilities = self.predict_proba_many(X)
+        if not len(probabilities.columns):
             return pd.Series([None] * len(X), index=X.index, dtype=object)
-        return pd.Series([made.columns[i] for i in made.to_numpy().argmax(axis=1)], index=X.index)
+        return pd.Series([probabilities.columns[i] for i in probabilities.to_numpy().argmax(axis=1)], index=X.index)
 
     @property
     def _multiclass(self) -> bool:

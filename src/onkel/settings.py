@@ -96,10 +96,10 @@ class Settings:
                     )
             self.n_features = n_features
             self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
-            streams = self.kernel.streams if isinstance(self.kernel, Hedge) else (0,)
+            numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)
             self._core = _core.Learner(
                 recipe=self.recipe.spec,
-                kernels=list(zip(streams, [kernel.alone for kernel in self.kernels], strict=True)),
+                kernels=list(zip(numbers, [kernel.alone for kernel in self.kernels], strict=True)),
                 hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
                 task=self.task,
                 dtype=self.dtype,

@@ -34,7 +34,7 @@ class Line {
     } else if (key == "kernel") {
       end_factor();
       config.kernels.push_back(
-          {.terms = {}, .scales = {}, .function = {}, .stream = static_cast<std::uint32_t>(std::stoul(value))});
+          {.terms = {}, .scales = {}, .function = {}, .number = static_cast<std::uint32_t>(std::stoul(value))});
     } else if (key == "scale") {
       config.kernels.back().scales.push_back(std::stod(value));
     } else if (key == "start") {

@@ -66,11 +66,11 @@ class Session {
           learn_copies(1 + input_.below(60));
           break;
         case 7:
-          look();
+          project();
           break;
       }
     }
-    look();
+    project();
   }
 
  private:
@@ -163,7 +163,7 @@ class Session {
     } catch (const std::invalid_argument&) {
     }
   }
-  void look() {
+  void project() {
     const auto [coefficients, outputs] = learner_.coefficients(Which::predicting);
     learner_.norm();
     learner_.bytes();

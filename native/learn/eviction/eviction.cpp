@@ -37,7 +37,7 @@ void Eviction::exclude(std::span<double> costs, std::size_t except) const {
   if (context_.basis.size() < costs.size())  // holes or ghosts among them
     for (std::size_t j = 0; j < costs.size(); ++j)
       if (!context_.basis.alive(first + j)) costs[j] = infinite;
-  if (except != nobody) costs[except - first] = infinite;
+  if (except != no_slot) costs[except - first] = infinite;
 }
 
 std::size_t Eviction::cheapest(std::span<double> costs, std::size_t except) const {
@@ -71,7 +71,7 @@ void Eviction::evict(std::size_t slot) {
     }
   }
   context_.function.drop(slot);
-  context_.basis.erase(slot, !context_.function.silent(slot));
+  context_.basis.erase(slot, !context_.function.is_zero(slot));
 }
 
 void Eviction::scale(double factor) {
@@ -85,7 +85,7 @@ std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext&
   if (spec.name == "RemoveRandom") return make_remove_random(spec, context);
   if (spec.name == "RemoveOldest") return make_remove_oldest(spec, context);
   if (spec.name == "RemoveSmallest") return make_remove_smallest(spec, context);
-  if (spec.name == "Forget") return make_forget(spec, context);
+  if (spec.name == "ShrinkAndRemoveOldest") return make_shrink_and_remove_oldest(spec, context);
   if (spec.name == "ProjectOnNewcomer") return make_project_on_newcomer(spec, context);
   if (spec.name == "ProjectOnNeighbour") return make_project_on_neighbour(spec, context);
   if (spec.name == "ResampleUniformly") return make_resample(spec, context, false);

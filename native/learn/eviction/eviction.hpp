@@ -31,7 +31,7 @@ struct EvictionContext {
   Function& function;
   const Draws& draws;
   std::size_t& budget;   // B
-  double* norm_squared;  // |f|^2, kept up to date by whoever changes f; null where nobody asks for it
+  double* norm_squared;  // |f|^2, kept up to date by whoever changes f; null where it is not needed
 };
 
 class Eviction {
@@ -43,15 +43,15 @@ class Eviction {
   // Before an admitted row is inserted.
   virtual Newcomer absorb(Scored&) { return Newcomer::inserted; }
   // After an insertion into slot `newest`, or once a mini-batch: bring the size back to the budget.
-  virtual void settle(const Scored&, std::size_t /*newest*/) {}
-  // After a row, or a mini-batch, that inserted nobody.
+  virtual void restore_budget(const Scored&, std::size_t /*newest*/) {}
+  // After a row, or a mini-batch, that inserted no point.
   virtual void idle(const Scored&) {}
   // Whether points leave: then the average, if asked for, keeps them as ghosts.
   virtual bool evicts() const { return true; }
   virtual void visit(Archive&) {}
 
  protected:
-  static constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+  static constexpr std::size_t no_slot = std::numeric_limits<std::size_t>::max();
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   // A point whose kernel with itself is no more than this gives no direction to project on.
@@ -73,11 +73,11 @@ class Eviction {
   // Of these numbers, one a slot from the first on, those of `except` and where there is no point become infinite.
   void exclude(std::span<double> costs, std::size_t except) const;
   // The support point that costs least, the lowest slot of equals, after `exclude`; any where all costs have overflown.
-  std::size_t cheapest(std::span<double> costs, std::size_t except = nobody) const;
+  std::size_t cheapest(std::span<double> costs, std::size_t except = no_slot) const;
   // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
   // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
   // newcomer's for ever.
-  std::size_t smallest(std::size_t except = nobody);
+  std::size_t smallest(std::size_t except = no_slot);
 
   EvictionContext context_;
 

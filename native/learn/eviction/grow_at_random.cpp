@@ -16,20 +16,20 @@ class GrowAtRandom final : public Eviction {
   Newcomer absorb(Scored& row) override { return maintenance_->absorb(row); }
 
   // The other rule hears of every newcomer, whether or not one has to leave: it may keep something about all points.
-  void settle(const Scored& row, std::size_t newest) override {
+  void restore_budget(const Scored& row, std::size_t newest) override {
     bool heard = false;
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       if (context_.draws.uniform(row.t, Purpose::eviction, draw) < beta_ / static_cast<double>(row.t)) {
         // One point leaves, however many are too many.
         const std::size_t budget = std::exchange(context_.budget, context_.basis.size() - 1);
-        maintenance_->settle(row, newest);
+        maintenance_->restore_budget(row, newest);
         context_.budget = budget;
         heard = true;
       } else {
         ++context_.budget;
       }
     }
-    if (!heard) maintenance_->settle(row, newest);
+    if (!heard) maintenance_->restore_budget(row, newest);
   }
 
   void idle(const Scored& row) override { maintenance_->idle(row); }
@@ -38,7 +38,7 @@ class GrowAtRandom final : public Eviction {
   void visit(Archive& archive) override {
     auto size = static_cast<std::int64_t>(context_.budget);
     archive.scalar("size", size);
-    if (size < 1) throw std::invalid_argument("state has a budget of no points");
+    if (size < 1) throw std::invalid_argument("state has a budget of 0 points");
     context_.budget = static_cast<std::size_t>(size);
     archive.part("eviction", *maintenance_);
   }

@@ -20,27 +20,29 @@ std::size_t cheapest(const Span& points) {
 // POLK: once a mini-batch the function is pruned to within eps of what its step made of it, new points or not.
 struct KOMP final : Eviction {
   KOMP(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), most_moved(spec.at("eps") * spec.at("eps")), points(context.basis, context.function) {}
-  void settle(const Scored&, std::size_t) override { prune(); }
+      : Eviction(context),
+        max_squared_distance(spec.at("eps") * spec.at("eps")),
+        points(context.basis, context.function) {}
+  void restore_budget(const Scored&, std::size_t) override { prune(); }
   void idle(const Scored&) override { prune(); }
   void visit(Archive& archive) override { archive.part("gram", points); }
 
   void prune() {
     const double moved = points.include_points();
-    komp(points, moved, most_moved, context_.budget);
-    points.settle();
+    komp(points, moved, max_squared_distance, context_.budget);
+    points.apply_pending();
   }
 
-  double most_moved;
+  double max_squared_distance;
   Span points;
 };
 
 }  // namespace
 
-double komp(Span& points, double moved, double most_moved, std::size_t most_points) {
+double komp(Span& points, double moved, double max_squared_distance, std::size_t max_points) {
   while (points.size() > 0) {
     const std::size_t leaver = cheapest(points);
-    if (moved + points.cost(leaver) > most_moved && points.size() <= most_points) break;
+    if (moved + points.cost(leaver) > max_squared_distance && points.size() <= max_points) break;
     moved += points.project_out(leaver);
   }
   return moved;

@@ -11,11 +11,11 @@ class Merge final : public Eviction {
  public:
   explicit Merge(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
 
-  void settle(const Scored& row, std::size_t) override {
+  void restore_budget(const Scored& row, std::size_t) override {
     while (too_many()) {
       const std::size_t m = smallest();
       find_partner(m);
-      if (partner_ != nobody) join(m, row);
+      if (partner_ != no_slot) join(m, row);
       evict(m);
     }
   }
@@ -27,7 +27,7 @@ class Merge final : public Eviction {
     context_.basis.row_of(m, scratch_, values_);
     find_products(m);
     squares(squares_);
-    partner_ = nobody;
+    partner_ = no_slot;
     threshold_ = 0.0;
     // The nearest point is a good partner; it sets the mark that most others are held against.
     costs_.resize(products_.size());
@@ -49,7 +49,7 @@ class Merge final : public Eviction {
     const std::size_t first = context_.basis.first_slot();
     const double A = squares_[m - first], L = -std::log(std::min(1.0, values_[n]));
     const Merged merged = best_merge(L, A, squares_[n - first], products_[n - first]);
-    if (partner_ != nobody && (merged.loss > merged_.loss || (merged.loss == merged_.loss && n > partner_))) return;
+    if (partner_ != no_slot && (merged.loss > merged_.loss || (merged.loss == merged_.loss && n > partner_))) return;
     partner_ = n;
     merged_ = merged;
     threshold_ = merge_threshold(merged.loss, A);
@@ -78,7 +78,7 @@ class Merge final : public Eviction {
       context_.function.add(slot, o, sum[o] - context_.function.last_coefficient(slot, o));
   }
 
-  std::size_t partner_ = nobody;  // the best so far
+  std::size_t partner_ = no_slot;  // the best so far
   Merged merged_{};
   double threshold_ = 0.0;  // farther points cannot be better
   std::vector<double> values_, products_, squares_, costs_;

@@ -15,7 +15,7 @@ class MoveIntoFeatures final : public Eviction {
     context_.basis.keep_diagonal();
   }
 
-  void settle(const Scored&, std::size_t newest) override {
+  void restore_budget(const Scored&, std::size_t newest) override {
     while (too_many()) {
       const std::size_t leaving = std::min(at_once_, context_.basis.size() - 1);
       for (std::size_t i = 0; i < leaving; ++i) move(smallest(newest));

@@ -16,15 +16,15 @@ struct ProjectLeaver : Eviction {
   explicit ProjectLeaver(const EvictionContext& context) : Eviction(context), points(context.basis, context.function) {}
 
   Newcomer absorb(Scored& row) final {
-    points.look(row);
+    points.project(row);
     if (points.independent()) return Newcomer::inserted;
     points.add_projection(row.coefficient);
     return Newcomer::absorbed;
   }
-  void settle(const Scored&, std::size_t newest) final {
+  void restore_budget(const Scored&, std::size_t newest) final {
     points.append(newest);
     while (points.size() > context_.budget) points.project_out(leaver());
-    points.settle();
+    points.apply_pending();
   }
   void visit(Archive& archive) final { archive.part("gram", points); }
 

@@ -25,12 +25,12 @@ struct ProjectNewcomer : Eviction {
       : Eviction(context), eta(spec.at("eta")), points(context.basis, context.function) {}
 
   Newcomer absorb(Scored& row) override {
-    points.look(row);
+    points.project(row);
     return take_in(row);
   }
-  void settle(const Scored&, std::size_t newest) override {
+  void restore_budget(const Scored&, std::size_t newest) override {
     points.append(newest);
-    points.settle();
+    points.apply_pending();
   }
   bool evicts() const override { return false; }
   void visit(Archive& archive) override { archive.part("gram", points); }
@@ -57,29 +57,30 @@ struct ProjectronPlusPlus : ProjectNewcomer {
   }
 
   Newcomer absorb(Scored& row) final {
-    points.look(row);
+    points.project(row);
     if (row.mistake) return take_in(row);
     // Several classes: g has length sqrt(2), and all that the papers say of y k(x, .) holds of g k(x, .).
     const double g = length(row.g);
-    const double reach = g * g * (row.self() - std::max(0.0, points.outside()));  // |P k|^2, the constant's included
+    const double squared_length =
+        g * g * (row.self() - std::max(0.0, points.outside()));  // |P k|^2, the constant's included
     const double away = distance(row.g);
-    if (!(reach > 0)) return Newcomer::refused;
-    const double tau = step(row.loss, reach, away == 0 ? 0.0 : U * away, row.weight);
+    if (!(squared_length > 0)) return Newcomer::refused;
+    const double tau = step(row.loss, squared_length, away == 0 ? 0.0 : U * away, row.weight);
     if (!(tau > 0)) return Newcomer::refused;
     std::transform(row.g.begin(), row.g.end(), row.coefficient.begin(), [&](double slope) { return -tau * slope; });
     points.add_projection(row.coefficient);
     return Newcomer::absorbed;
   }
   // tau, or 0 to leave the row alone; `most` is 1 times the row's weight.
-  virtual double step(double loss, double reach, double away, double most) const = 0;
+  virtual double step(double loss, double squared_length, double away, double most) const = 0;
 
   double U;
 };
 
 struct AggressiveProjection final : ProjectronPlusPlus {  // 2009, Figure 3
   using ProjectronPlusPlus::ProjectronPlusPlus;
-  double step(double loss, double reach, double away, double most) const override {
-    return std::min({loss / reach, 2 * (loss - away) / reach, most});
+  double step(double loss, double squared_length, double away, double most) const override {
+    return std::min({loss / squared_length, 2 * (loss - away) / squared_length, most});
   }
 };
 
@@ -88,9 +89,9 @@ struct AggressiveProjection2008 final : ProjectronPlusPlus {
   AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : ProjectronPlusPlus(spec, context) {
     eta = 0.0;
   }
-  double step(double loss, double reach, double away, double most) const override {
-    const double tau = std::min(loss / reach, most);
-    return 2 * loss - tau * reach - 2 * away >= 0 ? tau : 0.0;
+  double step(double loss, double squared_length, double away, double most) const override {
+    const double tau = std::min(loss / squared_length, most);
+    return 2 * loss - tau * squared_length - 2 * away >= 0 ? tau : 0.0;
   }
 };
 

@@ -16,7 +16,7 @@ class ProjectOnNearest final : public Eviction {
     context_.basis.keep_diagonal();
   }
 
-  void settle(const Scored&, std::size_t) override {
+  void restore_budget(const Scored&, std::size_t) override {
     while (too_many()) {
       const std::size_t leaves = smallest();
       project(leaves);
@@ -29,14 +29,14 @@ class ProjectOnNearest final : public Eviction {
     Gram neighbours;
     find_nearest(leaves);
     for (const std::size_t slot : nearest_) {
-      look(slot, neighbours);
+      project(slot, neighbours);
       if (neighbours.independent()) neighbours.append(slot);
     }
-    look(leaves, neighbours);
-    const auto shadow = neighbours.shadow();
-    for (std::size_t i = 0; i < shadow.size(); ++i)
+    project(leaves, neighbours);
+    const auto projection = neighbours.projection();
+    for (std::size_t i = 0; i < projection.size(); ++i)
       for (std::size_t o = 0; o < context_.function.outputs(); ++o)
-        context_.function.add(neighbours.slot(i), o, context_.function.last_coefficient(leaves, o) * shadow[i]);
+        context_.function.add(neighbours.slot(i), o, context_.function.last_coefficient(leaves, o) * projection[i]);
   }
 
   // Squared distance less k(s, s); the lowest slot of equals.
@@ -53,11 +53,11 @@ class ProjectOnNearest final : public Eviction {
     nearest_.erase(end, nearest_.end());
   }
 
-  void look(std::size_t slot, Gram& members) {
+  void project(std::size_t slot, Gram& members) {
     context_.basis.row_of(slot, scratch_, values_);
     k_.resize(members.size());
     for (std::size_t i = 0; i < k_.size(); ++i) k_[i] = values_[members.slot(i)];
-    members.look(k_, context_.basis.diagonal(slot));
+    members.project(k_, context_.basis.diagonal(slot));
   }
 
   std::size_t few_;

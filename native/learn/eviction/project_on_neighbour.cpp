@@ -18,7 +18,7 @@ class ProjectOnNeighbour final : public Eviction {
     return Newcomer::inserted;
   }
 
-  void settle(const Scored&, std::size_t newest) override {
+  void restore_budget(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
     know_neighbours(newest);
     squares(costs_);
@@ -31,10 +31,10 @@ class ProjectOnNeighbour final : public Eviction {
     for (std::size_t o = 0; o < context_.function.outputs(); ++o) {
       const double a = context_.function.last_coefficient(leaves, o);
       context_.function.add(newest, o, a * onto.newcomer);
-      if (neighbour != nobody) context_.function.add(neighbour, o, a * onto.neighbour);
+      if (neighbour != no_slot) context_.function.add(neighbour, o, a * onto.neighbour);
     }
     evict(leaves);
-    forget(leaves);
+    replace_neighbour(leaves);
     welcome(newest);
   }
 
@@ -48,16 +48,16 @@ class ProjectOnNeighbour final : public Eviction {
     double newcomer, neighbour, distance_squared;
   };
   struct Neighbour {
-    std::size_t slot = nobody;
+    std::size_t slot = no_slot;
     double value = 0.0;     // kernel with it
     double distance = 0.0;  // squared, less k_rr
-    bool after(double d, std::size_t s) const { return slot == nobody || d < distance || (d == distance && s < slot); }
+    bool after(double d, std::size_t s) const { return slot == no_slot || d < distance || (d == distance && s < slot); }
   };
 
   Projection project(std::size_t r, std::size_t newest) const {
     const double tt = context_.basis.diagonal(newest), rt = newcomer_[r], rr = context_.basis.diagonal(r);
     const Neighbour& near = nearest_[r];
-    if (near.slot != nobody) {
+    if (near.slot != no_slot) {
       const double nn = context_.basis.diagonal(near.slot), tn = newcomer_[near.slot], rn = near.value;
       const double determinant = tt * nn - tn * tn;
       if (determinant > 1e-10 * tt * nn && std::min(tt, nn) > no_length) {
@@ -93,9 +93,9 @@ class ProjectOnNeighbour final : public Eviction {
   }
 
   // Those whose neighbour has left look for another: about one a step.
-  void forget(std::size_t left) {
+  void replace_neighbour(std::size_t left) {
     for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot)
-      if (nearest_[slot].slot == left && context_.basis.alive(slot)) search(slot, nobody);
+      if (nearest_[slot].slot == left && context_.basis.alive(slot)) search(slot, no_slot);
   }
 
   void welcome(std::size_t newest) {

@@ -17,7 +17,7 @@ struct ProjectOnNewcomer final : Eviction {
     return Newcomer::inserted;
   }
 
-  void settle(const Scored&, std::size_t newest) override {
+  void restore_budget(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
     const double self = context_.basis.diagonal(newest), inverse_self = self > no_length ? 1 / self : 0.0;
     squares(costs_);

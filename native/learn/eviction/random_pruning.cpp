@@ -7,8 +7,8 @@ namespace {
 
 struct RandomPruning final : Eviction {
   RandomPruning(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), most_moved(spec.at("eps") * spec.at("eps")) {}
-  void settle(const Scored& row, std::size_t) override { prune(row.t); }
+      : Eviction(context), max_squared_distance(spec.at("eps") * spec.at("eps")) {}
+  void restore_budget(const Scored& row, std::size_t) override { prune(row.t); }
   void idle(const Scored& row) override { prune(row.t); }
 
   void prune(std::int64_t t) {
@@ -18,7 +18,7 @@ struct RandomPruning final : Eviction {
       const double u = context_.draws.uniform(t, Purpose::eviction, draw);
       const auto drawn = stay.begin() + static_cast<std::ptrdiff_t>(u * static_cast<double>(stay.size()));
       const double further = moved_by(*drawn, leave);
-      if (moved + further > most_moved && stay.size() <= context_.budget) break;
+      if (moved + further > max_squared_distance && stay.size() <= context_.budget) break;
       moved += further;
       leave.push_back(*drawn);
       stay.erase(drawn);
@@ -40,7 +40,7 @@ struct RandomPruning final : Eviction {
     return further;
   }
 
-  double most_moved;
+  double max_squared_distance;
   Block scratch;
   std::vector<double> values;
 };

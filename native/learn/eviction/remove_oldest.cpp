@@ -7,7 +7,7 @@ namespace {
 struct RemoveOldest final : Eviction {
   using Eviction::Eviction;
 
-  void settle(const Scored&, std::size_t) override {
+  void restore_budget(const Scored&, std::size_t) override {
     while (too_many()) evict(context_.basis.oldest());
   }
 };

@@ -8,7 +8,7 @@ namespace {
 struct RemoveRandom final : Eviction {
   using Eviction::Eviction;
 
-  void settle(const Scored& row, std::size_t newest) override {
+  void restore_budget(const Scored& row, std::size_t newest) override {
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       const auto old = static_cast<double>(context_.basis.size() - 1);
       const double u = context_.draws.uniform(row.t, Purpose::eviction, draw);

@@ -8,7 +8,7 @@ namespace {
 struct RemoveSmallest final : Eviction {
   explicit RemoveSmallest(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
 
-  void settle(const Scored&, std::size_t) override {
+  void restore_budget(const Scored&, std::size_t) override {
     while (too_many()) evict(smallest());
   }
 };

@@ -41,7 +41,7 @@ class Resample final : public Eviction {
     context_.basis.keep_diagonal();
   }
 
-  void settle(const Scored& row, std::size_t newest) override {
+  void restore_budget(const Scored& row, std::size_t newest) override {
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       const double u = context_.draws.uniform(row.t, Purpose::eviction, draw);
       evict(by_weight_ ? resample_by_weight(u, newest) : resample_uniformly(u, newest));

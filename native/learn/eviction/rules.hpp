@@ -9,7 +9,7 @@ std::unique_ptr<Eviction> make_stop(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_remove_random(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_remove_oldest(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_remove_smallest(const Spec&, const EvictionContext&);
-std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext&);
+std::unique_ptr<Eviction> make_shrink_and_remove_oldest(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_project_on_newcomer(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_project_on_neighbour(const Spec&, const EvictionContext&);
 std::unique_ptr<Eviction> make_project_on_nearest(const Spec&, const EvictionContext&);

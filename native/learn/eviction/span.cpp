@@ -5,67 +5,67 @@
 
 namespace onkel {
 
-void Span::look(const Scored& row) {
+void Span::project(const Scored& row) {
   if (size() < basis_.size()) include_points();  // after the expansion was set from outside
   values_.resize(basis_.columns());
   basis_.values(*row.block, row.row, values_);
   members_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[slot(i)];
   const double constant = basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0;
-  gram_.look(members_, row.self() - constant);
+  gram_.project(members_, row.self() - constant);
 }
 
 void Span::add_projection(std::span<const double> c) {
-  const auto shadow = gram_.shadow();
-  for (std::size_t i = 0; i < shadow.size(); ++i)
+  const auto projection = gram_.projection();
+  for (std::size_t i = 0; i < projection.size(); ++i)
     for (std::size_t o = 0; o < c.size(); ++o)
-      if (c[o] != 0) function_.add(slot(i), o, c[o] * shadow[i]);
+      if (c[o] != 0) function_.add(slot(i), o, c[o] * projection[i]);
 }
 
-double Span::include_points(double most_moved) {
-  std::vector<std::size_t> strangers, inside;
+double Span::include_points(double max_squared_distance) {
+  std::vector<std::size_t> new_points, inside;
   std::vector<bool> known(basis_.end_slot());
   for (std::size_t i = 0; i < size(); ++i) known[slot(i)] = true;
   for (const std::size_t slot : basis_.alive_slots())
-    if (!known[slot]) strangers.push_back(slot);
-  std::stable_sort(strangers.begin(), strangers.end(),
+    if (!known[slot]) new_points.push_back(slot);
+  std::stable_sort(new_points.begin(), new_points.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
-  for (const std::size_t slot : strangers) {
-    look_at_point(slot);
+  for (const std::size_t slot : new_points) {
+    project_point(slot);
     if (independent())
       gram_.append(slot);
     else
       inside.push_back(slot);
   }
-  return replace(inside, most_moved);
+  return replace(inside, max_squared_distance);
 }
 
-void Span::look_at_point(std::size_t slot) {
+void Span::project_point(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   members_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[this->slot(i)];
-  gram_.look(members_, values_[slot]);
+  gram_.project(members_, values_[slot]);
 }
 
 // What the points leave outside of the span is orthogonal to it, but not to each other: the inner product of two such
 // rests is k(x, x') - k . d', with k the kernel row of the one and d' the projection of the other.
-double Span::replace(const std::vector<std::size_t>& inside, double most_moved) {
+double Span::replace(const std::vector<std::size_t>& inside, double max_squared_distance) {
   double moved = 0.0;
   std::vector<std::size_t> replaced;
   std::vector<std::vector<double>> rows;
   std::vector<double> c(function_.outputs());
   for (const std::size_t slot : inside) {
-    look_at_point(slot);
+    project_point(slot);
     for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
     double further = moved + squared_length(slot) * outside();
     for (std::size_t e = 0; e < rows.size(); ++e) {
       double along = 0.0, inner = values_[replaced[e]];
       for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(replaced[e], o);
-      for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.shadow()[i];
+      for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.projection()[i];
       further += 2 * along * inner;
     }
-    if (further > most_moved) continue;
+    if (further > max_squared_distance) continue;
     moved = further;
     replaced.push_back(slot);
     rows.push_back(members_);
@@ -105,7 +105,7 @@ double Span::project_out(std::size_t position) {
 
 void Span::erase(std::size_t slot) {
   function_.drop(slot);
-  basis_.erase(slot, !function_.silent(slot));
+  basis_.erase(slot, !function_.is_zero(slot));
 }
 
 void Span::visit(Archive& archive) {

@@ -18,19 +18,19 @@ class Span {
  public:
   Span(Basis& basis, Function& function) : basis_(basis), function_(function) {}
 
-  // Looks at a row from the points: its projection on them, and how far outside of them it lies.
-  void look(const Scored& row);
+  // Projects a row on the points, and measures how far outside of them it lies. Changes nothing else.
+  void project(const Scored& row);
   double outside() const { return gram_.outside(); }  // squared
   bool independent() const { return gram_.independent(); }
-  // f += c * (the projection of the row looked at)
+  // f += c * (the projection of the row projected last)
   void add_projection(std::span<const double> c);
-  // The row looked at now is the point in this slot.
+  // The row projected last is now the point in this slot.
   void append(std::size_t slot) { gram_.append(slot); }
 
   // Every point that is no member yet becomes one, in stream order; those that lie too close to the span are then
   // replaced by their projections on it, as long as f moves by no more than this squared distance: the others stay as
   // they are. Returns the squared distance that f moves.
-  double include_points(double most_moved = std::numeric_limits<double>::infinity());
+  double include_points(double max_squared_distance = std::numeric_limits<double>::infinity());
 
   std::size_t size() const { return gram_.size(); }
   std::size_t slot(std::size_t position) const { return gram_.slot(position); }
@@ -40,14 +40,14 @@ class Span {
   double cost(std::size_t position) const;
   // Does it. Returns the squared distance that this moves f.
   double project_out(std::size_t position);
-  // No changes to come for now.
-  void settle() { gram_.settle(); }
+  // No more changes for now: what the inverse still owes is computed.
+  void apply_pending() { gram_.apply_pending(); }
 
   void visit(Archive& archive);
 
  private:
-  void look_at_point(std::size_t slot);
-  double replace(const std::vector<std::size_t>& inside, double most_moved);
+  void project_point(std::size_t slot);
+  double replace(const std::vector<std::size_t>& inside, double max_squared_distance);
   double squared_length(std::size_t slot) const;
   void erase(std::size_t slot);
 

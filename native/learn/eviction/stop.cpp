@@ -1,4 +1,4 @@
-// Stop: the null rule. Nobody leaves; a full set admits nobody.
+// Stop: the null rule. No point leaves, and a full set admits none.
 #include "learn/eviction/rules.hpp"
 
 namespace onkel {

@@ -97,8 +97,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pass
         if self._stopped_early:
             warnings.warn(
-                f"{type(self).__name__} has made its {self.n_iter_} rounds before its rule let it stop: "
-                "allow it more, or a larger tol",
+                f"{type(self).__name__} used up its {self.n_iter_} rounds before it converged: raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -216,8 +215,8 @@ class Columns:
                 f"expected at most memory_mb={self.memory_mb:g}"
             )
         if self._whole is None:
-            made = self.values(self.rows, self.rows)
-            self._whole = (made + made.T) / 2
+            matrix = self.values(self.rows, self.rows)
+            self._whole = (matrix + matrix.T) / 2
         return self._whole
 
     def __getitem__(self, places: NDArray[np.intp]) -> Floats:
@@ -231,10 +230,10 @@ class Columns:
 
     def times(self, coefficients: Floats) -> Floats:
         """The matrix times a vector."""
-        made = np.empty(self.n)
+        products = np.empty(self.n)
         for places, columns in self.blocks(np.arange(self.n)):
-            made[places] = columns @ coefficients
-        return made
+            products[places] = columns @ coefficients
+        return products
 
 
 class LossProblem:

@@ -46,8 +46,8 @@ class Named:
     @property
     def averages(self) -> bool:
         """Whether its own output is the average of its functions."""
-        made = self.recipe()
-        return isinstance(made, FirstOrder | SecondOrder) and made.average
+        recipe = self.recipe()
+        return isinstance(recipe, FirstOrder | SecondOrder) and recipe.average
 
     def parameters(self, task: str) -> dict[str, Parameter]:
         """Return the learner's own parameters as its estimator for a task has them."""
@@ -121,9 +121,9 @@ def named(
 
         tasks = {"classification": defaults} | ({} if regressor is None else {"regression": defaults | dict(regressor)})
         row = LEARNERS[recipe.__name__] = Named(checked, takes, paper, title, tasks)
-        made = [with_note(parameter, stream="") for parameter in takes.values()]
+        documented = [with_note(parameter, stream="") for parameter in takes.values()]
         checked.__doc__ = complete(
-            recipe.__doc__, Parameters=entries(made, row.words(*tasks)), References=row.reference
+            recipe.__doc__, Parameters=entries(documented, row.words(*tasks)), References=row.reference
         )
         plain = [p.replace(annotation=takes[p.name].type) for p in signature.parameters.values()]
         checked.__signature__ = signature.replace(parameters=plain)  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from onkel.choice.relevances import FIRST
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, SecondOrder
-from onkel.stateful import Stateful
+from onkel.state import Stateful
 from onkel.utils.validation import check_choice, check_flag
 
 
@@ -95,11 +95,11 @@ class ChoosingLearner(Stateful):
         if begin < len(y) or not len(y):
             rest = None if weight is None else weight[begin:]
             pieces.append(self.current.learn_rows(X[begin:], y[begin:], rest, scores=scores, block_rows=block_rows))
-        made = [piece for piece in pieces if piece is not None]
+        arrays = [piece for piece in pieces if piece is not None]
         if not scores:
             return None
-        width = max(piece.shape[1] for piece in made)
-        return np.concatenate([np.pad(piece, ((0, 0), (0, width - piece.shape[1]))) for piece in made])
+        width = max(piece.shape[1] for piece in arrays)
+        return np.concatenate([np.pad(piece, ((0, 0), (0, width - piece.shape[1]))) for piece in arrays])
 
     def _kept_for(self, X: Any) -> FirstRows:
         """The rows that are kept, of which there may be none yet."""
@@ -153,8 +153,12 @@ class ChoosingLearner(Stateful):
 
         lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
         width = competition.middle(relevances) if "gamma" in self.chosen else 1.0
+        before = own.kernels[0]
+        last = None
+        if isinstance(before, RBF) and (before.relevances_of(len(relevances)) == relevances).all():
+            last = Choice(before.gamma, competition.lam)
         choice = first.best(
-            Choice(width, lam), self.chosen, lambda choice: competition.losses_of(kernel_at(choice), choice.lam)
+            Choice(width, lam), self.chosen, lambda choice: competition.losses_of(kernel_at(choice), choice.lam), last
         )
         isotropic = kernel_at(choice)
         if "relevances" not in self.chosen or len(first) < FIRST:
@@ -232,11 +236,11 @@ class ChoosingLearner(Stateful):
             raise ValueError(f"learner must be a Learner, got {learner!r}")
         if not isinstance(chosen, list):
             raise ValueError(f"chosen must be a list of names, got {chosen!r}")
-        made = cls(learner, chosen)
+        choosing = cls(learner, chosen)
         check_flag("complete", complete)
-        made.complete = complete
+        choosing.complete = complete
         if kept is not None:
-            made.first = FirstRows.from_arrays(kept, learner)
+            choosing.first = FirstRows.from_arrays(kept, learner)
         if (kept is None) != (complete or learner.n_features is None):
             raise ValueError("the first rows must be there from the first row on, until the last choice")
-        return made
+        return choosing

@@ -110,13 +110,3 @@ def spreads(rows: Any) -> Floats:
         variance = np.var(rows, axis=0, dtype=np.float64)
     spread = np.sqrt(np.maximum(variance, 0.0))
     return np.clip(np.where(spread > 0, spread, 1.0), 1e-100, 1e100)
-
-
-def importances(kernel: Kernel, spread: Sequence[float]) -> Floats:
-    """Return how much each feature counts, without its unit: its relevance times its spread to the kernel's power.
-
-    The largest is 1.
-    """
-    power = kernel.bases[0].power
-    counts = kernel.relevances_of(len(spread)) * np.asarray(spread, np.float64) ** power
-    return np.asarray(counts / counts.max()) if counts.any() else counts

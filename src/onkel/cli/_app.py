@@ -49,10 +49,13 @@ app.add_typer(data_app, name="data")
 
 @app.callback(invoke_without_command=True)
 def _version(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and the instruction set in use.")
+    ] = False,
 ) -> None:
     if version:
         import onkel
+        from onkel._core import isa
 
-        print(onkel.__version__)
+        print(f"onkel {onkel.__version__}, instruction set {isa}")
         raise typer.Exit

@@ -63,14 +63,14 @@ class Rows:
             raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
         self._order = [self.names.index(name) for name in names]
 
-    def look(self) -> Chunk:
+    def peek(self) -> Chunk:
         """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
         n_rows = 0
         while n_rows < _FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
             self._seen.append(chunk)
             n_rows += chunk[0].shape[0]
         if not self._seen:
-            raise ValueError(f"{self.name} holds no row")
+            raise ValueError(f"{self.name} has no rows")
         X, y = _joined(self._seen)
         first = slice(min(_FIRST_ROWS, self.limit or _FIRST_ROWS))
         return X[first], None if y is None else y[first]
@@ -99,7 +99,7 @@ class Rows:
         place = int(known.argmin())
         expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
         raise ValueError(
-            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is none of {expected}, "
+            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is not one of {expected}, "
             "the classes so far; name all labels with --classes"
         )
 
@@ -167,7 +167,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
         how["n_features"] = options.n_features
     with open_rows(data, options, **how) as rows:
         stream = _shuffled(rows, options.seed) if options.shuffle else rows
-        X, y = stream.look()
+        X, y = stream.peek()
         if y is None:
             raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
         if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or options.scale is Scale.STANDARD):
@@ -189,7 +189,7 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
     with ExitStack() as opened:
         if not is_file(data):
             if how.keys() - {"dtype"}:
-                raise Misused(f"{data} is no file: --format, --target, --n-features and --skip-errors are for files")
+                raise Misused(f"{data} is not a file: --format, --target, --n-features and --skip-errors are for files")
             yield SeekableRows(opened.enter_context(_named(data, options, **how)), options.rows)
         elif os.path.isfile(data) or os.path.isdir(data):
             yield SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
@@ -215,7 +215,7 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
 def check_writable(path: str, source: str | None = None) -> None:
     """Refuse a place where no file can be written, or where the source lies, before an hour of learning."""
     if source is not None and _is_same_file(path, source):
-        raise ValueError(f"{path} is what is read: writing there would overwrite it")
+        raise ValueError(f"{path} is the file being read: writing to it would destroy it")
     if is_special(path):
         if not os.access(path, os.W_OK):
             raise ValueError(f"{path} cannot be written")
@@ -271,7 +271,7 @@ def plain(label: Any) -> Any:
 def _shuffled(stream: Rows, seed: int) -> Rows:
     chunks = list(stream)
     if not chunks:
-        raise ValueError(f"{stream.name} holds no row")
+        raise ValueError(f"{stream.name} has no rows")
     X, y = _joined(chunks)
     if y is None:
         raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
@@ -309,7 +309,7 @@ def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] |
         try:
             classes = np.unique(as_labels([_number(word) for word in words] if y.dtype.kind in "fiu" else words))
         except ValueError:
-            raise Misused(f"--classes {options.classes}: the target is numbers, and these are none") from None
+            raise Misused(f"--classes {options.classes}: the targets are numbers, and these labels are not") from None
         if len(classes) < 2:
             raise Misused(f"--classes {options.classes}: expected two labels or more")
         return classes

@@ -29,7 +29,7 @@ def say(message: str) -> None:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output where there is none: whoever does not write to it does not miss it."""
+    """A stand-in for a closed standard output, which complains only when it is written to."""
 
     def write(self, text: str) -> int:
         raise ValueError("standard output is closed")

@@ -88,7 +88,7 @@ def _value(kind: Any, text: str) -> Any:
 def _check_used(chosen: list[tuple[str, str, str]], classes: dict[str, type[Any]]) -> None:
     for learner, parameter, _ in chosen:
         if learner and learner not in classes:
-            raise Misused(f"--set {learner}.{parameter}: {learner!r} is none of the learners {', '.join(classes)}")
+            raise Misused(f"--set {learner}.{parameter}: {learner!r} is not one of the learners {', '.join(classes)}")
         asked = {name: cls for name, cls in classes.items() if learner in ("", name)}
         valid = sorted({p for cls in asked.values() for p in inspect.signature(cls).parameters})
         if parameter not in valid:

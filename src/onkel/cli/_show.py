@@ -87,16 +87,16 @@ def print_facts(facts: dict[str, str]) -> None:
 
 def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = None) -> Table:
     """Return a table of values, numbers to the right."""
-    made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, width in zip(columns, _least_widths(columns, rows), strict=True):
         justify: Any = "left" if _is_text(rows, column) else "right"
-        made.add_column(TITLES.get(column, column), justify=justify, min_width=width)
+        table.add_column(TITLES.get(column, column), justify=justify, min_width=width)
     winner = _winner(rows, best)
     for row in rows:
-        made.add_row(
+        table.add_row(
             *(Text(cell(column, row.get(column))) for column in columns), style="bold green" if row is winner else ""
         )
-    return made
+    return table
 
 
 def _least_widths(columns: list[str], rows: list[dict[str, Any]]) -> list[int]:

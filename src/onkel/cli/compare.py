@@ -128,7 +128,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
         source.check_learned(*models.values())
     except KeyboardInterrupt:
         if points is None:
-            raise Interrupted("interrupted before the first rows were learned from; there is nothing to show") from None
+            raise Interrupted("interrupted before the first rows were learned; there is nothing to show") from None
         interrupted = True
         if not points[0].is_checkpoint:
             kept.append(tuple(replace(point, is_checkpoint=True) for point in points))

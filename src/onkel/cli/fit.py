@@ -54,8 +54,8 @@ def fit(
     quality = None if point is None else getattr(point, source.metric)
     if json:
         facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, source.metric: quality}
-        made = {"model": output, "learner": name, "parameters": parameters(model)}
-        print_json({**made, "data": source.describe(final.t_), **facts})
+        run = {"model": output, "learner": name, "parameters": parameters(model)}
+        print_json({**run, "data": source.describe(final.t_), **facts})
         return
     how_good = "" if quality is None else f", {cell(source.metric, quality)} {source.metric} on the way"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{how_good}")

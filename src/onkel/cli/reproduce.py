@@ -98,14 +98,14 @@ def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[
         for name in chosen:
             counter.title = name
             try:
-                made = experiments.experiment(name)(lab).completed()
+                findings = experiments.experiment(name)(lab).completed()
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"interrupted in {name}; what was finished is in {results}: the same command goes on from there"
                 ) from None
-            made.spent = lab.spent()
-            if made.sets:
-                found.append(made)
+            findings.spent = lab.spent()
+            if findings.sets:
+                found.append(findings)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -77,7 +78,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
         each made before learning from its row."""
         with unchanged_if_refused(self):
-            self._forget()
+            self._reset()
             rows, weight = self._checked_rows(X, sample_weight, reset=True)
             if weight is not None and not weight.any():
                 raise ValueError("sample_weight is zero for every row: there is nothing to fit")
@@ -91,9 +92,9 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
                 own = None if weight is None else weight[picked]
                 watched = scored is not None and epoch == 0
-                made = self._learner.learn_rows(rows[picked], targets[picked], own, scores=watched)
-                if scored is not None and made is not None:
-                    scored.append((np.arange(rows.shape[0])[picked], self._shaped(made)))
+                before = self._learner.learn_rows(rows[picked], targets[picked], own, scores=watched)
+                if scored is not None and before is not None:
+                    scored.append((np.arange(rows.shape[0])[picked], self._shaped(before)))
             self._learner.flush()
         finally:
             self._learned()
@@ -123,11 +124,11 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 self._learner.current.n_jobs = self._threads()
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
-            self._forget()
+            self._reset()
             return nothing
         try:
-            made = self._learner.learn_rows(rows, targets, weight, scores=scores)
-            return None if made is None else self._shaped(made)
+            before = self._learner.learn_rows(rows, targets, weight, scores=scores)
+            return None if before is None else self._shaped(before)
         finally:
             self._learned()
 
@@ -241,7 +242,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
             )
         return rows
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
             delattr(self, name)
 
@@ -287,15 +288,15 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = with_parameters(cls, fields.pop("parameters"))
-        if made.n_jobs is not None:
-            check_number("n_jobs", made.n_jobs, at_least=-4096, at_most=4096, integer=True)
-        made.__dict__.update(fields)
+        estimator = with_parameters(cls, fields.pop("parameters"))
+        if estimator.n_jobs is not None:
+            check_number("n_jobs", estimator.n_jobs, at_least=-4096, at_most=4096, integer=True)
+        estimator.__dict__.update(fields)
         if "_learner" in fields:
-            made._check_loaded()
+            estimator._check_loaded()
         elif fields:
             raise ValueError("it has fitted attributes, but no learner")
-        return made
+        return estimator
 
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
@@ -316,10 +317,10 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
         return Contents(self, learner, self.get_params(deep=False), facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
-        made = copy.copy(self)
-        made._learner = learner
-        made.budget = learner.budget
-        return made
+        other = copy.copy(self)
+        other._learner = learner
+        other.budget = learner.budget
+        return other
 
     # -- the model ----------------------------------------------------------------------------------------------------
 
@@ -415,6 +416,20 @@ class OneKernel(KernelParameters, KernelEstimator):
             )
         self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
         return kernel
+
+    def __onkel_contents__(self) -> Contents:
+        contents = super().__onkel_contents__()
+        if contents.learner is None or not contents.learner.kernels[-1].scales:
+            return contents
+        counts = self.importances_
+        names = getattr(self, "feature_names_in_", np.arange(1, len(counts) + 1))
+        most = {str(names[i]): round(float(counts[i]), 3) for i in np.argsort(-counts, kind="stable")[:10]}
+        return replace(contents, facts={**contents.facts, "importances": most})
+
+    @property
+    def importances_(self) -> Floats:
+        """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
+        return self._fitted().expansion().terms[-1].importances
 
     @property
     def kernel_(self) -> Kernel:

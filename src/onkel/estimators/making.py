@@ -21,6 +21,8 @@ kernel_ : Kernel
     The kernel in use; where relevances were learned, the one that has them.
 relevances_ : ndarray of shape (n_features,)
     What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
+importances_ : ndarray of shape (n_features,)
+    The same without the features' units: times the support vectors' spread in each; the largest is 1.
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     Coefficients of the predicting function.
 intercept_ : ndarray of shape (1 or n_classes,)
@@ -50,11 +52,11 @@ feature_names_in_ : ndarray of shape (n_features,), where X has names"""
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(cls: type[T]) -> type[T]:
     """Make an estimator of a class of fields; where its docstring has an example and no parameters, write them in."""
-    made = dataclass(kw_only=True, repr=False, eq=False)(cls)
-    made.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(made).items()}
-    if made.__doc__ and "Examples\n" in made.__doc__ and "Parameters\n" not in made.__doc__:
-        made.__doc__ = _documented(made)
-    return made
+    completed = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
+    if completed.__doc__ and "Examples\n" in completed.__doc__ and "Parameters\n" not in completed.__doc__:
+        completed.__doc__ = _documented(completed)
+    return completed
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

@@ -78,13 +78,13 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
     _function_attributes: ClassVar[str] = _ATTRIBUTES
 
     def _chosen_kernel(self) -> Hedge:
-        made: tuple[Kernel, ...] = POOL
+        kernels: tuple[Kernel, ...] = POOL
         if self.kernels is not None:
             if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence):
                 raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
             numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-            made = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
-        return Hedge(made, self.combination, self.discount, self.smoothing)
+            kernels = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
+        return Hedge(kernels, self.combination, self.discount, self.smoothing)
 
     @property
     def kernels_(self) -> tuple[Kernel, ...]:
@@ -113,7 +113,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
 
     @property
     def dual_coef_(self) -> Floats:
-        """Coefficients of each kernel's function, 0 where a support vector is none of its own."""
+        """Coefficients of each kernel's function, 0 at the support vectors of other kernels."""
         return np.stack([term.average.points for term in self._fitted().expansion().terms])
 
     @property

@@ -146,9 +146,9 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if sigmoids is None:
             sigmoids = Sigmoids(self.forget, _is_binary(estimator))
         weight = check_weights(sample_weight, _num_samples(X))
-        made = _learn(sigmoids, estimator, scores, checked_labels(y), weight, known)
+        probabilities = _learn(sigmoids, estimator, scores, checked_labels(y), weight, known)
         self._take_over(estimator, sigmoids)
-        return made
+        return probabilities
 
     def _learn_one(self, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Floats:
         """Learn from one row in place: a row happens whole or not at all, and its scores are known beforehand."""
@@ -191,11 +191,11 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fitted = vars(self).copy()  # both of one moment, should another thread learn
         scores = np.asarray(fitted["estimator_"].decision_function(X))
         columns = scores[:, None] if scores.ndim == 1 else scores
-        made = np.full(columns.shape, -np.inf)  # a class that only the estimator has met is not known yet
+        log_odds = np.full(columns.shape, -np.inf)  # a class that only the estimator has met is not known yet
         for i, row in enumerate(columns.tolist()):
             odds = fitted["_sigmoids"].log_odds(margins(row))
-            made[i, : len(odds)] = odds
-        return made.reshape(scores.shape)
+            log_odds[i, : len(odds)] = odds
+        return log_odds.reshape(scores.shape)
 
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class.
@@ -236,10 +236,10 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(inside, calibrated=True, facts={"calibration": "Platt's sigmoids", **inside.facts})
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
-        made = copy.copy(self)
-        made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
-        made._sigmoids = copy.deepcopy(self._sigmoids)
-        return made
+        other = copy.copy(self)
+        other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        other._sigmoids = copy.deepcopy(self._sigmoids)
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in vars(self)
@@ -260,18 +260,18 @@ class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = cls(fields["estimator"], forget=fields["forget"])
-        made._clone()
+        platt = cls(fields["estimator"], forget=fields["forget"])
+        platt._clone()
         fitted, table, rows = fields["estimator_"], fields["sigmoids"], fields["rows"]
         if fitted is None:
             if table is not None or rows is not None:
                 raise ValueError("it has sigmoids, but no fitted estimator")
-            return made
-        if type(fitted) is not type(made.estimator) or not fitted.__sklearn_is_fitted__():
+            return platt
+        if type(fitted) is not type(platt.estimator) or not fitted.__sklearn_is_fitted__():
             raise ValueError("fitted_estimator must be fitted, and of the class of estimator")
-        made._sigmoids = Sigmoids.from_array(made.forget, _is_binary(fitted), table, rows, len(fitted.classes_))
-        made.estimator_ = fitted
-        return made
+        platt._sigmoids = Sigmoids.from_array(platt.forget, _is_binary(fitted), table, rows, len(fitted.classes_))
+        platt.estimator_ = fitted
+        return platt
 
 
 def _is_binary(estimator: Any) -> bool:
@@ -294,13 +294,13 @@ def _learn(
     widths = np.full(len(columns), columns.shape[1])
     if inner._open:  # a class has a score from the row on that brought it
         widths = np.maximum.accumulate(np.maximum(np.where(counts, codes + 1, 0), known)).astype(int)
-    made = np.zeros(columns.shape)
+    probabilities = np.zeros(columns.shape)
     for width in np.unique(widths).tolist():
         rows = np.flatnonzero(widths == width)
         for i, row in zip(rows.tolist(), columns[rows, :width].tolist(), strict=True):
             seen = margins(row)
             before = sigmoids.log_odds(seen)
-            made[i, : len(before)] = before
+            probabilities[i, : len(before)] = before
             if counts[i]:
                 sigmoids.learn(seen, int(codes[i]), 1.0 if weight is None else float(weight[i]))
-    return made.reshape(scores.shape)
+    return probabilities.reshape(scores.shape)

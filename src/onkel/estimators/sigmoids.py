@@ -80,15 +80,15 @@ class Sigmoids:
     @classmethod
     def from_array(cls, forget: float, binary: bool, table: Any, rows: Any, n_classes: int) -> Sigmoids:
         """Take sigmoids back from a file, or refuse them."""
-        made, n_sigmoids = cls(forget, binary), 1 if binary else n_classes
+        sigmoids, n_sigmoids = cls(forget, binary), 1 if binary else n_classes
         check_number("rows", rows, at_least=0)
         fits = isinstance(table, np.ndarray) and table.dtype == np.float64 and table.ndim == 2
         if not fits or table.shape[1] != len(FIELDS) or len(table) > n_sigmoids:
             raise ValueError(f"sigmoids must be at most {n_sigmoids} rows of {len(FIELDS)} numbers")
         if not np.isfinite(table).all() or (table[:, [2, 4, 5, 6]] < 0).any():
             raise ValueError("sigmoids must be finite numbers, their information and counts not negative")
-        made.table, made.rows = table.tolist(), float(rows)
-        return made
+        sigmoids.table, sigmoids.rows = table.tolist(), float(rows)
+        return sigmoids
 
 
 def margins(scores: list[float]) -> list[float]:
@@ -102,9 +102,9 @@ def margins(scores: list[float]) -> list[float]:
     if len(scores) < 2:
         return scores
     second, first = sorted(scores)[-2:]
-    made = [score - first for score in scores]
-    made[scores.index(first)] = first - second
-    return made
+    differences = [score - first for score in scores]
+    differences[scores.index(first)] = first - second
+    return differences
 
 
 def _logistic(z: float) -> float:

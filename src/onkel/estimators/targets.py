@@ -161,7 +161,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
                 f"classes must be those of the first call, {self.classes_.tolist()!r}, got {given.tolist()!r}"
             )
         weight = self._with_class_weight(labels, weight, everything)
-        return self._encode(labels, weight), weight  # a class of weight 0 is none that a row could make known
+        return self._encode(labels, weight), weight  # a row of weight 0 does not make its class known
 
     def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
         """Multiply the rows' weights by their classes'."""
@@ -196,18 +196,18 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
                 row = int(np.arange(len(labels))[counts][strange])
                 raise ValueError(
                     f"y contains the label {counted[strange].item()!r} at row {row}, "
-                    f"which is none of the classes {self.classes_.tolist()!r}"
+                    f"which is not one of the classes {self.classes_.tolist()!r}"
                 )
             new, first_seen = np.unique(counted[~known], return_index=True)
             self.classes_ = joined([self.classes_, new[np.argsort(first_seen)]])
             codes, _ = places(self.classes_, counted)
-        made = np.zeros(len(labels))
-        made[counts] = codes
-        return made
+        codes_of_rows = np.zeros(len(labels))
+        codes_of_rows[counts] = codes
+        return codes_of_rows
 
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)
-        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:
+        if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:  # type: ignore[redundant-expr]
             raise ValueError("classes must be an array of labels")
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
             raise ValueError("classes must be different labels, at least two of them")

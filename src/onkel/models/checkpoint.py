@@ -238,8 +238,8 @@ def _take_over(model: Any, saved: Any, path: Path) -> None:
             )
     if hasattr(model, "n_jobs"):  # not part of what is learned
         saved.n_jobs = model.n_jobs
-    if hasattr(model, "_forget"):
-        model._forget()
+    if hasattr(model, "_reset"):
+        model._reset()
     vars(model).update(vars(saved))
 
 

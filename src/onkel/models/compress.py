@@ -111,8 +111,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     if budget is not None:
         # The average of a learner that evicts may hold more points than its budget: all of them stay then.
         budget = n_support if n_support is not None else max(budget, size)
-    made = with_function(model, learner.blank(budget=budget), small)
-    return Compressed(made, distance, size, None if change is None else change / max(1, rows))
+    compressed = with_function(model, learner.blank(budget=budget), small)
+    return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
 
 
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
@@ -135,8 +135,12 @@ def smaller(
     work = like.blank(recipe=_working_recipe(like, function), average=False, budget=None)
     work.set_expansion(function)
     distance, change = work.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
-    made = work.expansion()
-    return (made if function.information is None else made.in_order_of_joining), distance, change
+    smaller_function = work.expansion()
+    return (
+        (smaller_function if function.information is None else smaller_function.in_order_of_joining),
+        distance,
+        change,
+    )
 
 
 def _working_recipe(like: Learner, function: Expansion) -> Recipe:

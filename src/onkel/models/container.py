@@ -176,11 +176,11 @@ def _loads(text: str) -> Any:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         raise NotAModel(f"its header names {next(n for n in names if names.count(n) > 1)!r} twice")
-    return made
+    return members
 
 
 def _finite(text: str) -> float:

@@ -100,6 +100,9 @@ _PARTS: dict[str, Callable[[Tree], Tree]] = {
 def _estimator(members: Tree) -> Tree:
     """An estimator or a scaler: what is fitted has become fields like any other."""
     fitted = _renamed(members.pop("fitted"), _FITTED)
+    parameters = members.get("parameters")
+    if isinstance(parameters, dict) and "kernel" in parameters:
+        parameters.setdefault("relevances", None)  # which nobody had
     if members.get("statistics", fitted) is None:
         members.pop("statistics")
     return members | fitted
@@ -125,8 +128,8 @@ def _learner(members: Tree, reader: Reader) -> Any:
 
 
 def _blank(learner: Tree, reader: Reader) -> Learner:
-    made: Learner = reader.value({**learner, "state": {}, "n_features": None, "sparse": False})
-    return made
+    blank: Learner = reader.value({**learner, "state": {}, "n_features": None, "sparse": False})
+    return blank
 
 
 def _has_the_same_arrays(learner: Tree, reader: Reader) -> bool:
@@ -135,7 +138,7 @@ def _has_the_same_arrays(learner: Tree, reader: Reader) -> bool:
 
 
 def rebuilt(learner: Tree, reader: Reader) -> Learner:
-    """Return a learner of second order with the function that a state holds, and without what else it has learned."""
+    """Return a second-order learner with the function that a state holds, and nothing else that it had learned."""
     names = ("t", "basis.", "update.function.")
     state = {name: values for name, values in learner["state"].items() if name.startswith(names)}
     state["update.pending_slots"] = np.empty(0, np.int64)
@@ -154,6 +157,6 @@ def rebuilt(learner: Tree, reader: Reader) -> Learner:
     counts = (term.last.points != 0).any(axis=0) | (term.average.points != 0).any(axis=0)  # candidates do not count yet
     last, average = (replace(c, points=c.points[:, counts]) for c in (term.last, term.average))
     kept = {"points": term.points[counts], "births": term.births[counts], "ghosts": term.ghosts[counts]}
-    made = _blank(learner, reader)
-    made.set_expansion(replace(expansion, terms=(replace(term, last=last, average=average, **kept),)))
-    return made
+    restored = _blank(learner, reader)
+    restored.set_expansion(replace(expansion, terms=(replace(term, last=last, average=average, **kept),)))
+    return restored

@@ -86,9 +86,7 @@ def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None =
     numbers = {"gamma": svm._gamma, "coef0": svm.coef0, "degree": svm.degree}
     names = [name for name, kernel in KERNELS.items() if kernel.elsewhere is not None]
     if svm.kernel not in names:
-        raise ValueError(
-            f"the kernel must be one of {', '.join(map(repr, names))}, and this machine's is {svm.kernel!r}"
-        )
+        raise ValueError(f"the kernel must be one of {', '.join(map(repr, names))}, and this SVM has {svm.kernel!r}")
     classes = svm.classes_ if isinstance(svm, SVC | NuSVC) else None
     if classes is not None and len(classes) != 2:
         raise ValueError(f"expected a machine of two classes, and this one has {len(classes)}")
@@ -102,10 +100,10 @@ def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None =
         kernel=_kernel(KERNELS[svm.kernel], numbers),
         classes=classes,
     )
-    made = _learner_of(machine, recipe, budget, settings)
+    imported = _learner_of(machine, recipe, budget, settings)
     if hasattr(svm, "feature_names_in_"):
-        made.feature_names_in_ = svm.feature_names_in_
-    return made
+        imported.feature_names_in_ = svm.feature_names_in_
+    return imported
 
 
 def from_libsvm(
@@ -170,24 +168,24 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
         recipe = recipes.OGD(loss="epsilon_insensitive" if regresses else "hinge")
     if budget is not None:
         check_number("budget", budget, at_least=1, integer=True)
-    made: Any = (KernelRegressor if regresses else KernelClassifier)(
+    estimator: Any = (KernelRegressor if regresses else KernelClassifier)(
         recipe, kernel=machine.kernel, gamma=1.0, budget=budget, fit_intercept=True, **settings
     )
-    made.n_features_in_ = int(machine.points.shape[1])
+    estimator.n_features_in_ = int(machine.points.shape[1])
     if not regresses:
-        made.classes_, made._open = machine.classes, False
-    made._start(machine.points, horizon=None)
+        estimator.classes_, estimator._open = machine.classes, False
+    estimator._start(machine.points, horizon=None)
     function = machine.function()
     if budget is not None:
-        function, *_ = smaller(function, made._learner, eps=None, n_support=budget)
-    made._learner.set_expansion(function)
-    return made
+        function, *_ = smaller(function, estimator._learner, eps=None, n_support=budget)
+    estimator._learner.set_expansion(function)
+    return estimator
 
 
-def _kernel(made: type[PlainKernel], numbers: dict[str, Any]) -> Kernel:
+def _kernel(kind_of_kernel: type[PlainKernel], numbers: dict[str, Any]) -> Kernel:
     """A kernel of those of the numbers that it has."""
-    kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(made)}
-    return made(**{name: kind(numbers[name]) for name, kind in kinds.items()})
+    kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(kind_of_kernel)}
+    return kind_of_kernel(**{name: kind(numbers[name]) for name, kind in kinds.items()})
 
 
 # -- files of LIBSVM ---------------------------------------------------------------------------------------------------
@@ -263,11 +261,11 @@ def _head(text: bytes) -> tuple[dict[str, list[str]], int]:
         if words == ["SV"]:
             return head, begin
         if not words or words[0] not in known:
-            raise ValueError(f"it is no model of LIBSVM: its line {len(head) + 1} is {_shown(words)}")
+            raise ValueError(f"it is not a LIBSVM model: its line {len(head) + 1} is {_shown(words)}")
         if words[0] in head:
             raise ValueError(f"it has two lines {words[0]!r}")
         head[words[0]] = words[1:]
-    raise ValueError("it is no model of LIBSVM: it has no line 'SV'")
+    raise ValueError("it is not a LIBSVM model: it has no line 'SV'")
 
 
 def _points(text: bytes, begin: int, n_features: int | None) -> tuple[NDArray[np.float64], Any]:

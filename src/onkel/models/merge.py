@@ -86,8 +86,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
     budgets = [learner.budget for learner in learners]
     whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
-    made = with_function(models[0], learners[0].blank(budget=whole), function)
-    return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
+    merged = with_function(models[0], learners[0].blank(budget=whole), function)
+    return Compressed(merged, distance, len(function.only), None if change is None else change / max(1, rows))
 
 
 def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:

@@ -107,7 +107,7 @@ class Reader:
             raise NotAModel(f"{where} is called {shown(name)}, where the name of a kind was expected")
         try:
             if name in kinds():
-                return _made(kinds()[name], self._members(members, place))
+                return _rebuilt(kinds()[name], self._members(members, place))
             if name in _PLAIN:
                 _check_names(members, _PLAIN[name])
                 return getattr(self, f"_{name}")(place, **members)
@@ -144,9 +144,9 @@ class Reader:
     def _array(self, place: tuple[str, ...], dtype: str, values: list[Any]) -> NDArray[Any]:
         values = [self.value(item, *place, str(i)) for i, item in enumerate(_list(values))]
         if dtype == "object":
-            made = np.empty(len(values), object)
-            made[:] = values
-            return made
+            array = np.empty(len(values), object)
+            array[:] = values
+            return array
         expected = bool if dtype == "bool" else str
         if not all(type(item) is expected for item in values):
             raise ValueError(f"expected {expected.__name__} values")
@@ -161,7 +161,7 @@ class Reader:
         return np.array([item.encode("latin-1") for item in values] if width[2] else values, dtype)
 
 
-def _made(kind: Kind, members: dict[str, Any]) -> Any:
+def _rebuilt(kind: Kind, members: dict[str, Any]) -> Any:
     fields = kind.in_python(members)
     return _part(kind.cls, fields) if kind.is_part else kind.cls._from_saved_fields(fields)
 

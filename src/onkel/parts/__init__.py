@@ -29,7 +29,6 @@ from onkel.parts.evictions import (
     AggressiveProjection,
     AggressiveProjection2008,
     Eviction,
-    Forget,
     GrowAtRandom,
     Merge,
     MoveIntoFeatures,
@@ -47,6 +46,7 @@ from onkel.parts.evictions import (
     Resample,
     ResampleByWeight,
     ResampleUniformly,
+    ShrinkAndRemoveOldest,
     Stop,
 )
 from onkel.parts.kernels import (
@@ -117,7 +117,6 @@ __all__ = [
     "Exponential",
     "FadingMemory",
     "FirstOrder",
-    "Forget",
     "GaussianPrior",
     "GradientSampling",
     "GradientStep",
@@ -165,6 +164,7 @@ __all__ = [
     "ResampleByWeight",
     "ResampleUniformly",
     "SecondOrder",
+    "ShrinkAndRemoveOldest",
     "Sigmoid",
     "SparsePassiveAggressiveStep",
     "SquaredError",

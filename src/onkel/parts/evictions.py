@@ -48,7 +48,7 @@ class RemoveSmallest(Eviction):
 
 
 @dataclass(frozen=True)
-class Forget(Eviction):
+class ShrinkAndRemoveOldest(Eviction):
     """All coefficients shrink by the self-tuned factor of the Forgetron, then the oldest point leaves."""
 
     row_by_row = True

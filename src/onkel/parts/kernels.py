@@ -163,7 +163,7 @@ class Kernel(Part):
     def check_psd(self, needed_by: str) -> None:
         """Refuse a kernel that is not positive semidefinite, where something needs it to be."""
         if not self.psd:
-            raise ValueError(f"{needed_by} needs a positive semidefinite kernel, and {self!r} is none")
+            raise ValueError(f"{needed_by} needs a positive semidefinite kernel, and {self!r} is not one")
 
     def of(self, quantities: Mapping[Base, Any], m: Mathematics = ARRAYS) -> Any:
         """Return the kernel's value, of the base quantities of two rows."""
@@ -198,14 +198,14 @@ class Kernel(Part):
         X, S = self._scaled(X), self._scaled(S)
         quantities = {base: base.between(X, S) for base in self.bases}
         x, s = np.asarray(X, np.float64)[:, feature, None], np.asarray(S, np.float64)[None, :, feature]
-        made = np.zeros(next(iter(quantities.values())).shape)
+        derivative = np.zeros(next(iter(quantities.values())).shape)
         for weight, factors in self.terms:
             values = [factor.value(quantities[factor.base], ARRAYS) for factor in factors]
             for i, factor in enumerate(factors):
                 others = math.prod(values[:i] + values[i + 1 :])
                 slope = factor.slope(quantities[factor.base])
-                made += weight * others * slope * factor.base.power * factor.base.share(x, s)
-        return made
+                derivative += weight * others * slope * factor.base.power * factor.base.share(x, s)
+        return derivative
 
     def __add__(self, other: Kernel) -> Kernel:
         if not isinstance(other, Kernel):
@@ -525,7 +525,7 @@ class Hedge(Kernel):
         γ in the paper: what a mistake multiplies a kernel's weight θ by.
     smoothing : float
         δ in the paper: the least probability that a kernel learns from a row.
-    streams : tuple of int, default=()
+    numbers : tuple of int, default=()
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
     start : int, default=0
         Of a sum: so many rows, the first, do not move the weights.
@@ -533,7 +533,7 @@ class Hedge(Kernel):
     Examples
     --------
     >>> from onkel.parts import RBF, Hedge, Linear
-    >>> Hedge((Linear(), RBF(0.5))).streams
+    >>> Hedge((Linear(), RBF(0.5))).numbers
     (0, 1)
     """
 
@@ -542,13 +542,13 @@ class Hedge(Kernel):
     combination: str = "deterministic"
     discount: float = 0.99
     smoothing: float = 0.001
-    streams: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
     start: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
         for kernel in self.kernels:
-            if not isinstance(kernel, Kernel) or isinstance(kernel, Hedge):
+            if not isinstance(kernel, Kernel) or isinstance(kernel, Hedge):  # type: ignore[redundant-expr]
                 raise ValueError(f"kernels must be kernels, for example onkel.parts.RBF(0.5), got {kernel!r}")
         if not 1 <= len(self.kernels) <= 4096:
             raise ValueError(f"kernels must be between 1 and 4096 kernels, got {len(self.kernels)}")
@@ -556,11 +556,11 @@ class Hedge(Kernel):
         check_number("discount", self.discount, above=0, at_most=1)
         check_number("smoothing", self.smoothing, above=0, at_most=1)
         check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
-        object.__setattr__(self, "streams", tuple(self.streams) or tuple(range(len(self.kernels))))
-        for stream in self.streams:
-            check_number("the number of a kernel", stream, at_least=0, below=2**24, integer=True)
-        if len(set(self.streams)) != len(self.kernels):
-            raise ValueError(f"streams must be one number for each of the {len(self.kernels)} kernels, all different")
+        object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
+        for each in self.numbers:
+            check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
+        if len(set(self.numbers)) != len(self.kernels):
+            raise ValueError(f"numbers must be one for each of the {len(self.kernels)} kernels, all different")
 
     @property
     def psd(self) -> bool:
@@ -584,8 +584,8 @@ class Hedge(Kernel):
 
     def only(self, chosen: Sequence[int]) -> Hedge:
         """Return the hedge over some of the kernels, which keep their numbers."""
-        kernels, streams = zip(*((self.kernels[i], self.streams[i]) for i in chosen), strict=True)
-        return replace(self, kernels=kernels, streams=streams)
+        kernels, numbers = zip(*((self.kernels[i], self.numbers[i]) for i in chosen), strict=True)
+        return replace(self, kernels=kernels, numbers=numbers)
 
 
 def _concrete(kernel: type[PlainKernel]) -> list[type[PlainKernel]]:
@@ -619,5 +619,5 @@ def kernel_named(name: str | Kernel | Callable[[Any, Any], Any], **numbers: floa
     if callable(name):
         return CallableKernel(name)
     check_choice("kernel", name, KERNELS)
-    made = KERNELS[name]
-    return made(**{f.name: numbers[f.name] for f in fields(made) if f.name in numbers})
+    kind = KERNELS[name]
+    return kind(**{f.name: numbers[f.name] for f in fields(kind) if f.name in numbers})

@@ -110,5 +110,5 @@ def loss_named(name: str | Loss, **numbers: float) -> Loss:
     if isinstance(name, Loss):
         return name
     check_choice("loss", name, LOSSES)
-    made = LOSSES[name]
-    return made(**{f.name: numbers[f.name] for f in fields(made) if f.name in numbers})
+    kind = LOSSES[name]
+    return kind(**{f.name: numbers[f.name] for f in fields(kind) if f.name in numbers})

@@ -260,7 +260,7 @@ class PythonAdmission(InPython, Admission):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PythonEviction(InPython, Eviction):
-    """What happens when the budget is full: write `settle`, and where they are needed `absorb` and `idle`.
+    """What happens when the budget is full: write `restore_budget`, and where they are needed `absorb` and `idle`.
 
     Each learner works on a copy of its own. Attributes that change while it learns must go through `state` and
     `set_state`, or pickling, and undoing a row that failed, would lose them.
@@ -280,7 +280,7 @@ class PythonEviction(InPython, Eviction):
     >>> import onkel
     >>> from onkel.parts.python import PythonEviction
     >>> class RemoveNewest(PythonEviction):
-    ...     def settle(self, points, row, newest):
+    ...     def restore_budget(self, points, row, newest):
     ...         while points.too_many:
     ...             points.evict(points.slots[points.births.argmax()])
     >>> recipe = onkel.parts.FirstOrder(
@@ -300,12 +300,12 @@ class PythonEviction(InPython, Eviction):
         """Say what becomes of an admitted row: "insert", "refuse", or "absorbed" where the points have taken it in."""
         return "insert"
 
-    def settle(self, points: Points, row: Row, newest: int) -> None:
+    def restore_budget(self, points: Points, row: Row, newest: int) -> None:
         """Bring the size back to the budget, after a row has joined in slot `newest`, or once a mini-batch."""
-        raise NotImplementedError(f"{self.name} must have a method settle(points, row, newest)")
+        raise NotImplementedError(f"{self.name} must have a method restore_budget(points, row, newest)")
 
     def idle(self, points: Points, row: Row) -> None:
-        """Do what is to be done after a row, or a mini-batch, that inserted nobody."""
+        """Do what is to be done after a row, or a mini-batch, that inserted no point."""
 
     def state(self) -> Mapping[str, NDArray[Any]]:
         """Return what has changed by learning: arrays of one dimension, float64 or int64, always of the same names."""
@@ -347,8 +347,8 @@ class PythonKernel(InPython, CallableKernel):
 
     @property
     def spec(self) -> Spec:
-        """A kernel in Python is no formula that the core knows."""
-        raise TypeError(f"{self.name} is written in Python, and has no name that the core knows")
+        """A kernel written in Python has no formula in the core."""
+        raise TypeError(f"{self.name} is written in Python, and the core knows no name for it")
 
 
 # What the core calls. (In the class it would be taken for the default of the field.)

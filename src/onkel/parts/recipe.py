@@ -1,4 +1,4 @@
-"""The whole: a learner as a choice of parts, of first or of second order."""
+"""The whole: a first-order or second-order learner as a choice of parts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class FirstOrder(Recipe):
     OnGradient()
     >>> FirstOrder(SquaredError(), OnGradient(), SparsePassiveAggressiveStep(eta=0.5))
     Traceback (most recent call last):
-    ValueError: SparsePassiveAggressiveStep needs a piecewise linear loss, and squared_error is none
+    ValueError: SparsePassiveAggressiveStep needs a piecewise linear loss, and squared_error is not one
     """
 
     admission: Admission
@@ -92,7 +92,7 @@ class FirstOrder(Recipe):
         if self.eviction.needs_hinge and not isinstance(self.loss, HingeLoss):
             raise ValueError(f"{_name(self.eviction)} needs the hinge loss, and the loss is {self.loss.name}")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:
-            raise ValueError(f"{_name(self.step)} needs a piecewise linear loss, and {self.loss.name} is none")
+            raise ValueError(f"{_name(self.step)} needs a piecewise linear loss, and {self.loss.name} is not one")
         stuck = self.admission.needs_start, self.step.needs_piecewise_linear_loss
         for part, needs_loss in zip((self.admission, self.step), stuck, strict=True):
             if needs_loss and not self.loss.starts:

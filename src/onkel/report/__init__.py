@@ -3,8 +3,8 @@
 A page is made of parts (`section`, `facts`, `plots`, `table`, ...), each a piece of HTML; `comparison` puts them
 together for ``onkel compare --report``.
 
->>> made = page("Two numbers", facts({"rows": 3}), table(["x"], [{"x": 1.0}, {"x": 2.0}]))
->>> made.startswith("<!doctype html>"), "src=" in made
+>>> html = page("Two numbers", facts({"rows": 3}), table(["x"], [{"x": 1.0}, {"x": 2.0}]))
+>>> html.startswith("<!doctype html>"), "src=" in html
 (True, False)
 """
 

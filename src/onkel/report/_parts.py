@@ -193,11 +193,11 @@ def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, sw
 
 def details(title: str, folds: dict[str, dict[str, Any]]) -> str:
     """Return a section of folds, each of which opens to names and values."""
-    made = (
+    opened = (
         f"<details><summary>{escape(name)}</summary><dl>{_pairs(values)}</dl></details>"
         for name, values in folds.items()
     )
-    return f'<section><h2>{escape(title)}</h2><div class="folds">{"".join(made)}</div></section>'
+    return f'<section><h2>{escape(title)}</h2><div class="folds">{"".join(opened)}</div></section>'
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -64,8 +64,8 @@ class Cell:
 def cell(function: Callable[..., Result], **parameters: Any) -> Cell:
     """Return a cell.
 
-    >>> made = cell(progressive, data={}, seed=0, learner=learner("Perceptron", gamma=0.4))
-    >>> made.name[:23], len(made.name), made.label
+    >>> planned = cell(progressive, data={}, seed=0, learner=learner("Perceptron", gamma=0.4))
+    >>> planned.name[:23], len(planned.name), planned.label
     ('progressive-Perceptron-', 52, 'progressive Perceptron')
     """
     return Cell(function, parameters)
@@ -112,10 +112,10 @@ def newton(budget: int, **kernel: Any) -> dict[str, Any]:
     return learner("Newton", budget=budget, fit_intercept=True, **kernel)
 
 
-def made(described: dict[str, Any], seed: int) -> Any:
+def new_estimator(described: dict[str, Any], seed: int) -> Any:
     """Return a new estimator.
 
-    >>> made(learner("SPA", gamma=0.4, eta=0.1, beta=20), 3).gamma
+    >>> new_estimator(learner("SPA", gamma=0.4, eta=0.1, beta=20), 3).gamma
     0.4
     """
     recipe = getattr(onkel.recipes, described["recipe"])(**described["numbers"])
@@ -136,7 +136,7 @@ def made(described: dict[str, Any], seed: int) -> Any:
 def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
     """Take a learner through a permutation, each row predicted before it is learned from."""
     drawn = shuffled(data, seed, rows)
-    est = made(learner, seed)
+    est = new_estimator(learner, seed)
     curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
     accuracy = 100 * float(curve["accuracy"][-1])
     return _result(est, curve, drawn, accuracy=accuracy, error=100 - accuracy)
@@ -145,7 +145,7 @@ def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = 
 def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
     """Take a learner through the training rows; test it on those kept apart, on the way on some, at the end on all."""
     drawn = shuffled(data, seed, rows)
-    est = made(learner, seed)
+    est = new_estimator(learner, seed)
     curve = evaluate.progressive(
         est,
         [(drawn.X, drawn.y)],
@@ -181,7 +181,7 @@ def search(*, data: Result, seed: int, grid: list[Result], rows: int | None = No
     drawn = shuffled(data, seed, rows)
 
     def mistakes(described: Result) -> float:
-        scores = made(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
+        scores = new_estimator(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
         return float(np.mean((scores > 0) != (drawn.y > 0)))
 
     return _best(grid, mistakes)
@@ -195,7 +195,7 @@ def cross_validate(*, data: Result, seed: int, grid: list[Result], folds: int, r
     def error(described: Result) -> float:
         wrong = 0
         for k in range(folds):
-            est = made(described, seed).partial_fit(drawn.X[fold != k], drawn.y[fold != k], classes=[-1, 1])
+            est = new_estimator(described, seed).partial_fit(drawn.X[fold != k], drawn.y[fold != k], classes=[-1, 1])
             wrong += int(np.count_nonzero(est.predict(drawn.X[fold == k]) != drawn.y[fold == k]))
         return wrong / len(drawn.y)
 
@@ -243,7 +243,7 @@ def tune(
     for _ in range(12):
         value = float(np.sqrt(low * high))
         described = {**learner, "numbers": {**learner["numbers"], parameter: value}}
-        est = made(described, seed).partial_fit(drawn.X, drawn.y, classes=[-1, 1])
+        est = new_estimator(described, seed).partial_fit(drawn.X, drawn.y, classes=[-1, 1])
         off = abs(est.n_support_ - wanted)
         if best is None or off < best[0]:
             best = off, value, int(est.n_support_)

@@ -52,8 +52,8 @@ def descent(*, data: Result, seed: int, method: str, gamma: float, lam: float, s
 def text(*, data: Result, seed: int, recipe: str, numbers: dict[str, Any], budget: int | None = None) -> Result:
     """Take a learner with the kernel ``(x·x' + 1)²`` through the training rows; test it on those kept apart."""
     drawn = shuffled(data, seed)
-    made = getattr(onkel.recipes, recipe)(**numbers)
-    est = onkel.KernelClassifier(made, kernel=_TEXT, budget=budget, random_state=seed)
+    rule = getattr(onkel.recipes, recipe)(**numbers)
+    est = onkel.KernelClassifier(rule, kernel=_TEXT, budget=budget, random_state=seed)
     curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
     accuracy = 100 * float(est.score(drawn.X_test, drawn.y_test))
     return summary(drawn, int(est.n_support_), curve.last.seconds, accuracy=accuracy)

@@ -91,12 +91,12 @@ def histograms(
     ends = np.cumsum(shapes.prod(axis=1))
     places = rng.choice(ends[-1], n_patches, replace=False)
     labels = np.searchsorted(ends, places, side="right")
-    made = np.empty((n_patches, n_textons))
+    histograms = np.empty((n_patches, n_textons))
     for i, (label, place) in enumerate(zip(labels, places - (ends - shapes.prod(axis=1))[labels], strict=True)):
         top, left = divmod(int(place), int(shapes[label, 1]))
         inside = maps[label][top : top + patch, left : left + patch]
-        made[i] = np.bincount(inside.ravel(), minlength=n_textons)
-    return made / patch**2, labels.astype(np.int64)
+        histograms[i] = np.bincount(inside.ravel(), minlength=n_textons)
+    return histograms / patch**2, labels.astype(np.int64)
 
 
 def _described(image: Image) -> Image:
@@ -158,7 +158,7 @@ def _unpacked(packed: bytes, least: int) -> bytes:
     clear = 1 << least
     words: list[bytes] = []
     width, bits, n_bits, last = least + 1, 0, 0, b""
-    made: list[bytes] = []
+    unpacked: list[bytes] = []
     for byte in packed:
         bits |= byte << n_bits
         n_bits += 8
@@ -170,13 +170,13 @@ def _unpacked(packed: bytes, least: int) -> bytes:
                 words = [bytes([i]) for i in range(clear)] + [b"", b""]
                 width, last = least + 1, b""
             elif code == clear + 1:
-                return b"".join(made)
+                return b"".join(unpacked)
             else:
                 word = words[code] if code < len(words) else last + last[:1]
-                made.append(word)
+                unpacked.append(word)
                 if last and len(words) < 4096:
                     words.append(last + word[:1])
                     if len(words) == 1 << width and width < 12:
                         width += 1
                 last = word
-    return b"".join(made)
+    return b"".join(unpacked)

@@ -111,14 +111,14 @@ def _steps(lab: Lab, name: str, data: Data, gamma: Any) -> dict[tuple[str, float
             ]
     best = searched(lab, {name: data}, grids, folds=5)
     n_rows = _QUICK_ROWS if lab.quick else data.paper_rows
-    made: dict[tuple[str, float | str], Any] = {}
+    chosen: dict[tuple[str, float | str], Any] = {}
     for sampling in ("none", "margin"):
         for eta in ETAS:
             found = best[name, f"{sampling} {eta}"]
             if found is not None and not isinstance(eta, float):
                 found = {**found, "numbers": {**found["numbers"], "eta": found["numbers"]["R"] / n_rows**0.5}}
-            made[sampling, eta] = found
-    return made
+            chosen[sampling, eta] = found
+    return chosen
 
 
 def _runs(lab: Lab, data: Data, learners: Mapping[str, Any]) -> Runs:
@@ -170,13 +170,13 @@ def _plots(results: Runs) -> list[str]:
         ("Margin", View("Margin (Figure 2)", "n_support", "held_out", "support vectors", "share")),
         ("Auxiliary", View("Auxiliary (Figure 3)", "n_support", "held_out", "support vectors", "share")),
     ]
-    made = [
+    parts = [
         plots([{**runs[0]["curve"], "name": who} for who, runs in results.items() if who.startswith(start)], [view])
         for start, view in figures
     ]
     timed = [_best(results, "NC"), _best(results, "Margin"), "Auxiliary (γ=2)", "PCD", "DCD", "Newton (as γ=2)"]
     view = View("Accuracy against time (Figure 5)", "seconds", "held_out", "seconds", "share", log=True)
-    return [*made, plots([{**results[who][0]["curve"], "name": who} for who in timed], [view])]
+    return [*parts, plots([{**results[who][0]["curve"], "name": who} for who in timed], [view])]
 
 
 def _best(results: Runs, start: str) -> str:

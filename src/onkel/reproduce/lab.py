@@ -176,7 +176,7 @@ class Lab:
         except BrokenProcessPool:
             self.close()
             raise MemoryError(
-                "a worker was ended from outside, as happens where memory is short; what was finished is kept: "
+                "a worker process was killed, as happens when memory runs out; what was finished is kept: "
                 "run it again with fewer --jobs"
             ) from None
         except BaseException:

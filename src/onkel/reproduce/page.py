@@ -48,19 +48,19 @@ def _about(one: Findings) -> str:
 
 
 def _parts(one: Findings) -> list[str]:
-    made = []
+    sections = []
     for name, about in one.sets.items():
         entries = [entry for entry in one.entries if entry.data == name]
         pieces = [_table([entry for entry in entries if entry.metric != "claim"], about)]
         pieces += [_claims([entry for entry in entries if entry.metric == "claim"])]
         pieces += _plots(_ends(entries), _ENDS) + _plots(_of(one.curves, name, "alpha"), _ALPHA)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
-        made.append(section(heading(name, about), *pieces, level=3))
-    made += one.parts
+        sections.append(section(heading(name, about), *pieces, level=3))
+    sections += one.parts
     if whys := explained(one):
         columns = [Column("cells", "cells", "text"), Column("why", "why", "text")]
-        made.append(section("Where ours is worse", table(columns, whys), level=3))
-    return made
+        sections.append(section("Where ours is worse", table(columns, whys), level=3))
+    return sections
 
 
 def _table(entries: list[Entry], about: dict[str, Any]) -> str:
@@ -104,12 +104,12 @@ def _ends(entries: list[Entry]) -> list[dict[str, Any]]:
     lines: dict[str, list[dict[str, float]]] = {}
     for learner, point in ends.items():
         lines.setdefault(_without_brackets(learner), []).append(point)
-    made = []
+    series = []
     for name, points in lines.items():
         points.sort(key=lambda point: point.get("n_support", point.get("seconds", 0.0)))
         columns = [column for column in ("n_support", "seconds", "accuracy") if all(column in p for p in points)]
-        made.append({"name": name, **{column: [_short(point[column]) for point in points] for column in columns}})
-    return made
+        series.append({"name": name, **{column: [_short(point[column]) for point in points] for column in columns}})
+    return series
 
 
 def _of(curves: list[dict[str, Any]], data: str, needed: str) -> list[dict[str, Any]]:

@@ -113,13 +113,13 @@ def _spa_of_papers_size(lab: Lab, sets: Mapping[str, Data], chosen: Mapping[Plac
     """SPA with β tuned to the paper's number of support vectors where there are fewer rows than the paper's."""
     fewer = {place: known for place, known in chosen.items() if lab.share(sets[place[0]]) < 1}
     wanted = {name: figures()["spa-table2"][name, who, "n_support"].mean for name, who in fewer}
-    made = dict(chosen)
+    planned = dict(chosen)
     for place, result in tuned(lab, sets, fewer, "beta", wanted, 1e3).items():
         known = fewer[place]
-        made[place] = (
+        planned[place] = (
             None if "missing" in result else {**known, "numbers": {**known["numbers"], "beta": result["beta"]}}
         )
-    return made
+    return planned
 
 
 def _oskl_of_size(
@@ -132,8 +132,8 @@ def _oskl_of_size(
         if "missing" in result:
             grids[name, "OSKL"] = []
         elif abs(result["n_support"] / sizes[name] - 1) < 0.1:  # a step may be too small or too large for any G
-            made = learner("OSKL", gamma=gammas[name], eta=eta, G=result["G"])
-            grids.setdefault((name, "OSKL"), []).append(made)
+            sized = learner("OSKL", gamma=gammas[name], eta=eta, G=result["G"])
+            grids.setdefault((name, "OSKL"), []).append(sized)
     return searched(lab, sets, grids, rows=lambda place: lab.rows(sets[place[0]]))
 
 

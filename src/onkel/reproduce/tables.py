@@ -34,7 +34,7 @@ class Table:
 
 def tables(findings: Findings) -> list[Table]:
     """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
-    made = []
+    tables = []
     for name, about in findings.sets.items():
         entries = [entry for entry in findings.entries if entry.data == name and entry.metric != "claim"]
         metrics = [metric for metric in METRICS if any(entry.metric == metric for entry in entries)]
@@ -47,12 +47,12 @@ def tables(findings: Findings) -> list[Table]:
         printed = {entry.metric for entry in entries if entry.paper is not None}
         columns = ["learner", *(head for metric in metrics for head in _heads(metric)[metric not in printed :])]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
-        made.append(Table(heading(name, about), columns, list(lines.values())))
+        tables.append(Table(heading(name, about), columns, list(lines.values())))
         claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
         if claims:
             said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
-            made.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
-    return made
+            tables.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
+    return tables
 
 
 def explained(findings: Findings) -> list[dict[str, str]]:

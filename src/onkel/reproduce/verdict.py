@@ -215,12 +215,12 @@ class Findings:
     @classmethod
     def of(cls, experiment: str, lab: Lab, sets: Mapping[str, Data]) -> Findings:
         """Return findings with nothing found yet."""
-        made = cls(experiment, quick=lab.quick)
+        findings = cls(experiment, quick=lab.quick)
         for name, data in sets.items():
             rows = lab.rows(data)
             note = data.note if rows is None else "; ".join(filter(None, [data.note, f"{rows:,} rows of it"]))
-            made.sets[name] = {"note": note, "rows": None, "majority": None, "paper_rows": data.paper_rows}
-        return made
+            findings.sets[name] = {"note": note, "rows": None, "majority": None, "paper_rows": data.paper_rows}
+        return findings
 
     def add(self, data: str, learner: str, runs: Iterable[Result], *metrics: str, share: float = 1.0) -> None:
         """Add what the runs of a learner gave.

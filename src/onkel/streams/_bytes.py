@@ -35,7 +35,7 @@ _BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 
 
 class Broken(ValueError):
-    """Compressed content that ends in its middle, or is none; all that could be read has been."""
+    """Compressed content that is cut short, or not compressed content at all; all that could be read has been."""
 
 
 class Bytes:
@@ -113,11 +113,11 @@ class Bytes:
         self.close()
         self._open()
         self.seek(at)
-        made = bytearray()
+        line = bytearray()
         with contextlib.suppress(*_BROKEN, OSError):
             while byte := self._file.read(1):
-                made += byte
-        return bytes(made)
+                line += byte
+        return bytes(line)
 
     def seek(self, at: int) -> None:
         """Go to a byte of the content: forward by reading where it must be so, back by opening anew."""

@@ -79,7 +79,7 @@ def _number(table: str, names: list[str], wanted: Any, what: str) -> int:
 
 
 def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:
-    """Say that a feature is no number, and what to do about it."""
+    """Say that a feature is not a number, and what to do about it."""
     return ValueError(
         f"{table}, column {number + 1} ({name!r}) holds {what}, and features must be numbers: "
         "encode it first, or choose other columns with columns="
@@ -89,10 +89,10 @@ def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:
 def labels(values: Any) -> NDArray[Any]:
     """Targets as an array; text as text and integers as integers, not as objects, unless some are missing."""
     scalars = isinstance(values, list | tuple) and not isinstance(next(iter(values), []), list | tuple | np.ndarray)
-    made = np.asarray(values, object if scalars else None)  # of a list NumPy would make one type
-    if made.dtype.kind not in "OT" or any(map(is_missing, made)):
-        return made
+    array = np.asarray(values, object if scalars else None)  # of a list NumPy would make one type
+    if array.dtype.kind not in "OT" or any(map(is_missing, array)):
+        return array
     try:
-        return as_labels(made.tolist())
+        return as_labels(array.tolist())
     except ValueError:
-        return made  # whoever learns from them will say what is wrong
+        return array  # whoever learns from them will say what is wrong

@@ -42,7 +42,7 @@ class CsvStream(TextStream):
         on_error: str,
     ) -> None:
         self._arrow_csv = pyarrow("CSV text", "pyarrow.csv")
-        if not isinstance(delimiter, str) or len(delimiter) != 1:
+        if not isinstance(delimiter, str) or len(delimiter) != 1:  # type: ignore[redundant-expr]
             raise ValueError(f"delimiter must be one character, got {delimiter!r}")
         super().__init__(source, chunk_rows=chunk_rows, on_error=on_error)
         self._delimiter = delimiter

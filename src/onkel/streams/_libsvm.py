@@ -46,7 +46,7 @@ class LibsvmStream(TextStream):
         if n_features is None and self._bytes.again:
             self.n_features = self._highest_index()
             self._bytes.seek(0)
-            self._forget_text(line=0)
+            self._discard_text(line=0)
 
     def _highest_index(self) -> int:
         """The width of the rows that are right; those that are not are complained of when they are read."""

@@ -60,7 +60,7 @@ def of_npy(path: Any, **options: Any) -> Stream:
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{name} is no .npy file that can be mapped: {error}") from None
+        raise ValueError(f"{name} is not an .npy file that can be mapped: {error}") from None
     if rows.ndim != 2 or rows.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold a matrix of numbers, got shape {rows.shape} of {rows.dtype}")
     return _of_array(name, rows, None, replace(chosen, target=-1 if chosen.target is None else chosen.target))
@@ -75,11 +75,11 @@ def _n_dim(X: Any) -> int:
 def _targets_of(X: Any, y: Any) -> NDArray[Any] | None:
     if y is None:
         return None
-    made = labels(y)
+    targets = labels(y)
     n_rows = len(X) if isinstance(X, list | tuple) else X.shape[0]
-    if made.shape != (n_rows,):
-        raise ValueError(f"y must have one target for each of the {n_rows} rows, got shape {made.shape}")
-    return made
+    if targets.shape != (n_rows,):
+        raise ValueError(f"y must have one target for each of the {n_rows} rows, got shape {targets.shape}")
+    return targets
 
 
 def _of_array(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
@@ -117,8 +117,8 @@ def _of_frame(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> St
     goal = y if chosen.target is None else labels(column(chosen.target))
 
     def read(begin: int, end: int) -> Chunk:
-        made = [_floats(feature[begin:end]) for feature in features]
-        return options.numbers(np.column_stack(made)), None if goal is None else goal[begin:end]
+        columns = [_floats(feature[begin:end]) for feature in features]
+        return options.numbers(np.column_stack(columns)), None if goal is None else goal[begin:end]
 
     stream = ArrayStream(name, read, X.shape[0], len(features), options.chunk_rows, options.on_error)
     stream.columns = chosen.feature_names
@@ -135,8 +135,8 @@ def _floats(series: Any) -> NDArray[Any]:
     if hasattr(series, "iloc"):
         kind = "float32" if str(series.dtype) == "float32" else "float64"
         return np.asarray(series.to_numpy(dtype=kind, na_value=np.nan))
-    made = series.to_numpy()
-    return np.asarray(made if made.dtype.kind == "f" else made.astype("float64"))
+    values = series.to_numpy()
+    return np.asarray(values if values.dtype.kind == "f" else values.astype("float64"))
 
 
 # -- iterables

@@ -86,7 +86,7 @@ class Stream(ABC):
     def _end(self) -> None:
         if self.rows == 0:
             why = f" that can be read: {self.problems[0]}" if self.problems else ""
-            raise ValueError(f"{self.name} holds no row{why}")
+            raise ValueError(f"{self.name} has no rows{why}")
         if self.skipped:
             first = f"; the first: {self.problems[0]}" if self.problems else ""
             warnings.warn(f"{self.skipped} rows of {self.name} were skipped{first}", RuntimeWarning, stacklevel=3)

@@ -16,9 +16,9 @@ class TextStream(Stream):
     def __init__(self, source: Bytes, *, chunk_rows: int, on_error: str) -> None:
         super().__init__(source.name, chunk_rows, on_error)
         self._bytes = source
-        self._forget_text(line=0)
+        self._discard_text(line=0)
 
-    def _forget_text(self, line: int) -> None:
+    def _discard_text(self, line: int) -> None:
         self._text = b""
         self._used = 0  # bytes of the text
         self._last = False  # whether the text ends where the file does
@@ -67,7 +67,7 @@ class TextStream(Stream):
         """Make the next chunk the one that begins at a position of this stream."""
         checked = check_position(self, position)
         self._bytes.seek(checked["byte"])
-        self._forget_text(checked["line"])
+        self._discard_text(checked["line"])
         self._count_from(checked)
 
     def fraction(self) -> float | None:

@@ -119,7 +119,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         scaled, statistics = scaler._learned(X, counts)
         before = _rows_of(estimator)
         try:
-            made = getattr(estimator, method)(scaled, y, **options)
+            result = getattr(estimator, method)(scaled, y, **options)
         except BaseException:
             learned = _rows_of(estimator) - before
             if learned:  # an interruption: as many rows count as were learned from
@@ -131,7 +131,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         if hasattr(estimator, "_learner"):  # otherwise no row counted: as if it had not been
             scaler._statistics = statistics
             self.scaler_, self.estimator_ = scaler, estimator
-        return made
+        return result
 
     def _clones(self) -> tuple[StreamScaler, KernelEstimator]:
         if not isinstance(self.scaler, StreamScaler):
@@ -188,9 +188,9 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
         return replace(inside, scaler=scaler, facts={"scaler": type(scaler).__name__, **inside.facts})
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
-        made = copy.copy(self)
-        made.estimator_ = self.estimator_.__onkel_with_learner__(learner)
-        return made
+        other = copy.copy(self)
+        other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        return other
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
@@ -210,18 +210,18 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = cls(fields["scaler"], fields["estimator"])
-        made._clones()
+        pipeline = cls(fields["scaler"], fields["estimator"])
+        pipeline._clones()
         fitted = {name: fields[name] for name in ("scaler_", "estimator_")}
         if fitted != {"scaler_": None, "estimator_": None}:
             for name in ("scaler", "estimator"):
                 value = fitted[f"{name}_"]
-                if type(value) is not type(getattr(made, name)) or not value.__sklearn_is_fitted__():
+                if type(value) is not type(getattr(pipeline, name)) or not value.__sklearn_is_fitted__():
                     raise ValueError(f"fitted_{name} must be fitted, and of the class of {name}")
             if fitted["scaler_"].n_features_in_ != fitted["estimator_"].n_features_in_:
                 raise ValueError("fitted_scaler and fitted_estimator must have the same number of features")
-            made.__dict__.update(fitted)
-        return made
+            pipeline.__dict__.update(fitted)
+        return pipeline
 
 
 def _rows_of(estimator: Any) -> int:

@@ -201,17 +201,17 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = with_parameters(cls, fields.pop("parameters"))
-        made._check_parameters()
+        scaler = with_parameters(cls, fields.pop("parameters"))
+        scaler._check_parameters()
         if "_statistics" in fields:
             n_features = fields["n_features_in_"]
             check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
             check_feature_names(fields.get("feature_names_in_"), n_features)
-            made._check_statistics(fields["_statistics"], n_features)
+            scaler._check_statistics(fields["_statistics"], n_features)
         elif fields:
             raise ValueError("it has fitted attributes, but no statistics")
-        made.__dict__.update(fields)
-        return made
+        scaler.__dict__.update(fields)
+        return scaler
 
     def _check_statistics(self, statistics: Any, n_features: int) -> None:
         """Refuse statistics that no rows have."""
@@ -363,7 +363,7 @@ class StreamMinMaxScaler(StreamScaler):
         return self._known("greatest")
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:
+        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:  # type: ignore[redundant-expr]
             raise ValueError(f"feature_range must be two numbers, got {self.feature_range!r}")
         for name, value in zip(("start", "end"), self.feature_range, strict=True):
             check_number(f"{name} of feature_range", value, at_least=-1e6, at_most=1e6)

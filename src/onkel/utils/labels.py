@@ -96,16 +96,16 @@ def joined(parts: Iterable[NDArray[Any]], name: str = "y") -> NDArray[Any]:
     [1, 1152921504606846977]
     """
     filled = [part for part in parts if len(part)]
-    made = np.concatenate(filled)
-    if kind(made) != "numbers" or len({part.dtype for part in filled}) == 1:
-        return made
+    joined = np.concatenate(filled)
+    if kind(joined) != "numbers" or len({part.dtype for part in filled}) == 1:
+        return joined
     if any(part.dtype.kind == "f" and not (part == np.floor(part)).all() for part in filled):
-        return made  # no labels: they have a fraction
-    for dtype in (filled[0].dtype, made.dtype, np.dtype(np.int64), np.dtype(np.uint64)):
+        return joined  # no labels: they have a fraction
+    for dtype in (filled[0].dtype, joined.dtype, np.dtype(np.int64), np.dtype(np.uint64)):
         with np.errstate(invalid="ignore", over="ignore"):
-            made = np.concatenate([part.astype(dtype) for part in filled])
-        if made.tolist() == [label for part in filled for label in part.tolist()]:  # exact, whatever the types
-            return made
+            joined = np.concatenate([part.astype(dtype) for part in filled])
+        if joined.tolist() == [label for part in filled for label in part.tolist()]:  # exact, whatever the types
+            return joined
     raise _too_wide([label for part in filled for label in part.tolist()], name)
 
 
@@ -125,10 +125,10 @@ def _kind_of_type(each: type[Any]) -> str | None:
 
 def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
     """Numbers as integers, or as floats where some of them are and that loses nothing."""
-    made = np.asarray(values)
+    array = np.asarray(values)
     has_floats = any(isinstance(value, float | np.floating) for value in values)
-    if made.dtype.kind in "iu" or (has_floats and _is_exact(made, values)):
-        return made
+    if array.dtype.kind in "iu" or (has_floats and _is_exact(array, values)):
+        return array
     try:
         whole = [int(value) for value in values]
     except OverflowError:  # infinity, which is refused as such
@@ -150,8 +150,8 @@ def _too_wide(values: Sequence[Any], name: str) -> ValueError:
     )
 
 
-def _is_exact(made: NDArray[Any], values: Sequence[Any]) -> bool:
-    return made.dtype.kind == "f" and bool(made.tolist() == list(values))
+def _is_exact(array: NDArray[Any], values: Sequence[Any]) -> bool:
+    return array.dtype.kind == "f" and bool(array.tolist() == list(values))
 
 
 def _first_of_kind(values: Sequence[Any], wanted: str | None) -> tuple[int, str]:

@@ -51,7 +51,7 @@ def range_in_words(**limits: float | None) -> str:
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Refuse a parameter that is none of its choices."""
+    """Refuse a parameter that is not one of its choices."""
     if not (isinstance(value, str) and value in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 

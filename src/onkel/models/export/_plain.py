@@ -98,7 +98,7 @@ def plain(model: Any) -> Plain:
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
     expansion = learner.expansion()
-    made = Plain(
+    plain_model = Plain(
         task=learner.task,
         classes=_classes(contents.classes, learner),
         shift=shift,
@@ -112,10 +112,11 @@ def plain(model: Any) -> Plain:
         logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
     )
-    arrays = [made.points, *(f.coefficients for f in made.functions), *(f.constants for f in made.functions)]
+    functions = plain_model.functions
+    arrays = [plain_model.points, *(f.coefficients for f in functions), *(f.constants for f in functions)]
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
-    return made
+    return plain_model
 
 
 def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | None:

@@ -56,21 +56,21 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be letters, digits and underscores, a letter first, got {name!r}")
-    made = plain(model)
-    dtype = made.dtype if dtype is None else dtype
+    plain_model = plain(model)
+    dtype = plain_model.dtype if dtype is None else dtype
     check_choice("dtype", dtype, ("float64", "float32"))
-    return _Header(made, name, dtype).text()
+    return _Header(plain_model, name, dtype).text()
 
 
 class _Header:
-    def __init__(self, made: Plain, prefix: str, dtype: str) -> None:
-        self.made, self.p = made, prefix
+    def __init__(self, model: Plain, prefix: str, dtype: str) -> None:
+        self.model, self.p = model, prefix
         self.real = "double" if dtype == "float64" else "float"  # rows and scores
-        self.work, self.s = ("float", "f") if dtype == "float32" and made.combination != "vote" else ("double", "")
-        self.points = len(made.points)
+        self.work, self.s = ("float", "f") if dtype == "float32" and model.combination != "vote" else ("double", "")
+        self.points = len(model.points)
 
     def text(self) -> str:
-        made, p = self.made, self.p
+        model, p = self.model, self.p
         guard = f"{p.upper()}_H"
         lines = [
             "/* A model of onkel: one header, C99, no allocation. */",
@@ -79,23 +79,23 @@ class _Header:
             "",
             "#include <math.h>",
             "",
-            f"#define {p.upper()}_N_FEATURES {made.n_features}",
-            f"#define {p.upper()}_N_SCORES {made.n_outputs}",
+            f"#define {p.upper()}_N_FEATURES {model.n_features}",
+            f"#define {p.upper()}_N_SCORES {model.n_outputs}",
             "",
         ]
-        if made.classes is not None:
-            lines.append(self.classes(made.classes))
-        if made.is_scaled:
-            lines += [self.array("shift", made.shift), self.array("factor", made.factor)]
+        if model.classes is not None:
+            lines.append(self.classes(model.classes))
+        if model.is_scaled:
+            lines += [self.array("shift", model.shift), self.array("factor", model.factor)]
         if self.points:
-            lines.append(self.array("points", made.points))
-            for k, function in enumerate(made.functions):
+            lines.append(self.array("points", model.points))
+            for k, function in enumerate(model.functions):
                 lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
-            for g, scales in enumerate(made.scales):
+            for g, scales in enumerate(model.scales):
                 if scales:
                     lines.append(self.array(f"scales_{g}", np.array(scales)))
-        if made.features is not None:
-            features = made.features
+        if model.features is not None:
+            features = model.features
             scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
             named = {"frequencies": features.frequencies, "phases": features.phases, "feature_coefficients": scaled}
             lines += [self.array(name, values) for name, values in named.items()]
@@ -132,51 +132,51 @@ class _Header:
 
     def scores(self) -> list[str]:
         """The function that computes the scores."""
-        made, p, real = self.made, self.p, self.real
-        n, outputs = made.n_features, made.n_outputs
-        several = made.combination != "sum"
-        lines = ["/* Decision values of a row. */" if made.task != "regression" else "/* The prediction for a row. */"]
+        model, p, real = self.model, self.p, self.real
+        n, outputs = model.n_features, model.n_outputs
+        several = model.combination != "sum"
+        lines = ["/* Decision values of a row. */" if model.task != "regression" else "/* The prediction for a row. */"]
         lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
-        scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if made.is_scaled else "x[j]"
+        scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if model.is_scaled else "x[j]"
         lines.append(f"  {self.work} z[{n}];")
-        for k, function in enumerate(made.functions):
+        for k, function in enumerate(model.functions):
             start = ", ".join(self.number(constant) for constant in function.constants)
             lines.append(f"  {self.work} f{k}[{outputs}] = {{{start}}};")
         lines.append("  int i, j, o;")
         lines.append(f"  for (j = 0; j < {n}; ++j) z[j] = {scaled};")
         if self.points:
             lines += self.expansion()
-        if made.features is not None:
-            lines += self.random_features(len(made.features.phases))
+        if model.features is not None:
+            lines += self.random_features(len(model.features.phases))
         if not several:
             lines.append(f"  for (o = 0; o < {outputs}; ++o) scores[o] = f0[o];")
         else:
             lines.append(f"  for (o = 0; o < {outputs}; ++o) scores[o] = 0;")
-            for k, function in enumerate(made.functions):
+            for k, function in enumerate(model.functions):
                 lines += self.vote(k, function)
-        if not self.points and made.features is None:
+        if not self.points and model.features is None:
             lines.append("  (void)z;")
             lines.append("  (void)i;")
         return [*lines, "}"]
 
     def expansion(self) -> list[str]:
-        made = self.made
-        groups = {scales: self.bases(g, scales) for g, scales in enumerate(made.scales)}
+        model = self.model
+        groups = {scales: self.bases(g, scales) for g, scales in enumerate(model.scales)}
         every = {name: share for group in groups.values() for name, share in group.values()}
         lines = [f"  for (i = 0; i < {self.points}; ++i) {{"]
         lines.append(f"    {self.work} {', '.join(f'{name} = 0' for name in every)}, k;")
-        lines.append(f"    for (j = 0; j < {made.n_features}; ++j) {{")
+        lines.append(f"    for (j = 0; j < {model.n_features}; ++j) {{")
         lines += [f"      {name} += {share};" for name, share in every.items()]
         lines.append("    }")
-        for k, function in enumerate(made.functions):
+        for k, function in enumerate(model.functions):
             names = {base: name for base, (name, _) in groups[tuple(function.kernel.scales)].items()}
             lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
-            lines.append(f"    for (o = 0; o < {made.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
+            lines.append(f"    for (o = 0; o < {model.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
 
     def bases(self, group: int, scales: tuple[float, ...]) -> dict[Base, tuple[str, str]]:
         """The base quantities of the kernels with these scales: what each is called, and what a feature adds to it."""
-        functions = [function for function in self.made.functions if tuple(function.kernel.scales) == scales]
+        functions = [function for function in self.model.functions if tuple(function.kernel.scales) == scales]
         found = {}
         for base, (name, share) in _BASES.items():
             if not any(base in function.kernel.bases for function in functions):
@@ -189,22 +189,22 @@ class _Header:
         return found
 
     def random_features(self, count: int) -> list[str]:
-        p, n = self.p, self.made.n_features
+        p, n = self.p, self.model.n_features
         return [
             f"  for (i = 0; i < {count}; ++i) {{",
             f"    {self.work} angle = {p}_phases[i];",
             f"    for (j = 0; j < {n}; ++j) angle += {p}_frequencies[i][j] * z[j];",
             f"    angle = cos{self.s}(angle);",
-            f"    for (o = 0; o < {self.made.n_outputs}; ++o) f0[o] += {p}_feature_coefficients[i][o] * angle;",
+            f"    for (o = 0; o < {self.model.n_outputs}; ++o) f0[o] += {p}_feature_coefficients[i][o] * angle;",
             "  }",
         ]
 
     def vote(self, k: int, function: Function) -> list[str]:
         """Add a kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
-        weight, outputs = self.number(function.weight), self.made.n_outputs
-        if self.made.combination == "mean":
+        weight, outputs = self.number(function.weight), self.model.n_outputs
+        if self.model.combination == "mean":
             return [f"  for (o = 0; o < {outputs}; ++o) scores[o] += {weight} * f{k}[o];"]
-        if self.made.task == "binary":
+        if self.model.task == "binary":
             return [f"  scores[0] += f{k}[0] > 0 ? {weight} : f{k}[0] < 0 ? -{weight} : 0;"]
         return [
             "  {",
@@ -219,15 +219,15 @@ class _Header:
 
     def predict(self) -> list[str]:
         """The function that makes a prediction of the scores."""
-        p, real, outputs = self.p, self.real, self.made.n_outputs
+        p, real, outputs = self.p, self.real, self.model.n_outputs
         open_ = [f"  {real} scores[{outputs}];", f"  {p}_scores(x, scores);"]
-        if self.made.task == "regression":
+        if self.model.task == "regression":
             return [f"static inline {real} {p}_predict(const {real} *x) {{", *open_, "  return scores[0];", "}"]
         head = [
             f"/* The class of a row: its index in {p}_classes. */",
             f"static inline int {p}_predict(const {real} *x) {{",
         ]
-        if self.made.task == "binary":
+        if self.model.task == "binary":
             return [*head, *open_, "  return scores[0] > 0;", "}"]
         return [
             *head,
@@ -245,15 +245,15 @@ class _Expressions:
 
     def __init__(self, header: _Header) -> None:
         self.number, self.s = header.number, header.s
-        self.least = header.made.least_exponent if header.made.combination == "vote" else None
+        self.least = header.model.least_exponent if header.model.combination == "vote" else None
 
     def affine(self, factor: float, value: str, offset: float = 0.0) -> str:
         product = f"{self.number(factor)} * {value}"
         return f"({product} + {self.number(offset)})" if offset else product
 
     def exp(self, value: str) -> str:
-        made = f"exp{self.s}({value})"
-        return made if self.least is None else f"({value} < {self.number(self.least)} ? 0 : {made})"
+        exponential = f"exp{self.s}({value})"
+        return exponential if self.least is None else f"({value} < {self.number(self.least)} ? 0 : {exponential})"
 
     def tanh(self, value: str) -> str:
         return f"tanh{self.s}({value})"

@@ -31,23 +31,23 @@ def to_json(model: Any) -> str:
     >>> read["classes"], read["points"], read["functions"][0]["kernel"]
     (['no', 'yes'], [[0.0], [1.0]], [{'weight': 1.0, 'factors': [{'name': 'rbf', 'gamma': 1.0}]}])
     """
-    made = plain(model)
-    features = made.features
+    plain_model = plain(model)
+    features = plain_model.features
     tree = {
         "format": "onkel",
         "version": 1,
-        "task": made.task,
-        "classes": None if made.classes is None else made.classes.tolist(),
-        "shift": made.shift.tolist(),
-        "factor": made.factor.tolist(),
-        "points": made.points.tolist(),
-        "combination": made.combination,
-        "functions": [_function(function) for function in made.functions],
+        "task": plain_model.task,
+        "classes": None if plain_model.classes is None else plain_model.classes.tolist(),
+        "shift": plain_model.shift.tolist(),
+        "factor": plain_model.factor.tolist(),
+        "points": plain_model.points.tolist(),
+        "combination": plain_model.combination,
+        "functions": [_function(function) for function in plain_model.functions],
         "random_features": None
         if features is None
         else {f.name: getattr(features, f.name).tolist() for f in fields(features)},
-        "logistic": made.logistic,
-        "least_exponent": made.least_exponent,
+        "logistic": plain_model.logistic,
+        "least_exponent": plain_model.least_exponent,
     }
     return json.dumps(tree, allow_nan=False)
 

@@ -51,40 +51,42 @@ def to_libsvm(model: Any) -> str:
     -0.5 2:2
     0.5 1:1
     """
-    made = plain(model)
-    weight, kernel, kernel_type = _kernel(made)
-    function = made.functions[0]
+    plain_model = plain(model)
+    weight, kernel, kernel_type = _kernel(plain_model)
+    function = plain_model.functions[0]
     coefficients = weight * function.coefficients
-    lines = [f"svm_type {'epsilon_svr' if made.task == 'regression' else 'c_svc'}"]
+    lines = [f"svm_type {'epsilon_svr' if plain_model.task == 'regression' else 'c_svc'}"]
     lines += [f"kernel_type {kernel_type}", *_numbers(kernel)]
-    n = len(made.points)
-    if made.task == "multiclass":
-        labels, copies = _labels(made), len(_labels(made)) - 1
+    n = len(plain_model.points)
+    if plain_model.task == "multiclass":
+        labels, copies = _labels(plain_model), len(_labels(plain_model)) - 1
         rho = [function.constants[j] - function.constants[i] for i, j in _pairs(len(labels))]
         sizes = [n] * copies + [0]
         rows = [row for i in range(copies) for row in _block(coefficients, i)]
     else:
-        labels = [] if made.task == "regression" else _labels(made)[::-1]  # a positive score speaks for the first
+        labels = (
+            [] if plain_model.task == "regression" else _labels(plain_model)[::-1]
+        )  # a positive score speaks for the first
         copies, rho, sizes = 1, [0.0 - function.constants[0]], [n, 0] if labels else []
         rows = list(coefficients.T)
     lines += [f"nr_class {max(2, len(labels))}", f"total_sv {n * copies}", f"rho {_joined(rho)}"]
     if labels:
         lines += [f"label {' '.join(map(str, labels))}", f"nr_sv {' '.join(map(str, sizes))}"]
     lines.append("SV")
-    points = [_point(point) for point in made.points] * copies
+    points = [_point(point) for point in plain_model.points] * copies
     lines += [" ".join([_joined(row), *point]) for row, point in zip(rows, points, strict=True)]
     return "\n".join(lines) + "\n"
 
 
-def _kernel(made: Plain) -> tuple[float, PlainKernel, str]:
+def _kernel(model: Plain) -> tuple[float, PlainKernel, str]:
     """The kernel's weight, the kernel and LIBSVM's name for it, or a refusal of what LIBSVM cannot hold."""
-    if made.combination != "sum":
+    if model.combination != "sum":
         raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
-    if made.features is not None:
+    if model.features is not None:
         raise ValueError("LIBSVM knows no random features, and the model has some; export it as onnx, c or json")
-    if made.is_scaled:
+    if model.is_scaled:
         raise ValueError("LIBSVM knows no scaler, and the model has one; export it as onnx, c or json")
-    terms = made.functions[0].kernel.terms
+    terms = model.functions[0].kernel.terms
     if len(terms) > 1:
         raise ValueError("LIBSVM knows no sums of kernels, and the kernel is one; export it as onnx, c or json")
     weight, factors = terms[0]
@@ -104,8 +106,8 @@ def _numbers(kernel: PlainKernel) -> list[str]:
     return [f"{name} {value:.17g}" for name, value in sorted(kernel.spec[1].items(), reverse=True)]
 
 
-def _labels(made: Plain) -> list[int]:
-    classes = np.asarray(made.classes)
+def _labels(model: Plain) -> list[int]:
+    classes = np.asarray(model.classes)
     if len(classes) < 2:
         raise ValueError(f"LIBSVM needs two classes or more, and the model knows {len(classes)}")
     if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all() or (abs(classes) >= 2**31).any():

@@ -50,16 +50,16 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     --------
     >>> import numpy as np, onkel, onnxruntime
     >>> model = onkel.SPAClassifier(gamma=1.0, shuffle=False).fit([[0.0], [1.0]], ["no", "yes"])
-    >>> made = onkel.export.to_onnx(model)
-    >>> session = onnxruntime.InferenceSession(made.SerializeToString())
+    >>> exported = onkel.export.to_onnx(model)
+    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
     >>> session.run(["label"], {"X": np.array([[0.9]], np.float32)})[0].tolist()
     ['yes']
     """
     check_choice("dtype", dtype, ("float32", "float64"))
     onnx = needed("onnx", "onnx", "to_onnx")
-    made = plain(model)
+    plain_model = plain(model)
     graph = _Graph(dtype, prefix="")
-    graph.build(made, "X")
+    graph.build(plain_model, "X")
     real = _type_of(np.dtype(dtype))
     outputs = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in graph.outputs]
     body = onnx.helper.make_graph(
@@ -68,7 +68,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
             for op, inputs, output, attributes in graph.nodes
         ],
         "onkel",
-        [onnx.helper.make_tensor_value_info("X", real, [None, made.n_features])],
+        [onnx.helper.make_tensor_value_info("X", real, [None, plain_model.n_features])],
         outputs,
         [onnx.helper.make_tensor(name, *_content(values)) for name, values in graph.constants.items()],
     )
@@ -105,9 +105,9 @@ class _Graph:
 
     def node(self, op: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
         """Add a node and return its output's name."""
-        made = f"{self.prefix}{op.lower()}_{len(self.nodes)}" if output is None else output
-        self.nodes.append((op, list(inputs), made, attributes))
-        return made
+        name = f"{self.prefix}{op.lower()}_{len(self.nodes)}" if output is None else output
+        self.nodes.append((op, list(inputs), name, attributes))
+        return name
 
     def shared(self, name: str, values: NDArray[Any]) -> str:
         """Store what several nodes use, once."""
@@ -120,41 +120,41 @@ class _Graph:
 
     # -- the model
 
-    def build(self, made: Plain, rows: str) -> None:
+    def build(self, model: Plain, rows: str) -> None:
         """Add the whole model, with the outputs that `to_onnx` names."""
         real = _type_of(self.dtype)
-        scores = self.scores(made, rows)
-        if made.task == "regression":
+        scores = self.scores(model, rows)
+        if model.task == "regression":
             self.node("Squeeze", scores, self.axis(1), output="prediction")
             self.outputs = [("prediction", real, [None])]
             return
-        assert made.classes is not None
-        labels = _labels(made.classes)
-        self.labels(made, scores, "label")
-        shape = [None] if made.task == "binary" else [None, made.n_outputs]
+        assert model.classes is not None
+        labels = _labels(model.classes)
+        self.labels(model, scores, "label")
+        shape = [None] if model.task == "binary" else [None, model.n_outputs]
         self.outputs = [("label", _type_of(labels.dtype), [None]), ("scores", real, shape)]
-        if made.task == "binary":
+        if model.task == "binary":
             self.node("Squeeze", scores, self.axis(1), output="scores")
         else:
             self.node("Identity", scores, output="scores")
-        if made.logistic:
-            self.probabilities(made, scores, "probabilities")
+        if model.logistic:
+            self.probabilities(model, scores, "probabilities")
             self.outputs.append(("probabilities", real, [None, len(labels)]))
 
-    def labels(self, made: Plain, scores: str, output: str) -> None:
+    def labels(self, model: Plain, scores: str, output: str) -> None:
         """Add the classes of rows."""
-        assert made.classes is not None
-        classes = self.constant("classes", _labels(made.classes))
-        if made.task == "binary":
+        assert model.classes is not None
+        classes = self.constant("classes", _labels(model.classes))
+        if model.task == "binary":
             positive = self.node("Greater", scores, self.constant("zero", 0.0))
             index = self.node("Squeeze", self.node("Cast", positive, to=_type_of(np.dtype(np.int64))), self.axis(1))
         else:
             index = self.node("ArgMax", scores, axis=1, keepdims=0)
         self.node("Gather", classes, index, output=output)
 
-    def probabilities(self, made: Plain, scores: str, output: str) -> None:
+    def probabilities(self, model: Plain, scores: str, output: str) -> None:
         """Add the classes' probabilities, for the log loss."""
-        if made.task == "binary":
+        if model.task == "binary":
             self.node("Sigmoid", self.both_sides(scores), output=output)
         else:
             self.node("Softmax", scores, axis=1, output=output)
@@ -163,35 +163,35 @@ class _Graph:
         """Scores of two classes: -f and f."""
         return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
 
-    def scores(self, made: Plain, rows: str) -> str:
+    def scores(self, model: Plain, rows: str) -> str:
         """Add the scores, one column an output; large coefficients and votes get float64, whatever the rows' type."""
         real = self.dtype
-        if real == np.float64 or (made.combination != "vote" and _largest(made) <= MOST_FOR_FLOAT32):
-            return self.sums(made, rows)
+        if real == np.float64 or (model.combination != "vote" and _largest(model) <= MOST_FOR_FLOAT32):
+            return self.sums(model, rows)
         self.dtype = np.dtype(np.float64)
-        scores = self.sums(made, self.node("Cast", rows, to=_type_of(self.dtype)))
+        scores = self.sums(model, self.node("Cast", rows, to=_type_of(self.dtype)))
         self.dtype = real
         return self.node("Cast", scores, to=_type_of(real))
 
-    def sums(self, made: Plain, rows: str) -> str:
+    def sums(self, model: Plain, rows: str) -> str:
         """Add the scores in the graph's type."""
-        shift, factor, points = made.shift, made.factor, made.points
+        shift, factor, points = model.shift, model.factor, model.points
         n_points = len(points)
         if n_points == 0:  # an empty matrix is no constant: a point that counts for nothing
-            points = np.zeros((1, made.n_features))
+            points = np.zeros((1, model.n_features))
         centre = (shift + points.mean(axis=0) / factor).astype(self.dtype).astype(np.float64)
         moved = (centre - shift) * factor  # where the centre lies once it is scaled
         u = self.node("Sub", rows, self.constant("centre", centre))
-        if made.is_scaled:
+        if model.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
-        bases = {scales: self.bases(scales, i, u, points, moved) for i, scales in enumerate(made.scales)}
-        formulas = _Nodes(self, made.least_exponent if made.combination == "vote" else None)
+        bases = {scales: self.bases(scales, i, u, points, moved) for i, scales in enumerate(model.scales)}
+        formulas = _Nodes(self, model.least_exponent if model.combination == "vote" else None)
         each = [
-            self.function(bases[tuple(function.kernel.scales)], formulas, k, function, made.n_outputs, n_points)
-            for k, function in enumerate(made.functions)
+            self.function(bases[tuple(function.kernel.scales)], formulas, k, function, model.n_outputs, n_points)
+            for k, function in enumerate(model.functions)
         ]
-        if made.features is not None:
-            features = made.features
+        if model.features is not None:
+            features = model.features
             phases = np.mod(features.phases + features.frequencies @ moved, 2 * math.pi)
             angles = self.node("MatMul", u, self.constant("frequencies", features.frequencies.T))
             waves = self.node("Cos", self.node("Add", angles, self.constant("phases", phases)))
@@ -199,10 +199,10 @@ class _Graph:
             each[0] = self.node(
                 "Add", each[0], self.node("MatMul", waves, self.constant("feature_coefficients", coefficients))
             )
-        if made.combination == "sum":
+        if model.combination == "sum":
             return each[0]
         shares = [
-            self.share(made, f, self.constant(f"weight_{k}", made.functions[k].weight)) for k, f in enumerate(each)
+            self.share(model, f, self.constant(f"weight_{k}", model.functions[k].weight)) for k, f in enumerate(each)
         ]
         return self.node("Sum", *shares)
 
@@ -217,20 +217,20 @@ class _Graph:
         self, bases: _Bases, formulas: _Nodes, k: int, function: Function, n_outputs: int, n_points: int
     ) -> str:
         """One kernel's scores."""
-        kernel_values = function.kernel.of({base: bases.made(base) for base in function.kernel.bases}, formulas)
+        kernel_values = function.kernel.of({base: bases.quantity(base) for base in function.kernel.bases}, formulas)
         coefficients = function.coefficients.T if n_points else np.zeros((1, n_outputs))
         sums = self.node("MatMul", kernel_values, self.constant(f"coefficients_{k}", coefficients))
         return self.node("Add", sums, self.constant(f"constants_{k}", function.constants))
 
-    def share(self, made: Plain, scores: str, weight: str) -> str:
+    def share(self, model: Plain, scores: str, weight: str) -> str:
         """A kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
-        if made.combination == "mean":
+        if model.combination == "mean":
             return self.node("Mul", scores, weight)
-        if made.task == "binary":
+        if model.task == "binary":
             return self.node("Mul", self.node("Sign", scores), weight)
         real = _type_of(self.dtype)
         best = self.node("ArgMax", scores, axis=1, keepdims=1)
-        vote = self.node("Equal", best, self.shared("outputs", np.arange(made.n_outputs)))
+        vote = self.node("Equal", best, self.shared("outputs", np.arange(model.n_outputs)))
         size = self.node("ReduceSum", self.node("Abs", scores), self.axis(1), keepdims=1)
         speaks = self.node("Greater", size, self.shared("nothing", np.zeros((), self.dtype)))
         return self.node("Mul", self.node("Cast", self.node("And", vote, speaks), to=real), weight)
@@ -250,11 +250,11 @@ class _Nodes:
         return self.graph.node("Add", product, self.number(offset)) if offset else product
 
     def exp(self, value: str) -> str:
-        made = self.graph.node("Exp", value)
+        exponential = self.graph.node("Exp", value)
         if self.least_exponent is None:
-            return made
+            return exponential
         lost = self.graph.node("Less", value, self.number(self.least_exponent))
-        return self.graph.node("Where", lost, self.number(0.0), made)
+        return self.graph.node("Where", lost, self.number(0.0), exponential)
 
     def tanh(self, value: str) -> str:
         return self.graph.node("Tanh", value)
@@ -278,7 +278,7 @@ class _Bases:
         self.names: dict[Base, str] = {}
         self.makers = {Base.SQUARED_DISTANCE: self._square, Base.MANHATTAN: self._manhattan, Base.DOT: self._dot}
 
-    def made(self, base: Base) -> str:
+    def quantity(self, base: Base) -> str:
         """Return the node of a base quantity, one column a point."""
         if base not in self.names:
             self.names[base] = self.makers[base]()
@@ -304,15 +304,15 @@ class _Bases:
         return graph.node("Add", products, graph.constant(f"point_products{self.suffix}", self.points @ self.moved))
 
 
-def _largest(made: Plain) -> float:
+def _largest(model: Plain) -> float:
     """The largest length of an output's coefficients, each times its point's kernel with itself.
 
     What rounding adds to a score is about as many units of the last place.
     """
-    squares = (made.points**2).sum(axis=1)
+    squares = (model.points**2).sum(axis=1)
     own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
     lengths = [0.0]
-    for function in made.functions:
+    for function in model.functions:
         largest = abs(function.kernel.of(own, _AtMost()))
         lengths += np.sqrt(((function.coefficients * largest) ** 2).sum(axis=1)).tolist()
     return max(lengths)
@@ -361,8 +361,8 @@ def register_with_skl2onnx() -> None:
     >>> X, y = np.array([[0.0], [10.0], [20.0], [30.0]]), [0, 0, 1, 1]
     >>> model = make_pipeline(StandardScaler(), onkel.OGDClassifier(gamma=1.0, random_state=0)).fit(X, y)
     >>> onkel.export.register_with_skl2onnx()
-    >>> made = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False})
-    >>> session = onnxruntime.InferenceSession(made.SerializeToString())
+    >>> exported = skl2onnx.to_onnx(model, X[:1].astype(np.float32), options={"zipmap": False})
+    >>> session = onnxruntime.InferenceSession(exported.SerializeToString())
     >>> session.run(None, {"X": X.astype(np.float32)})[0].tolist()
     [0, 0, 1, 1]
     """
@@ -393,19 +393,19 @@ def register_with_skl2onnx() -> None:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """What skl2onnx calls: the graph into its container."""
     proto = needed("skl2onnx.proto", "onnx", "conversion").onnx_proto
-    made = plain(operator.raw_operator)
+    model = plain(operator.raw_operator)
     doubles = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
     graph = _Graph("float64" if doubles else "float32", prefix=f"{scope.get_unique_variable_name('onkel')}_")
     rows = graph.node("Cast", operator.inputs[0].full_name, to=proto.TensorProto.DOUBLE if doubles else 1)
-    scores = graph.scores(made, rows)
+    scores = graph.scores(model, rows)
     outputs = [output.full_name for output in operator.outputs]
-    if made.task == "regression":
+    if model.task == "regression":
         graph.node("Identity", scores, output=outputs[0])
     else:
-        graph.labels(made, scores, outputs[0])
-        if made.logistic:
-            graph.probabilities(made, scores, outputs[1])
-        elif made.task == "binary":
+        graph.labels(model, scores, outputs[0])
+        if model.logistic:
+            graph.probabilities(model, scores, outputs[1])
+        elif model.task == "binary":
             graph.both_sides(scores, outputs[1])
         else:
             graph.node("Identity", scores, output=outputs[1])

@@ -163,9 +163,9 @@ def stream(
         check_number("shuffle", shuffle, at_least=0, integer=True)
         X, y = load(name, dtype=dtype)
         order = np.random.default_rng(shuffle).permutation(dataset.rows)
-        made = streams.open((X[order], y[order]), dense=dense, chunk_rows=chunk_rows)
+        stream = streams.open((X[order], y[order]), dense=dense, chunk_rows=chunk_rows)
     else:
         paths = [found(name, file) for file in dataset.files]
-        made = _formats.opened(dataset, paths, dense=dense, dtype=dtype, chunk_rows=chunk_rows)
-    made.name = name
-    return made
+        stream = _formats.opened(dataset, paths, dense=dense, dtype=dtype, chunk_rows=chunk_rows)
+    stream.name = name
+    return stream

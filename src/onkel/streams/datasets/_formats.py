@@ -85,6 +85,6 @@ def _idx(paths: list[Path]) -> tuple[Any, Any]:
 def _idx_array(path: Path) -> NDArray[np.uint8]:
     content = _content(path)
     if content[:3] != b"\0\0\x08":
-        raise ValueError(f"{path} is no idx file of bytes")
+        raise ValueError(f"{path} is not an idx file of bytes")
     shape = np.frombuffer(content, ">u4", content[3], offset=4)
     return np.frombuffer(content, np.uint8, offset=4 + 4 * content[3]).reshape(shape)

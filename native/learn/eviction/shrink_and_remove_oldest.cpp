@@ -1,7 +1,7 @@
-// Forget: the self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008). At a full budget every coefficient shrinks
-// by the largest factor for which the damage done so far, Q, stays below 15/32 of the mistakes made so far, M; then the
-// oldest point, the lightest by now, leaves.
-#include "learn/eviction/forget.hpp"
+// ShrinkAndRemoveOldest: the self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008). At a full budget every
+// coefficient shrinks by the largest factor for which the damage done so far, Q, stays below 15/32 of the mistakes made
+// so far, M; then the oldest point, the lightest by now, leaves.
+#include "learn/eviction/shrink_and_remove_oldest.hpp"
 
 #include <algorithm>
 
@@ -10,10 +10,10 @@
 namespace onkel {
 namespace {
 
-struct Forget final : Eviction {
-  explicit Forget(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+struct ShrinkAndRemoveOldest final : Eviction {
+  explicit ShrinkAndRemoveOldest(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
 
-  void settle(const Scored&, std::size_t) override {
+  void restore_budget(const Scored&, std::size_t) override {
     ++mistakes_;
     while (too_many()) {
       const std::size_t oldest = context_.basis.oldest();
@@ -52,8 +52,8 @@ struct Forget final : Eviction {
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_forget(const Spec&, const EvictionContext& context) {
-  return std::make_unique<Forget>(context);
+std::unique_ptr<Eviction> make_shrink_and_remove_oldest(const Spec&, const EvictionContext& context) {
+  return std::make_unique<ShrinkAndRemoveOldest>(context);
 }
 
 }  // namespace onkel
