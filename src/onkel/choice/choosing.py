@@ -146,10 +146,11 @@ class ChoosingLearner(Stateful):
         if "relevances" in self.chosen and first.compete:
             relevances = competition.start(relevances)
 
-        def kernel_at(choice: Choice) -> Kernel:
-            if "gamma" not in self.chosen:
-                return own.kernel
+        def gaussian(choice: Choice) -> RBF:
             return RBF(choice.gamma) if (relevances == 1).all() else RBF(choice.gamma, tuple(relevances.tolist()))
+
+        def kernel_at(choice: Choice) -> Kernel:
+            return gaussian(choice) if "gamma" in self.chosen else own.kernel
 
         lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
         width = competition.middle(relevances) if "gamma" in self.chosen else 1.0
@@ -163,7 +164,7 @@ class ChoosingLearner(Stateful):
         isotropic = kernel_at(choice)
         if "relevances" not in self.chosen or len(first) < FIRST:
             return isotropic, choice.lam
-        learned = competition.learned(relevances, choice.lam, None if "kernel" in self.chosen else RBF)
+        learned = competition.learned(gaussian(choice), choice.lam, None if "kernel" in self.chosen else RBF)
         if learned is None:
             return isotropic, choice.lam
         if isinstance(own.recipe, SecondOrder):  # the rows to come decide how much each of them counts

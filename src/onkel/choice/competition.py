@@ -78,12 +78,13 @@ class Competition:
         )
         return spread if over_spread < (1 - SLACK) * as_they_came else relevances
 
-    def learned(self, relevances: Floats, lam: float, kernel: type[Kernel] | None) -> Kernel | None:
+    def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None) -> Kernel | None:
         """Return the kernel with the relevances that the rows ask for, if they have not too many features."""
-        starts = [np.sqrt(relevances)]
+        relevances = isotropic.relevances_of(self.first.rows.shape[1])
+        starts = [np.sqrt(isotropic.gamma * relevances)]
         wild = spreads(self.first.rows).max() > WILD * spreads(self.first.rows).min()
         if wild and (relevances == 1).all():
-            starts.append(np.sqrt(self.over_spread))
+            starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
         return learned_kernel(
             self.first, self.own.task, self.n_classes, kernel, starts, lambda kernel: self.loss_of(kernel, lam)
         )

@@ -5,7 +5,8 @@ several widths around that value compete, and then several λ at the width that 
 the neighbours of those that won before): for each a second-order learner predicts the rows so far, each before learning
 from it. Of those whose loss over the later half of the rows is within 1 % of the least, the narrowest width wins, since
 more rows and points than those want narrower kernels, and the λ nearest to 0.01. Each time the learner starts anew and
-is shown the rows so far again; after the last choice they are dropped. All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
+is shown the rows so far again; after the last choice they are dropped. All of this is a function of the rows alone, so
+it does not depend on how they were cut into calls.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ each feature (``native/choice/relevances.hpp``). Those rows are the first half o
 numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
 searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
 classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
-Laplacian kernel. They start from equal scales or, where that is better, from one over each feature's spread; where
-spreads differ by more than `WILD`, from both. All of this is a function of the rows.
+Laplacian kernel. They start from the isotropic kernel that was chosen; where the features' spreads differ by more than
+`WILD` also from scales of one over each spread. All of this is a function of the rows.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def learned_kernel(
 ) -> Kernel | None:
     """Return the kernel with the relevances that the rows ask for, or None where there are too many features.
 
-    ``starts`` are the scales of the features from which the searches start; ``loss_of`` judges a kernel.
+    ``starts`` are the scales of the features, in the gaussian kernel, from which the searches start; ``loss_of``
+    judges a kernel.
     """
     n_features = first.rows.shape[1]
     n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)
@@ -74,7 +75,8 @@ def learned_kernel(
     found: list[tuple[float, Kernel]] = []
     for start, search in product(starts, searches(task, kernel)):
         power = search.kernel.base.power
-        centre = np.log(start)
+        width = (median(rows * start, 2) / median(rows * start, power)) ** (1 / power)  # 1 for the gaussian kernel
+        centre = np.log(width * start)
         _, at = _core.learn_scales(
             rows,
             np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
@@ -83,7 +85,7 @@ def learned_kernel(
             classes=n_classes,
             kernel=search.kernel.name,
             most_points=POINTS,
-            at=[*(centre + math.log(_middle(rows * start, power))), math.log(0.1)],
+            at=[*centre, math.log(0.1)],
             centre=centre.tolist(),
             spread=search.spread,
             evaluations=EVALUATIONS,
@@ -93,12 +95,12 @@ def learned_kernel(
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def _middle(rows: Floats, power: int) -> float:
-    """Return the scale of all features at which the kernel of the median pair of rows is 1/sqrt(e)."""
+def median(rows: Floats, power: int) -> float:
+    """Return the median distance, to a power, of the first half of the rows to the second; 1 where all are equal."""
     half = len(rows) // 2
     distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
-    median = float(np.median(distances)) or float(np.mean(distances))
-    return (0.5 / median) ** (1 / power) if median > 0 else 1.0
+    found = float(np.median(distances)) or float(np.mean(distances))
+    return found if found > 0 else 1.0
 
 
 def spreads(rows: Any) -> Floats:

@@ -67,8 +67,13 @@ class Plain:
 
     @property
     def scales(self) -> list[tuple[float, ...]]:
-        """What kernels multiply the features by first, each that differs once, and nothing (where none is) first."""
-        return sorted({tuple(function.kernel.scales) for function in self.functions})
+        """What kernels multiply the features by, each that differs once; first nothing, where one has no scales."""
+        return sorted({self.scales_of(function.kernel) for function in self.functions})
+
+    def scales_of(self, kernel: Kernel) -> tuple[float, ...]:
+        """What a kernel multiplies each feature by, or nothing."""
+        beyond = (1.0,) * (self.n_features - len(kernel.scales))
+        return (*kernel.scales, *beyond) if kernel.scales else ()
 
     @property
     def least_exponent(self) -> float:

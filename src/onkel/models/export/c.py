@@ -169,14 +169,14 @@ class _Header:
         lines += [f"      {name} += {share};" for name, share in every.items()]
         lines.append("    }")
         for k, function in enumerate(model.functions):
-            names = {base: name for base, (name, _) in groups[tuple(function.kernel.scales)].items()}
+            names = {base: name for base, (name, _) in groups[self.model.scales_of(function.kernel)].items()}
             lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
             lines.append(f"    for (o = 0; o < {model.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
 
     def bases(self, group: int, scales: tuple[float, ...]) -> dict[Base, tuple[str, str]]:
         """The base quantities of the kernels with these scales: what each is called, and what a feature adds to it."""
-        functions = [function for function in self.model.functions if tuple(function.kernel.scales) == scales]
+        functions = [function for function in self.model.functions if self.model.scales_of(function.kernel) == scales]
         found = {}
         for base, (name, share) in _BASES.items():
             if not any(base in function.kernel.bases for function in functions):

@@ -187,7 +187,7 @@ class _Graph:
         bases = {scales: self.bases(scales, i, u, points, moved) for i, scales in enumerate(model.scales)}
         formulas = _Nodes(self, model.least_exponent if model.combination == "vote" else None)
         each = [
-            self.function(bases[tuple(function.kernel.scales)], formulas, k, function, model.n_outputs, n_points)
+            self.function(bases[model.scales_of(function.kernel)], formulas, k, function, model.n_outputs, n_points)
             for k, function in enumerate(model.functions)
         ]
         if model.features is not None:
