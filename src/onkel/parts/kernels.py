@@ -184,10 +184,10 @@ class Kernel(Part):
         """Rows, dense or sparse, with their features multiplied."""
         if not self.scales:
             return rows
-        dense = rows if issparse(rows) else np.asarray(rows, np.float64)
-        factors = np.ones(dense.shape[1])
+        held: Any = rows if issparse(rows) else np.asarray(rows, np.float64)
+        factors = np.ones(held.shape[1])
         factors[: len(self.scales)] = self.scales
-        return csr_array(dense.multiply(factors)) if issparse(rows) else dense * factors
+        return csr_array(held.multiply(factors)) if issparse(rows) else held * factors
 
     def derivative(self, X: Any, S: Any, feature: int) -> NDArray[np.float64]:
         """Return the derivatives of `matrix` by the logarithm of a factor that multiplies a feature of all rows.
