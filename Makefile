@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench sanitize mutants soak fuzz flat clean
+.PHONY: help demo test test-all native-tests lint bench sanitize arm mutants soak fuzz flat clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -21,6 +21,7 @@ help:
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed, as ratios within one process'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
+	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
 	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
@@ -64,6 +65,9 @@ bench: $(VENV)/installed $(VENV)/with-river
 
 sanitize: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SANITIZE=1 $(BIN)/python -m pytest tests/test_native.py
+
+arm: $(VENV)/installed $(VENV)/with-test
+	scripts/arm
 
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)

@@ -34,7 +34,7 @@ def read_c(text, X, folder):
     )
     library = folder / "model.so"
     command = ["gcc", "-O0", "-shared", "-fPIC", str(folder / "main.c"), "-o", str(library), "-lm"]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True)
     made = ctypes.CDLL(str(library))
     made.predict.restype = ctypes.c_double
     scores = np.empty((len(X), made.n_scores()))

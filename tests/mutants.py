@@ -245,7 +245,7 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/learn/second_order.cpp",
-        "    row.weight = std::min(row.weight, most_certain * lam_ / self);\n",
+        "    row.weight = std::min(row.weight, most_certain * lam_ / row.self());\n",
         "",
         "test_information.py -k diverges",
     ),
@@ -293,21 +293,21 @@ MUTANTS = [
     ),
     Mutant(
         "the first rows are dropped after the last choice of a width",
-        "src/onkel/learner.py",
-        "        if first.complete:\n            self._first = None\n",
-        "",
+        "src/onkel/choice/choosing.py",
+        "            self.first, self.complete = None, True\n",
+        "            self.complete = True\n",
         "test_stream_choice.py -k last_width",
     ),
     Mutant(
         "the chosen lam is the one that is learned with",
-        "src/onkel/learner.py",
-        "        self.recipe, self.kernel, self._core = fresh.recipe, fresh.kernel, fresh._core\n",
-        "        self.kernel, self._core = fresh.kernel, fresh._core\n",
+        "src/onkel/choice/choosing.py",
+        "            recipe = replace(recipe, prior=GaussianPrior(choice.lam))\n",
+        "            pass\n",
         "test_stream_choice.py -k lam",
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
-        "src/onkel/learner.py",
+        "src/onkel/choice/choosing.py",
         "counts = np.ones(len(y), bool) if weight is None else weight != 0",
         "counts = np.ones(len(y), bool)",
         "test_stream_choice.py -k any_cuts",
@@ -360,8 +360,8 @@ MUTANTS = [
     Mutant(
         "the average ticks after learning, not before",
         "native/learn/first_order.cpp",
-        "  Scored& row = judged.row;\n",
-        "  Scored& row = judged.row;\n  function_.tick();\n",
+        "void FirstOrder::commit() {\n",
+        "void FirstOrder::commit() {\n  function_.tick();\n",
         "test_average.py",
     ),
     Mutant(
@@ -374,8 +374,8 @@ MUTANTS = [
     Mutant(
         "the budget holds",
         "native/learn/eviction/stop.cpp",
-        "hold_.basis.size() < hold_.size",
-        "hold_.basis.size() <= hold_.size",
+        "context_.basis.size() < context_.budget",
+        "context_.basis.size() <= context_.budget",
         "test_memory.py -k after_every_row",
     ),
     Mutant(
@@ -387,16 +387,16 @@ MUTANTS = [
     ),
     Mutant(
         "the learner stops before its function leaves the finite numbers",
-        "native/learn/first_order.cpp",
-        "return std::abs(v) <= far_out; })) return;",
-        "return std::abs(v) <= far_out; }) || t > 0) return;",
+        "native/learn/update.cpp",
+        "return std::abs(v) <= largest_value; })) return;",
+        "return std::abs(v) <= largest_value; }) || position > 0) return;",
         "test_bad_input.py -k 'divergence and False'",
     ),
     Mutant(
         "a row without weight does not count",
         "native/learn/learner.cpp",
-        "        continue;\n",
-        "        ++t_;\n        continue;\n",
+        "    if (!predicted.empty()) update_->predict(block_, row, predicted);\n    return;\n",
+        "    if (!predicted.empty()) update_->predict(block_, row, predicted);\n    ++t_;\n    return;\n",
         "test_labels.py -k without_weight",
     ),
     Mutant(
@@ -437,8 +437,8 @@ MUTANTS = [
     Mutant(
         "a refused call changes nothing",
         "src/onkel/utils/validation.py",
-        "        model.__dict__.update(before)\n",
-        "        model.__dict__.update({name: before[name] for name in model.get_params()})\n",
+        "        vars(model).update(before)  #",
+        "        vars(model).update({name: before[name] for name in model.get_params()})  #",
         "test_bad_input.py -k 'change_nothing and OGD-binary-partial_fit-negative'",
     ),
     Mutant(
@@ -501,8 +501,8 @@ MUTANTS = [
     Mutant(
         "a row of length 0 divides nothing",
         "native/learn/step.cpp",
-        "reach > 0 ? std::min(most, row.loss / (reach + softness)) : 0.0",
-        "std::min(most, row.loss / (reach + softness))",
+        "squared_length > 0 ? std::min(most, row.loss / (squared_length + softness)) : 0.0",
+        "std::min(most, row.loss / (squared_length + softness))",
         "test_kernels.py -k length_zero",
     ),
     Mutant(
@@ -543,8 +543,8 @@ MUTANTS = [
     Mutant(
         "PA's step divides by the squared length of the whole gradient",
         "native/learn/step.cpp",
-        "for (const double g : row.g) reach += g * g;",
-        "for (const double g : row.g) reach = std::max(reach, g * g);",
+        "for (const double g : row.g) squared_length += g * g;",
+        "for (const double g : row.g) squared_length = std::max(squared_length, g * g);",
         "test_differential.py -k 'longer and PA-multiclass-float64'",
     ),
     Mutant(
@@ -564,7 +564,7 @@ MUTANTS = [
     Mutant(
         "an interrupted call knows only the classes it met",
         "src/onkel/estimators/targets.py",
-        "            self.classes_ = self.classes_[: self._learner.n_outputs]",
+        "            self.classes_ = self.classes_[: self._learner.current.n_outputs]",
         "            pass",
         "test_labels.py -k interrupted",
     ),
@@ -592,8 +592,8 @@ MUTANTS = [
     Mutant(
         "persistence: a failed write leaves the old file",
         "src/onkel/utils/files.py",
-        '        with open(unfinished, "xb") as file:\n',
-        '        unfinished = target\n        with open(unfinished, "wb") as file:\n',
+        '        with open(unfinished, "xb", opener',
+        '        unfinished = target\n        with open(unfinished, "wb", opener',
         "test_persistence.py -k leaves_the_old_file",
     ),
     Mutant(
@@ -886,9 +886,8 @@ MUTANTS = [
     Mutant(
         "a kernel that fails at a row leaves the others as they were",
         "native/learn/hedge.cpp",
-        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n",
-        "    faults_[i] = fault(judged_.back().row, highest - lowest);\n"
-        "    members_[i].learner->act(judged_.back());\n",
+        "    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
+        "    members_[i].learner->commit();\n    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
         "test_multikernel.py -k failing_kernel",
     ),
     Mutant(
@@ -1108,23 +1107,23 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/models/model.py",
-        "distance = work.compress(",
-        "distance = 1.01 * work.compress(",
+        "src/onkel/learned.py",
+        "return self._core.compress(eps, n_support), None",
+        "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
     ),
     Mutant(
         "crossings: merge weighs the constant terms, too",
-        "src/onkel/models/model.py",
-        "np.sum([w * learner.constants for",
-        "np.sum([learner.constants for",
+        "src/onkel/expansion.py",
+        "factor * self.constants, factor",
+        "self.constants, factor",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
     ),
     Mutant(
         "crossings: every export has the constant terms",
         "src/onkel/models/export/_plain.py",
-        "if learner.fit_intercept:",
-        "if False:",
+        "term.average.constants, term.weight",
+        "0 * term.average.constants, term.weight",
         "test_crossings.py -k 'every_export and PAClassifier'",
     ),
     Mutant(
@@ -1161,6 +1160,62 @@ MUTANTS = [
         "    spread: float = ...\n",
         "",
         "test_facts.py -k written_down",
+    ),
+    Mutant(
+        "features of points that left take no memory",
+        "native/basis/sparse.cpp",
+        "    lines.reset();\n    if (--pages->used == 0) pages.reset();\n",
+        "",
+        "test_sparse.py -k left_take",
+    ),
+    Mutant(
+        "a compressed pipeline has a scaler of its own",
+        "src/onkel/streams/pipeline.py",
+        "        other.scaler_ = copy.deepcopy(self.scaler_)\n",
+        "",
+        "test_promises_models.py -k in_common",
+    ),
+    Mutant(
+        "merging second-order models weighs the first as the others",
+        "src/onkel/models/merge.py",
+        "        work.add_information(function, weight)\n",
+        "        work.add_information(function, 1.0 if function is functions[0] else weight)\n",
+        "test_promises_models.py -k weights_multiply",
+    ),
+    Mutant(
+        "compressing for rows takes fewer rows than the stream had",
+        "src/onkel/models/compress.py",
+        "    start = replace(term, births=births, last=nothing, average=nothing)\n",
+        "    start = replace(term, last=nothing, average=nothing)\n",
+        "test_promises_models.py -k compress_for_rows",
+    ),
+    Mutant(
+        "compressing never raises a budget without need",
+        "src/onkel/models/compress.py",
+        "budget if n_support is None else min(budget, n_support))",
+        "budget if n_support is None else n_support)",
+        "test_promises_models.py -k budget_of",
+    ),
+    Mutant(
+        "labels in a C header fit their type on every machine",
+        "src/onkel/models/export/c.py",
+        "    if min(labels) >= 0:\n",
+        "    if False:\n",
+        "test_export.py -k c_labels_fit",
+    ),
+    Mutant(
+        "rows of the first call are not lost to a prediction beside it",
+        "src/onkel/settings.py",
+        "    @in_turn  #",
+        "    #",
+        "test_promises.py -k first_call",
+    ),
+    Mutant(
+        "what is saved beside a learning thread is of one moment",
+        "src/onkel/models/persistence.py",
+        "    with turn_of(model):",
+        "    if True:",
+        "test_promises.py -k one_moment",
     ),
 ]
 

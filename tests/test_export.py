@@ -333,6 +333,71 @@ def test_c_labels_are_quoted(tmp_path):
     assert [made.label(i).decode() for i in range(3)] == model.classes_.tolist()
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([-7, 2**31 - 1], "long"),
+        ([-(2**31), 3], "long long"),
+        ([-(2**63), 2**63 - 1], "long long"),
+        (np.array([5, 2**63 + 1], np.uint64), "unsigned long long"),
+        ([False, True], "long"),
+    ],
+)
+def test_c_labels_fit_their_type(tmp_path, labels, kind):
+    labels = np.array(labels)
+    model = one_kernel("binary").fit(*data("binary", n=60)[:1], np.resize(labels, 60))
+    text = onkel.export.to_c(model)
+    assert f"static const {kind} model_classes[2]" in text
+    text = text.replace("#endif", f"{kind} label(int i);\n{kind} label(int i) {{ return model_classes[i]; }}\n#endif")
+    made = compiled(tmp_path, text, "float32")
+    made.label.restype = {"long": ctypes.c_long, "long long": ctypes.c_longlong}.get(kind, ctypes.c_ulonglong)
+    assert [made.label(i) for i in range(2)] == sorted(labels.tolist())
+
+
+@pytest.mark.parametrize("label", [2**63, 2**63 + 1, 1e21, -1e21])
+def test_labels_that_do_not_fit_are_refused(label):
+    labels = np.array([label, 3], np.float64 if isinstance(label, float) else np.uint64)
+    model = one_kernel("binary").fit(*data("binary", n=60)[:1], np.resize(labels, 60))
+    with pytest.raises(ValueError, match="ONNX has labels of 64 bits with a sign, and the model has the label"):
+        onkel.export.to_onnx(model)
+
+
+@pytest.mark.parametrize("label", [2**31, -(2**31), -(2**63), 1e300])
+def test_labels_that_libsvm_lacks_are_refused(label):
+    model = one_kernel("binary", "rbf").fit(*data("binary", n=60)[:1], np.resize(np.array([label, 3]), 60))
+    with pytest.raises(ValueError, match="LIBSVM's labels are whole numbers of 32 bits"):
+        onkel.export.to_libsvm(model)
+
+
+@pytest.mark.parametrize("export", [onkel.export.to_onnx, onkel.export.to_c, onkel.export.to_json])
+def test_labels_that_are_bytes_are_refused(export):
+    model = one_kernel("binary").fit(*data("binary", n=60)[:1], np.resize([b"a", b"b"], 60))
+    with pytest.raises(
+        ValueError, match=r"labels that are bytes cannot be exported, and the classes are \[b'a', b'b'\]"
+    ):
+        export(model)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_votes_where_kernel_values_are_too_small_for_float32(tmp_path, task, dtype):
+    """A vote hangs on a sign, which a value of 1e-60 has, too; and 0, to which float32 rounds it, has none."""
+    X, y = data(task)
+    model = several_kernels(task).set_params(fit_intercept=False).fit(X.astype(dtype), y)
+    rows = (8 * data(task, n=300, seed=1)[0]).astype(dtype)
+    each = abs(model.scores_per_kernel(rows)).reshape(len(rows), -1)
+    assert ((each == 0) if dtype == "float32" else (each > 0) & (each < 1e-40)).any(axis=1).mean() > 0.3
+    expected = model.decision_function(rows)
+    for taken in ("float32", "float64"):
+        found = run(onkel.export.to_onnx(model, dtype=taken), rows.astype(taken))
+        close(found["scores"], expected)
+        np.testing.assert_array_equal(found["label"], model.predict(rows))
+    made = compiled(tmp_path, onkel.export.to_c(model), dtype)
+    scores = np.empty(expected.shape, dtype)
+    made.scores(rows.ctypes.data_as(ctypes.c_void_p), scores.ctypes.data_as(ctypes.c_void_p), len(rows))
+    close(scores, expected)
+
+
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 def test_kernels_with_no_opinion_do_not_vote(tmp_path, task):
     """Far from all points gaussians are 0, so that only the polynomial speaks."""

@@ -296,7 +296,7 @@ def looked(tmp_path_factory):
         text = (package / path).read_text()
         where = len(text) if before is None else text.index(before)
         (package / path).write_text(text[:where] + addition + text[where:])
-    done = subprocess.run([sys.executable, "-c", LOOK], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", LOOK], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -19,7 +19,7 @@ PYTHON = [
     ["estimators"],
     ["models"],
     ["streams"],
-    ["evaluate"],
+    ["evaluate", "checks"],
     ["report", "plot"],
     ["river", "batch"],
     ["_public"],

@@ -44,6 +44,10 @@ SEEDS = {
     ),
     "calibrated": (onkel.PlattClassifier(onkel.RBPClassifier(gamma=0.5, budget=5, random_state=1)), X),
     "second order": (onkel.NewtonClassifier(gamma=0.5, budget=5, random_state=1), X),
+    "forgetting": (
+        onkel.NewtonClassifier(gamma=0.5, lam=0.1, forget=0.9, budget=5, fit_intercept=True, random_state=1),
+        csr_array(np.where(X > 0, X, 0)),
+    ),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }
 NUMBERS = [0, -1, 1, 2, 3, 7, 16, 2**20, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e-300, 1e308, True, None]
@@ -121,6 +125,7 @@ def use(model, rows):
         model.predict(rows)
         model.partial_fit(rows[:5], model.classes_[np.zeros(5, int)])
         model.dual_coef_, model.norm_, model.support_vectors_
+        onkel.merge([model, onkel.compress(model, n_support=3).model], budget=4)
     except (ValueError, FloatingPointError, TypeError):
         pass
 

@@ -362,7 +362,7 @@ def c_scores(text, X, n_scores, folder):
         "model_scores(x + i * MODEL_N_FEATURES, s + i * MODEL_N_SCORES); }\n"
     )
     command = "gcc -std=c99 -Wall -Wextra -Werror -pedantic -shared -fPIC main.c -o model.so -lm"
-    subprocess.run(command.split(), cwd=folder, check=True, timeout=120)
+    subprocess.run(command.split(), cwd=folder, check=True)
     scores = np.empty((len(X), n_scores), np.float32)
     made = ctypes.CDLL(str(folder / "model.so"))
     made.all(X.ctypes.data_as(ctypes.c_void_p), scores.ctypes.data_as(ctypes.c_void_p), len(X))

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import types
 import warnings
 import zlib
 
@@ -18,6 +19,7 @@ import pytest
 
 import onkel
 import onkel.cli
+import onkel.settings
 from onkel.streams._text import TextStream
 from onkel.utils.files import write_atomically
 
@@ -190,6 +192,69 @@ def test_threads_that_bring_new_labels_lose_none(kind):
     assert m.decision_function(X).shape == (len(X), 3 * n)
     if kind == "pipeline":
         assert m.scaler_.n_samples_seen_ == m.t_
+
+
+@pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline", "platt"])
+def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path, monkeypatch):
+    """The learning call goes on to its end, or waits, while a file is being made of the model."""
+    m = onkel.OGDClassifier(gamma="stream" if kind == "chosen" else 0.5, random_state=0, budget=20)
+    if kind == "pipeline":
+        m = onkel.StreamPipeline(onkel.StreamStandardScaler(), m)
+    if kind == "platt":
+        m = onkel.PlattClassifier(m)
+    m.partial_fit(X, ["a"] * 40)
+    learning = threading.Thread(target=m.partial_fit, args=(X, ["b"] * 40))
+    state = onkel.Learner.state
+
+    def slowly(self):
+        if threading.current_thread() is not learning and learning.ident is None:
+            learning.start()
+            learning.join(0.5)
+        return state(self)
+
+    monkeypatch.setattr(onkel.Learner, "state", slowly)
+    onkel.save(m, tmp_path / "m")
+    learning.join()
+    saved = onkel.load(tmp_path / "m")
+    assert saved.t_ == 40
+    assert saved.classes_.tolist() == ["a"]
+    saved.partial_fit(X, ["b"] * 40)
+    np.testing.assert_array_equal(saved.decision_function(X), m.decision_function(X))
+
+
+def test_rows_of_the_first_call_are_not_lost_to_a_prediction_beside_it(monkeypatch):
+    """The prediction is the first to find that there is no core, and the last to have made one."""
+    learner = onkel.Learner(onkel.recipes.OGD())
+    make = onkel.settings._core.Learner
+    learning = threading.Thread(target=learner.learn_rows, args=(X, np.arange(40.0) % 2))
+
+    def slowly(**settings):
+        if threading.current_thread() is not learning:
+            learning.start()
+            learning.join(0.5)  # who learns may go first, or wait for this one
+        return make(**settings)
+
+    monkeypatch.setattr(onkel.settings, "_core", types.SimpleNamespace(Learner=slowly))
+    learner.score_rows(X)
+    learning.join()
+    assert learner.t == 40
+
+
+@pytest.mark.parametrize("when", ["_checked_rows", "_checked_targets", "_start"])
+def test_who_predicts_beside_another_fit_has_a_fitted_model(monkeypatch, when):
+    m = model().fit(X, np.arange(40) % 2)
+    before, seen = m.decision_function(X), []
+    check = getattr(onkel.OGDClassifier, when)
+
+    def look(self, *args, **kwargs):
+        made = check(self, *args, **kwargs)
+        seen.append(m.decision_function(X))
+        return made
+
+    monkeypatch.setattr(onkel.OGDClassifier, when, look)
+    m.fit(X[:, ::-1], np.arange(40) % 2)
+    np.testing.assert_array_equal(seen[0], before)
+    assert (m.decision_function(X) != before).any()
 
 
 # -- Platt's sigmoids

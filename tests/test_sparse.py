@@ -261,6 +261,27 @@ def test_features_up_to_32_bits_in_little_memory(index_type):
     assert model.support_vectors_.indices.max() == WIDTH - 1
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc (Linux)")
+def test_features_of_points_that_left_take_no_memory():
+    """Every row has features that no row had before, and a model of 50 points is as large as ever."""
+    learner = learner_of(recipe=onkel.recipes.RBP(), budget=50)
+    rng = np.random.default_rng(0)
+
+    def learn(n=400):
+        indices = np.sort(rng.integers(0, WIDTH, (n, 40)), axis=1)
+        rows = csr_array((rng.normal(size=indices.size), indices.ravel(), 40 * np.arange(n + 1)), shape=(n, WIDTH))
+        learner.learn_rows(rows, rng.integers(0, 2, n).astype(float))
+        return resident_bytes()
+
+    start = resident_bytes()
+    first = learn()
+    assert first - start < 48 << 20
+    for _ in range(4):
+        last = learn()
+    assert last - first < 8 << 20  # 4,000 pages and 4,000 tables of pages, if they stayed
+    assert learner.n_support == 50
+
+
 def test_wider_than_32_bits_is_refused():
     rows = csr_array((np.ones(2), np.array([2**32 + 5, 7]), np.array([0, 1, 2])), shape=(2, 2**33))
     model = onkel.OGDClassifier()

@@ -26,6 +26,7 @@ struct Sparse {
 // One feature's values over the points: postings in any order, or one value a point where `dense` is not empty.
 template <class T>
 struct Feature {
+  std::size_t count = 0;  // points that have it
   std::vector<std::uint32_t> points;
   std::vector<T> values;
   Buffer<T> dense;
@@ -35,6 +36,7 @@ struct Feature {
     values.push_back(value);
   }
   void remove(std::uint32_t point) {
+    --count;
     if (!dense.empty()) {
       dense[point] = T{0};
       return;
@@ -53,31 +55,56 @@ struct Feature {
   }
 };
 
-// Features by their number, which may go up to 2^31: pages, and tables of pages, come into being where points have
-// features.
+// Features by their number, which may go up to 2^31: pages, and tables of pages, are there while points have features
+// on them.
 template <class T>
 class FeatureTable {
  public:
   const Feature<T>* find(std::int32_t feature) const {
     const auto [chapter, page, line] = place(feature);
     if (chapter >= chapters_.size() || !chapters_[chapter]) return nullptr;
-    const auto& found = (*chapters_[chapter])[page];
-    return found ? &(*found)[line] : nullptr;
+    const auto& found = chapters_[chapter]->entries[page];
+    return found ? &found->entries[line] : nullptr;
   }
-  Feature<T>& at(std::int32_t feature) {
+  // The feature, which one more point has.
+  Feature<T>& with_another(std::int32_t feature) {
     const auto [chapter, page, line] = place(feature);
     if (chapter >= chapters_.size()) chapters_.resize(chapter + 1);
-    if (!chapters_[chapter]) chapters_[chapter] = std::make_unique<Chapter>();
-    auto& found = (*chapters_[chapter])[page];
-    if (!found) found = std::make_unique<Page>();
-    return (*found)[line];
+    auto& pages = chapters_[chapter];
+    if (!pages) pages = std::make_unique<Chapter>();
+    auto& lines = pages->entries[page];
+    if (!lines) {
+      lines = std::make_unique<Page>();
+      ++pages->used;
+    }
+    Feature<T>& found = lines->entries[line];
+    if (found.count++ == 0) ++lines->used;
+    return found;
+  }
+  // Takes a point out of a feature that it has; what nobody needs any more is given back.
+  void remove(std::int32_t feature, std::uint32_t point) {
+    const auto [chapter, page, line] = place(feature);
+    auto& pages = chapters_[chapter];
+    auto& lines = pages->entries[page];
+    Feature<T>& found = lines->entries[line];
+    found.remove(point);
+    if (found.count > 0) return;
+    found = {};
+    if (--lines->used > 0) return;
+    lines.reset();
+    if (--pages->used == 0) pages.reset();
   }
   void clear() { chapters_.clear(); }
 
  private:
-  static constexpr std::size_t page_size = 64, chapter_size = 4096;
-  using Page = std::array<Feature<T>, page_size>;
-  using Chapter = std::array<std::unique_ptr<Page>, chapter_size>;
+  static constexpr std::size_t page_size = 32, chapter_size = 512;
+  template <class Entry, std::size_t size>
+  struct Table {
+    std::size_t used = 0;  // entries that are not empty
+    std::array<Entry, size> entries;
+  };
+  using Page = Table<Feature<T>, page_size>;
+  using Chapter = Table<std::unique_ptr<Page>, chapter_size>;
   struct Place {
     std::size_t chapter, page, line;
   };
@@ -310,7 +337,7 @@ class SparseBasis final : public Basis {
     for (std::size_t m = 0; m < n_metrics(); ++m) {
       Side& side = sides_[m];
       for (const std::int32_t number : side.points[index].features)
-        if (is_used(m)) side.features.at(number).remove(static_cast<std::uint32_t>(index));
+        if (is_used(m)) side.features.remove(number, static_cast<std::uint32_t>(index));
       side.points[index] = {};
       side.squares[index] = side.lengths[index] = T{0};
     }
@@ -355,7 +382,7 @@ class SparseBasis final : public Basis {
         const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);
         square += x * x;
         length += std::abs(x);
-        enter(side.features.at(point.features[i]), static_cast<std::uint32_t>(index), x);
+        enter(side.features.with_another(point.features[i]), static_cast<std::uint32_t>(index), x);
       }
       side.squares[index] = square;
       side.lengths[index] = length;

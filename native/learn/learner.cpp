@@ -219,12 +219,14 @@ Informed::Knowledge Learner::information() const {
 }
 
 void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::lock_guard call(calls_);
   const std::lock_guard turn(turns_);
   informed().set_information(half, noise, steps);
 }
 
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
                               std::int64_t steps, double weight) {
+  const std::lock_guard call(calls_);
   Learner other(config_);
   other.set(expansion);
   other.set_information(half, noise, steps);
@@ -243,9 +245,15 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
 }
 
 Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) {
+  const std::lock_guard call(calls_);
   const std::lock_guard turn(turns_);
-  if (auto* hedge = dynamic_cast<Hedge*>(update_.get())) return hedge->eliminate(max_distance, max_points);
-  return informed().eliminate(max_distance, max_points);
+  Informed::Moved moved;
+  whole_or_not_at_all([&] {
+    auto* hedge = dynamic_cast<Hedge*>(update_.get());
+    moved =
+        hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
+  });
+  return moved;
 }
 
 void Learner::widen(std::size_t outputs) {

@@ -122,13 +122,6 @@ class Information:
         scaled = factor * self.matrix, factor * self.noise, round(factor * self.steps)
         return replace(self, matrix=scaled[0], noise=scaled[1], steps=scaled[2])
 
-    def widened(self, births: NDArray[np.int64]) -> Information:
-        """Return it with more points: the rows so far have told nothing of what these add to the span."""
-        known, n = len(self.matrix), len(self.matrix) + len(births)
-        matrix = np.zeros((n, n))
-        matrix[:known, :known] = self.matrix
-        return replace(self, births=np.concatenate([self.births, births]), matrix=matrix)
-
 
 @dataclass(frozen=True)
 class Expansion:

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 
 from onkel import _core
 from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, kernel_named
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
 
 UNBOUNDED = 2**62
@@ -88,6 +89,10 @@ class Settings:
 
     def started(self, n_features: int, sparse: bool = False, n_outputs: int | None = None) -> _core.Learner:
         """Return the core, made for so many features (and outputs, if not the usual ones) if there is none yet."""
+        return self._started(n_features, sparse, n_outputs) if self._core is None else self._core
+
+    @in_turn  # of two threads that find no core one makes it: what is learned with another would be lost
+    def _started(self, n_features: int, sparse: bool, n_outputs: int | None) -> _core.Learner:
         if self._core is None:
             for kernel in self.kernels:
                 if len(kernel.scales) > n_features:

@@ -17,6 +17,7 @@ from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, SecondOrder
 from onkel.state import Stateful
+from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_choice, check_flag
 
 
@@ -75,6 +76,7 @@ class ChoosingLearner(Stateful):
             row = np.ascontiguousarray(x, dtype=self.current.dtype)
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
 
+    @in_turn  # the rows that are kept are those that were learned from
     def learn_rows(
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:

@@ -77,16 +77,18 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
     ) -> Self:
         """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
         each made before learning from its row."""
-        with unchanged_if_refused(self):
-            self._reset()
-            rows, weight = self._checked_rows(X, sample_weight, reset=True)
-            if weight is not None and not weight.any():
-                raise ValueError("sample_weight is zero for every row: there is nothing to fit")
-            check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
-            check_flag("shuffle", self.shuffle)
-            targets, weight = self._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
-            n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
-            self._start(rows, horizon=n_rows * self.n_epochs)
+        # In a copy: a refused call changes nothing, and whoever predicts meanwhile has a fitted model.
+        fresh = copy.copy(self)
+        fresh._reset()
+        rows, weight = fresh._checked_rows(X, sample_weight, reset=True)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to fit")
+        check_number("n_epochs", self.n_epochs, at_least=1, integer=True)
+        check_flag("shuffle", self.shuffle)
+        targets, weight = fresh._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
+        n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
+        fresh._start(rows, horizon=n_rows * self.n_epochs)
+        self._become(fresh)
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
@@ -241,6 +243,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixi
                 f"Input X contains {what} at row {row}, column {rows.indices[bad]}; expected finite numbers"
             )
         return rows
+
+    def _become(self, fresh: Self) -> None:
+        """Have the attributes of another, all at once, and no others."""
+        gone = vars(self).keys() - vars(fresh).keys()
+        self.__dict__.update(vars(fresh))
+        for name in gone:
+            delattr(self, name)
 
     def _reset(self) -> None:
         for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:

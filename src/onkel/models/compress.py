@@ -27,7 +27,7 @@ from onkel.parts import (
     SquaredError,
 )
 from onkel.settings import UNBOUNDED
-from onkel.utils.validation import check_number
+from onkel.utils.validation import check_finite, check_number
 
 M = TypeVar("M")
 
@@ -63,14 +63,15 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         The most support vectors to keep, and the budget of the result where the model has one. With both, support
         vectors leave until there are so few, and on while the function stays within `eps`.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows like those to predict: support vectors leave that these would miss least.
+        Rows like those to predict: support vectors leave that these would miss least. For first-order models; those of
+        second order know what their rows would miss.
 
     Returns
     -------
     model : as given
         A new one.
     distance : float
-        The RKHS distance between the two functions.
+        The RKHS distance between the two functions, as far as kernel values of the model's dtype can tell.
     n_support : int
         Number of support vectors of the new one.
     loss_change : float or None
@@ -103,21 +104,24 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     else:
         if eps is not None or n_support is None:
             raise ValueError("compress with rows X needs n_support, and no eps: it is the rows that say what leaves")
-        prepared = prepared_rows(model, X)
+        if function.information is not None:
+            raise ValueError("compress takes rows X for first-order models: a second-order one knows its own rows")
+        prepared = prepared_rows(model, X, learner.n_features)
         rows = prepared.shape[0]
         small, distance, change = smaller_for(prepared, function, learner, n_support)
     size = len(small.terms[0])
     budget = learner.budget
     if budget is not None:
-        # The average of a learner that evicts may hold more points than its budget: all of them stay then.
-        budget = n_support if n_support is not None else max(budget, size)
+        # The average of a learner that evicts may hold more points than its budget, within eps of it too.
+        budget = max(size, budget if n_support is None else min(budget, n_support))
     compressed = with_function(model, learner.blank(budget=budget), small)
     return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
 
 
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
     """Make each function of a sum of second-order learners smaller; together they are what they were."""
-    made = learner.blank(budget=learner.budget if n_support is None else n_support)
+    bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
+    made = learner.blank(budget=min(bounds, default=None))
     assert learner.n_features is not None
     made.load_state(learner.state(), learner.n_features, learner.sparse)
     distance, change = made.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
@@ -167,42 +171,57 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
     """Return a function of fewer points, those leaving first that the rows would miss least (see `smaller`)."""
     if function.features is not None:
         raise ValueError("compress with X needs a function of support vectors alone, and this one has random features")
+    # Merged points may share a birth: here each has a number of its own.
+    term = function.only
+    numbered = replace(term, births=np.arange(len(term)))
     # Points that lie in the span of the others are replaced by their projections: each that stays is a coordinate.
     work = like.blank(recipe=SecondOrder(_smooth_loss(like)), average=False, budget=None)
-    work.set_expansion(replace(function, information=None))
+    work.set_expansion(replace(function, terms=(numbered,), t=max(function.t, len(term))))
     known = work.expansion().information
     assert known is not None
     work.compress(0.0, len(known.births))
     independent = work.expansion().in_order_of_joining
     informed = replace(independent, information=information_of(independent, like, rows))
-    small, _, change = smaller(informed, like, eps=None, n_support=n_support)
-    return small, distance_between(function, small, like), change
+    found = smaller(informed, like, eps=None, n_support=n_support)[0].only
+    left = replace(found, births=term.births[found.births])
+    small = replace(function, terms=(left,))
+    moved = difference(function, small, like)
+    return small, moved.norm, float((moved.score_rows(rows) ** 2).sum() / 2)
 
 
 def information_of(function: Expansion, like: Learner, rows: Any) -> Information:
     """Return what rows tell of the function's points: the sum of z z', as recursive least squares keeps it."""
     term = function.only
-    recipe = SecondOrder(SquaredError(), dictionary=GrowingDictionary(min_slope=0.0))
+    prior = GaussianPrior()
+    recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(min_slope=0.0))
     probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
-    nothing = Coefficients(np.zeros((1, len(term))), np.zeros(1), np.empty((1, 0)))
-    probe.set_expansion(replace(function, terms=(replace(term, last=nothing, average=nothing),), t=0, information=None))
+    n = len(term)
+    nothing = Coefficients(np.zeros((1, n)), np.zeros(1), np.empty((1, 0)))
+    # The probe's stream is the points, which tell nothing, and then the rows: it has births of its own.
+    births, size = np.arange(n), n + int(like.fit_intercept)
+    silent = Information(births, np.zeros((size, size)), prior.lam, 0.0, 0)
+    start = replace(term, births=births, last=nothing, average=nothing)
+    probe.set_expansion(replace(function, terms=(start,), t=n, information=silent))
     probe.learn_rows(rows, np.ones(rows.shape[0]))
     known = probe.expansion().information
     assert known is not None
-    return known
+    return replace(known, births=term.births)
 
 
-def distance_between(one: Expansion, other: Expansion, like: Learner) -> float:
-    """Return the RKHS distance between two functions of one kernel."""
-    difference = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
-    difference.set_expansion(replace(total([one, other], [1.0, -1.0]), information=None))
-    return difference.norm
+def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
+    """Return a learner whose function is the difference of two functions of one kernel."""
+    made = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
+    made.set_expansion(total([one, other], [1.0, -1.0]))
+    return made
 
 
-def prepared_rows(model: Any, X: Any) -> Any:
+def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
     """Return rows as the learner inside of a model sees them."""
-    scaler = contents_of(model).scaler
     rows = X if issparse(X) else np.asarray(X)
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
+        raise ValueError(f"X must be rows of the model's {n_features} features, got the shape {rows.shape}")
+    check_finite("X", np.asarray(rows.sum(axis=1) if issparse(rows) else rows, np.float64))
+    scaler = contents_of(model).scaler
     return rows if scaler is None else scaler.transform(rows)
 
 

@@ -45,7 +45,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         The RKHS distance between it and the exact sum: 0 without a budget.
     n_support : int
     loss_change : float or None
-        None: the rows are not known.
+        As `compress` has it.
 
     Examples
     --------
@@ -64,10 +64,12 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     for model, learner in zip(models, learners, strict=True):
         check_one_kernel(learner)
         _check_alike(models[0], model)
-    if weights is not None and len(weights) != len(learners):
-        raise ValueError(f"merge needs one weight for each of the {len(learners)} models, got {len(weights)}")
-    for weight in weights or ():
-        check_number("a weight", weight)
+    of_second_order = isinstance(learners[0].recipe, SecondOrder)
+    if weights is not None:
+        if len(weights) != len(learners):
+            raise ValueError(f"merge needs one weight for each of the {len(learners)} models, got {len(weights)}")
+        for weight in weights:
+            check_number("a weight", weight, at_least=0 if of_second_order else None)
     if budget is not None:
         check_number("budget", budget, at_least=1, integer=True)
     rows = sum(learner.t for learner in learners)
@@ -76,7 +78,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     if len(models) == 1 and factors == [1.0] and budget is None:
         return Compressed(copy.deepcopy(models[0]), 0.0, learners[0].n_support, None)
     functions = [learner.expansion() for learner in learners]
-    if functions[0].information is not None:
+    if of_second_order:
         function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])
     else:
         function = total(functions, factors)
@@ -96,21 +98,42 @@ def known_together(functions: Sequence[Expansion], weights: Sequence[float], lik
     It lies in the span of all their points: the first one's, and then those of the others that add to it.
     """
     functions = [function.in_order_of_joining for function in functions]
-    union = total(functions, [1.0, *[0.0] * (len(functions) - 1)])
-    known = functions[0].information
-    assert known is not None
-    first = len(functions[0].only)
+    union = total(functions, [0.0] * len(functions))
     work = like.blank(average=False, budget=None)
-    work.set_expansion(replace(union, information=None))
+    work.set_expansion(union)
     # Points that lie in the span of those before them are no coordinates.
     members = work.expansion().information
     assert members is not None
-    wider = (weights[0] * known).widened(members.births[first:])
     chosen = np.isin(union.only.births, members.births)
-    work.set_expansion(replace(union, terms=(union.only.chosen(np.flatnonzero(chosen)),), information=wider))
-    for function, weight in zip(functions[1:], weights[1:], strict=True):
+    nothing = 0.0 * members  # so that each model counts in the same way, whatever its place and weight
+    work.set_expansion(replace(union, terms=(union.only.chosen(np.flatnonzero(chosen)),), information=nothing))
+    for function, weight in zip(functions, weights, strict=True):
         work.add_information(function, weight)
     return work.expansion().in_order_of_joining
+
+
+# What has to be the same, and what a caller gives each model to have it so.
+_PINNED = {
+    "classes": "class",
+    "recipes": "recipe",
+    "kernels": "kernel and width, such as gamma=0.5",
+    "constant terms": "fit_intercept",
+    "widths": "number of features",
+    "storage": "kind of rows, all dense or all sparse",
+    "dtypes": "dtype of rows",
+    "tasks": "labels from the start, such as classes=[0, 1]",
+    "random features": "n_components and random_state",
+    "labels": "labels from the start, such as classes=[0, 1]",
+}
+
+
+def _refuse(what: str, left: Any, right: Any, pinned: str) -> None:
+    raise ValueError(f"models with different {what} cannot be merged: {left} and {right}: give each the same {pinned}")
+
+
+def _random_features(learner: Learner) -> str:
+    features = learner.expansion().features
+    return "none" if features is None else f"{len(features)} of seed {learner.seed}"
 
 
 def _check_alike(one: Any, other: Any) -> None:
@@ -128,24 +151,15 @@ def _check_alike(one: Any, other: Any) -> None:
         "storage": ("sparse" if a.sparse else "dense", "sparse" if b.sparse else "dense"),
         "dtypes": (a.dtype, b.dtype),
         "tasks": (a.task, b.task),
+        "random features": (_random_features(a), _random_features(b)),
     }
     if mine.classes is not None and theirs.classes is not None:
         sides["labels"] = (mine.classes.tolist(), theirs.classes.tolist())
     for what, (left, right) in sides.items():
         if left != right:
-            pinned = ": give each the same width, such as gamma=0.5" if what == "kernels" else ""
-            raise ValueError(f"models with different {what} cannot be merged: {left} and {right}{pinned}")
+            _refuse(what, left, right, _PINNED[what])
     if isinstance(a.recipe, SecondOrder) and isinstance(b.recipe, SecondOrder) and a.recipe.prior != b.recipe.prior:
-        raise ValueError(
-            f"models with different priors cannot be merged: {a.recipe.prior} and {b.recipe.prior}: "
-            "give each the same λ, such as lam=0.01"
-        )
-    features = a.expansion().features
-    if features is not None and a.seed != b.seed:
-        raise ValueError(
-            f"models with random features of different seeds cannot be merged: {a.seed} and {b.seed}: "
-            "give each the same random_state"
-        )
+        _refuse("priors", a.recipe.prior, b.recipe.prior, "λ, such as lam=0.01")
     if (mine.scaler is None) != (theirs.scaler is None) or mine.calibrated or theirs.calibrated:
         raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
     if mine.scaler is not None and not mine.scaler.has_statistics_of(theirs.scaler):

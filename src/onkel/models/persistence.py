@@ -14,6 +14,7 @@ from onkel.models.container import NotAModel
 from onkel.models.format import VERSION, kind_of
 from onkel.models.former import upgraded
 from onkel.models.tree import Reader, Writer
+from onkel.utils.turns import turn_of
 
 __all__ = ["NotAModel", "load", "read_header", "save"]
 
@@ -27,7 +28,7 @@ def save(model: Any, path: Path) -> None:
     ----------
     model : estimator or Learner
         Fitted or not. A kernel that is a function cannot be saved: a file holds no code. A `random_state` that is a
-        generator is saved as the seed that was drawn from it.
+        generator is saved as the seed that was drawn from it. A learning call of another thread is waited for.
     path : str or path
         Replaced at once where there is a file already; a failure leaves that file as it was.
 
@@ -95,8 +96,10 @@ def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
     if not _is_model(model):
         raise ValueError(f"expected an estimator of onkel or a Learner to save, got {type(model).__name__}")
     writer = Writer()
+    with turn_of(model):  # not in the midst of learning: what belongs together is of one moment
+        tree = writer.tree(model)
     header = {
-        "model": writer.tree(model),
+        "model": tree,
         "notes": notes,
         "isa": _core.isa,
         "written_by": _versions(),

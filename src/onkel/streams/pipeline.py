@@ -189,6 +189,7 @@ class StreamPipeline(BaseEstimator):  # type: ignore[misc]
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
+        other.scaler_ = copy.deepcopy(self.scaler_)
         other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
         return other
 

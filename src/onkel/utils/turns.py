@@ -36,12 +36,17 @@ if hasattr(os, "register_at_fork"):  # the thread that holds a lock is not there
     os.register_at_fork(after_in_child=_start_anew)
 
 
+def turn_of(it: Any) -> Any:
+    """Return the lock of an object, during which no other thread is in a method of it that takes turns."""
+    return _locks.of(it)
+
+
 def in_turn(method: Method) -> Method:
     """Make a method wait until no other thread is in such a method of the same object."""
 
     @functools.wraps(method)
     def taking_turns(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _locks.of(self):
+        with turn_of(self):
             return method(self, *args, **kwargs)
 
     return cast(Method, taking_turns)

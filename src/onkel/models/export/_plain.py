@@ -128,6 +128,8 @@ def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | N
     if learner.task == "regression":
         return None
     if classes is not None:
+        if classes.dtype.kind == "S":
+            raise ValueError(f"labels that are bytes cannot be exported, and the classes are {classes.tolist()!r}")
         return np.asarray(classes)
     return np.arange(2 if learner.task == "binary" else learner.n_outputs)
 

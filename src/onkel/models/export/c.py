@@ -121,7 +121,7 @@ class _Header:
 
     def classes(self, classes: NDArray[Any]) -> str:
         if classes.dtype.kind in "biu":
-            kind, texts = "long", [str(int(label)) for label in classes]
+            kind, texts = _integers([int(label) for label in classes])
         elif classes.dtype.kind == "f":
             kind, texts = "double", [repr(float(label)) for label in classes]
         else:
@@ -266,6 +266,16 @@ class _Expressions:
 
     def total(self, values: Sequence[str]) -> str:
         return " + ".join(values)
+
+
+def _integers(labels: list[int]) -> tuple[str, list[str]]:
+    """The narrowest of C's types that holds the labels on every machine, and they as its constants."""
+    least = -(2**63)
+    if all(abs(label) < 2**31 for label in labels):
+        return "long", [str(label) for label in labels]
+    if min(labels) >= 0:
+        return "unsigned long long", [f"{label}ULL" for label in labels]
+    return "long long", [f"{label}LL" if label > least else f"({least + 1}LL - 1)" for label in labels]
 
 
 def _quoted(text: str) -> str:

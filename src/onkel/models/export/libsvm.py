@@ -110,9 +110,10 @@ def _labels(model: Plain) -> list[int]:
     classes = np.asarray(model.classes)
     if len(classes) < 2:
         raise ValueError(f"LIBSVM needs two classes or more, and the model knows {len(classes)}")
-    if classes.dtype.kind not in "biuf" or not (classes == np.floor(classes)).all() or (abs(classes) >= 2**31).any():
-        raise ValueError(f"LIBSVM's labels are whole numbers of 32 bits, and the classes are {classes.tolist()!r}")
-    return [int(label) for label in classes]
+    labels = classes.tolist()
+    if classes.dtype.kind not in "biuf" or not all(int(label) == label and abs(label) < 2**31 for label in labels):
+        raise ValueError(f"LIBSVM's labels are whole numbers of 32 bits, and the classes are {labels!r}")
+    return [int(label) for label in labels]
 
 
 def _pairs(n_classes: int) -> Iterator[tuple[int, int]]:

@@ -327,9 +327,10 @@ class _AtMost(Arrays):
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     """Labels as ONNX has them: integers (a classifier's numbers are whole), else strings."""
-    if classes.dtype.kind == "u" and int(classes.max()) > np.iinfo(np.int64).max:
-        raise ValueError(f"ONNX has labels of 64 bits with a sign, and the model has the label {int(classes.max())}")
     if classes.dtype.kind in "biuf":
+        for label in classes.tolist():
+            if not -(2**63) <= label < 2**63:
+                raise ValueError(f"ONNX has labels of 64 bits with a sign, and the model has the label {label}")
         return classes.astype(np.int64)
     return np.array([str(label) for label in classes], object)
 
