@@ -13,10 +13,11 @@ namespace {
 
 constexpr double constant_column = 0.3125;  // as that of a learner
 constexpr std::size_t rows_at_once = 64;
-constexpr int most_newton_steps = 20, most_halvings = 20;
-constexpr double converged = 1e-9;    // of Newton's decrement, a row
-constexpr double flattest = 1e-6;     // the least curvature of a row
-constexpr double longest_step = 2.0;  // of a log scale at once
+constexpr int most_newton_steps = 40, most_halvings = 20;
+constexpr double still_shorter = 0.1;  // of Newton's decrement
+constexpr double converged = 1e-9;     // of Newton's decrement, a row
+constexpr double flattest = 1e-6;      // the least curvature of a row
+constexpr double longest_step = 2.0;   // of a log scale at once
 constexpr std::size_t remembered = 8;
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -199,8 +200,10 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
     return x;
   };
 
-  double value = look(own.a);
+  // A fit is near the last one, at other scales: the curvature at its start serves for as long as steps get shorter.
+  double value = look(own.a), before = std::numeric_limits<double>::infinity();
   Solver h = hessian();
+  bool stale = false;
   for (int step = 0; step < most_newton_steps; ++step) {
     std::vector<double> rest = transposed_times(e, own.begin, own.end);
     const std::vector<double> held = penalty_times(own.a);
@@ -208,6 +211,12 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
     const std::vector<double> towards = solved(h, rest);
     const double decrement = dot(rest, towards);
     if (!(decrement > converged * total_) && step > 0) break;
+    if (stale && decrement > still_shorter * before) {
+      h = hessian();
+      stale = false;
+      continue;
+    }
+    before = decrement;
     std::vector<double> next(own.a.size());
     double length = 1.0;
     for (int halving = 0; halving < most_halvings; ++halving, length /= 2) {
@@ -220,8 +229,9 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
       }
     }
     if (!logistic) break;  // one step is exact
-    h = hessian();
+    stale = true;
   }
+  if (stale) h = hessian();
 
   // The other fold: its loss, r = its slopes; u = H^-1 phi_B' r.
   const std::size_t count = other.end - other.begin;
