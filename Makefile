@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench sanitize arm mutants soak fuzz flat clean
+.PHONY: help demo test test-all native-tests lint bench sanitize arm mutants soak fuzz flat wheel test-lowest docs clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -23,9 +23,12 @@ help:
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
-	@echo 'make soak     kill a learning program a hundred times; its model must not notice'
+	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
+	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
+	@echo 'make test-lowest  the oldest numpy, scipy and scikit-learn that pyproject.toml allows'
+	@echo 'make docs     the site, in build/site/index.html'
 	@echo 'make clean    remove .venv, build and caches'
 
 demo: $(VENV)/installed $(VENV)/with-cli
@@ -72,8 +75,9 @@ arm: $(VENV)/installed $(VENV)/with-test
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
 
-soak: $(VENV)/installed $(VENV)/with-test
+soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
+	ONKEL_SOAK_KILLS=200 $(BIN)/python -m pytest tests/test_serve_kills.py $(PYTEST)
 
 fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_RUNS=100000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
@@ -82,6 +86,15 @@ fuzz: $(VENV)/installed $(VENV)/with-test
 
 flat: $(VENV)/installed $(VENV)/with-test
 	ONKEL_STREAM_ROWS=10000000 $(BIN)/python -m pytest -s tests/test_streams.py -k flat_memory $(PYTEST)
+
+wheel: $(VENV)/created $(VENV)/with-wheel
+	$(BIN)/python scripts/wheel
+
+test-lowest: $(VENV)/created $(VENV)/with-wheel
+	$(BIN)/python scripts/wheel --lowest
+
+docs: $(VENV)/installed $(VENV)/with-docs $(VENV)/with-cli
+	$(BIN)/python scripts/site
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -23,7 +23,7 @@ PYTHON = [
     ["report", "plot"],
     ["river", "batch"],
     ["_public"],
-    ["reproduce"],
+    ["reproduce", "serve"],
     ["cli"],
     ["__main__", "__init__"],
 ]

@@ -7,6 +7,10 @@
 
 #include "isa/isa.hpp"
 
+#if defined(_WIN32)
+#include <windows.h>
+#endif
+
 namespace onkel::isa {
 
 #if defined(ONKEL_HAS_NEON)
@@ -48,9 +52,13 @@ Candidates find_candidates() {
 #endif
 #if defined(ONKEL_HAS_V3)
   found.v3.level = &level_v3;
+#if defined(_WIN32)  // where the builtin needs a library that nobody links
+  found.v3.on_this_processor = IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE) != 0;
+#else
   // The levels by their larger features: clang knows their names only since version 18.
   found.v3.on_this_processor =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+#endif
 #endif
 #if defined(ONKEL_HAS_V4)
   found.v4.level = &level_v4;

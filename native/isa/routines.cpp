@@ -104,8 +104,7 @@ ONKEL_INLINE void split_exponent(Factor<T> factor, const typename Simd<T>::Vecto
 
 // ---- The kernels' formulas --------------------------------------------------------------------------------------
 
-// Called rather than inlined into every block: these formulas are long, and their call is a small part of them.
-#define ONKEL_CALL __attribute__((noinline))
+// ONKEL_CALL: called rather than inlined into every block. These formulas are long, their call is a small part of them.
 
 template <class T, Shape shape>
 class Formula;

@@ -8,20 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-#define ONKEL_INLINE __attribute__((always_inline)) inline
-
-// For loops over registers: unrolled early, so that their arrays never live in memory.
-#if defined(__clang__)
-#define ONKEL_UNROLL _Pragma("unroll")
-#else
-#define ONKEL_UNROLL _Pragma("GCC unroll 16")
-#endif
+#include "isa/compiler.hpp"
 
 namespace onkel::isa {
 namespace {
@@ -35,10 +22,10 @@ inline constexpr std::size_t vector_bytes = 32;
 inline constexpr std::size_t vector_bytes = 16;
 #endif
 
-typedef float F32 __attribute__((vector_size(vector_bytes)));
-typedef double F64 __attribute__((vector_size(vector_bytes)));
-typedef std::uint32_t U32 __attribute__((vector_size(vector_bytes)));
-typedef std::uint64_t U64 __attribute__((vector_size(vector_bytes)));
+typedef float F32 ONKEL_VECTOR(vector_bytes);
+typedef double F64 ONKEL_VECTOR(vector_bytes);
+typedef std::uint32_t U32 ONKEL_VECTOR(vector_bytes);
+typedef std::uint64_t U64 ONKEL_VECTOR(vector_bytes);
 
 // a * b + c, rounded once where the instruction set has it, twice on the x86 baseline.
 #if defined(__AVX512F__)

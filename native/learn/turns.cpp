@@ -1,15 +1,19 @@
 #include "learn/turns.hpp"
 
-#include <pthread.h>
-
 #include <stdexcept>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
 
 namespace onkel {
 namespace {
 
 std::atomic<std::uint64_t> forks{0};
+#if !defined(_WIN32)  // which does not fork
 [[maybe_unused]] const int counted =
     pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+#endif
 
 }  // namespace
 

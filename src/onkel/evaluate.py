@@ -221,7 +221,7 @@ def progressive_steps(
     if every is not None:
         check_number("every", every, at_least=1, integer=True)
     options = {} if classes is None else {"classes": classes}
-    sums: _ErrorSums | _ClassSums = _ErrorSums() if is_regressor(est) else _ClassSums(hasattr(est, "predict_proba"))
+    sums = sums_of(est)
     rows, seconds, point = 0, 0.0, None
     checkpoints = _checkpoints(every)
     due = next(checkpoints)
@@ -255,6 +255,21 @@ def progressive_steps(
             yield point
     if point is not None and not point.is_checkpoint:
         yield measured(True)
+
+
+def sums_of(est: Any) -> _ErrorSums | _ClassSums:
+    """Return empty sums of what an estimator predicts before it learns: ``add`` rows, then ask for ``values``.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.OGDRegressor(gamma=1.0, random_state=0)
+    >>> sums, y = sums_of(model), np.array([3.0, 4.0])
+    >>> sums.add(np.array([0.0, 0.0]), y, model)
+    >>> sums.values()["mae"]
+    3.5
+    """
+    return _ErrorSums() if is_regressor(est) else _ClassSums(hasattr(est, "predict_proba"))
 
 
 class _ErrorSums:

@@ -306,7 +306,7 @@ def OSKL(
         float,
         Note(
             "Bound on the loss's slope: the larger, the fewer support vectors.",
-            "A row is admitted with probability |slope|/G, and for sure beyond the bound.",
+            "A row is admitted with probability abs(slope)/G, and for sure beyond the bound.",
             part="GradientSampling",
         ),
     ] = 1.0,

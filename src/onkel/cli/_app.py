@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, export, fit, info, predict, reproduce
+from onkel.cli import compare, data, export, fit, info, predict, reproduce, serve
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -34,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "info": info.info,
     "export": export.export,
+    "serve": serve.serve,
     "reproduce": reproduce.reproduce,
 }
 DATA_COMMANDS: dict[str, Callable[..., None]] = {"list": data.listed, "info": data.info, "get": data.get}

@@ -23,6 +23,7 @@ from onkel.choice import ChoosingLearner
 from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
+from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Kernel, Recipe, kernel_named
@@ -43,7 +44,7 @@ Floats = NDArray[np.float64]
 
 
 @estimator
-class KernelEstimator(FunctionParameters, FittingParameters, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
     _row: ClassVar[Named]  # its learner's in the table, where it is named

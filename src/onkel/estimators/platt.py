@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from onkel.contents import Contents, Model, contents_of
+from onkel.estimators.notebook import NotebookView
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, checked_labels
 from onkel.learner import Learner
@@ -23,7 +24,7 @@ from onkel.utils.validation import check_number, check_weights
 Floats = NDArray[np.float64]
 
 
-class PlattClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with probabilities: an estimator, and a sigmoid of its scores for each class.
 
     Both learn from the same stream. The sigmoids see each row's score made before the estimator learned from the row,

@@ -338,7 +338,7 @@ class Laplacian(ExponentialKernel):
 
 @dataclass(frozen=True)
 class Linear(PlainKernel):
-    """``x . x'``."""
+    """The dot product, ``x·x'``."""
 
     name = "linear"
     base = Base.DOT
@@ -357,7 +357,7 @@ class Linear(PlainKernel):
 
 @dataclass(frozen=True)
 class Polynomial(PlainKernel):
-    """``(gamma x . x' + coef0)^degree``."""
+    """``(gamma x·x' + coef0)^degree``."""
 
     name = "poly"
     base = Base.DOT
@@ -383,7 +383,7 @@ class Polynomial(PlainKernel):
 
 @dataclass(frozen=True)
 class Sigmoid(PlainKernel):
-    """``tanh(gamma x . x' + coef0)``, which is not positive semidefinite."""
+    """``tanh(gamma x·x' + coef0)``, which is not positive semidefinite."""
 
     name = "sigmoid"
     base = Base.DOT

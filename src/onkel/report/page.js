@@ -90,7 +90,7 @@
       this.svg = make("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img" });
       this.canvas.prepend(this.svg);
       if (!lines.length) {
-        make("text", { x: width / 2, y: height / 2, "text-anchor": "middle", class: "empty" }, this.svg, "nothing chosen");
+        make("text", { x: width / 2, y: height / 2, "text-anchor": "middle", class: "empty" }, this.svg, this.section.shown.size ? "nothing yet" : "nothing chosen");
         this.scale = null;
         this.leave();
         return;
@@ -220,6 +220,10 @@
     const section = { number, series, shown: new Set(series.keys()), log: false };
     const plots = [...root.querySelectorAll("figure")].map((figure, i) => new Plot(figure, views[i], section));
     const redraw = () => plots.forEach((plot) => plot.draw());
+    root.addEventListener("series", ({ detail }) => {
+      section.series = detail; // the same series, grown
+      redraw();
+    });
     const legend = root.querySelector(".legend");
     const buttons = series.map(({ name }, index) => {
       const button = make("button", { type: "button", "aria-pressed": "true", title: "Double-click: this one only" }, legend);
@@ -255,7 +259,7 @@
   document.querySelectorAll("table").forEach((table) => {
     const heads = [...table.querySelectorAll("th")];
     heads.forEach((head, column) => {
-      head.querySelector("button").addEventListener("click", () => {
+      head.querySelector("button")?.addEventListener("click", () => {
         const text = head.classList.contains("text");
         const first = text ? "ascending" : "descending";
         const order = head.getAttribute("aria-sort") === first ? (text ? "descending" : "ascending") : first;

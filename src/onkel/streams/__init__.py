@@ -19,6 +19,7 @@ from typing import Any
 from onkel.streams import _objects, _tables, generators
 from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream
+from onkel.streams._kafka import SCHEME, KafkaStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
 from onkel.utils.validation import check_choice, check_flag
@@ -51,6 +52,7 @@ def open(
     source : path, "-", binary file, arrays, data frame or iterable
         A file, plain or compressed (.gz, .bz2, .xz, .zst); standard input; an open file; ``(X, y)`` or ``X`` alone:
         arrays, a sparse matrix, a frame of pandas or polars; or any iterable of rows ``(x, y)`` or chunks ``(X, y)``.
+        ``"kafka://HOST:PORT/TOPIC"`` is a topic whose records are rows as JSON (docs/streams.md).
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy"}, default=None
         None goes by the file's name, whatever its compression; a name that says nothing means LIBSVM text.
     target : str, int or False, default=None
@@ -103,10 +105,14 @@ def open(
     check_flag("zero_based", zero_based)
     is_file = isinstance(source, str | os.PathLike) or hasattr(source, "read")
     kind = (format or format_of(source)) if is_file else "object"
+    if isinstance(source, str) and source.startswith(SCHEME):
+        if format is not None:
+            raise ValueError(f"format is for files, and the source is {source}")
+        kind = "kafka"
     for name, value, formats in (
         ("n_features", n_features, ("libsvm",)),
         ("zero_based", zero_based or None, ("libsvm",)),
-        ("columns", columns, ("csv", "tsv", "parquet", "arrow", "npy", "object")),
+        ("columns", columns, ("csv", "tsv", "parquet", "arrow", "npy", "object", "kafka")),
         ("header", header, ("csv", "tsv")),
         ("delimiter", delimiter, ("csv", "tsv")),
     ):
@@ -121,6 +127,8 @@ def open(
         common |= {"n_features": n_features, "labelled": target is None, "zero_based": zero_based, "dense": dense}
         return _of_text(LibsvmStream, source, dtype=dtype or "float64", **common)
     common |= {"target": target, "columns": columns}
+    if kind == "kafka":
+        return KafkaStream(source, dtype=dtype, **common)
     if kind in ("csv", "tsv"):
         common |= {"header": header, "delimiter": delimiter or {"csv": ",", "tsv": "\t"}[kind]}
         return _of_text(CsvStream, source, dtype=dtype or "float64", **common)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from onkel.contents import Contents, contents_of
 from onkel.estimators.base import KernelEstimator
+from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.streams.scalers import StreamScaler
 from onkel.utils.turns import in_turn
@@ -24,7 +25,7 @@ def _has(method: str) -> Any:
     return available_if(lambda pipeline: hasattr(pipeline.estimator, method))
 
 
-class StreamPipeline(BaseEstimator):  # type: ignore[misc]
+class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     """A scaler before an estimator, both learning from the same stream.
 
     In `partial_fit` and `predict_then_learn` each row is scaled by the statistics of all rows up to and including

@@ -1,0 +1,101 @@
+"""`onkel serve`: a service that predicts and learns (docs/serve.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer import Option
+
+from onkel.cli._guard import Misused
+from onkel.cli._options import Learning, Scale, Task
+
+Models = Annotated[
+    list[str] | None, typer.Argument(metavar="[MODEL]...", help="What onkel fit wrote; each is served by its name.")
+]
+
+
+def serve(
+    *,
+    models: Models = None,
+    dir: Annotated[
+        str, Option(metavar="DIR", help="Where the log and the versions are; the next start goes on there.")
+    ],
+    host: Annotated[str, Option(help="Another than 127.0.0.1 needs a token.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="0 takes any that is free.")] = 8080,
+    token_file: Annotated[str | None, Option(metavar="FILE", help="Its first line is the token to ask for.")] = None,
+    read_only: Annotated[bool, Option("--read-only", help="Predict, and do not learn.")] = False,
+    learner: Annotated[
+        str | None, Option("--learner", "-l", metavar="NAME", help="Begin with a learner that knows nothing yet.")
+    ] = None,
+    task: Annotated[Task, Option(help="Of a new learner; auto is classification.")] = Task.AUTO,
+    target: Annotated[str, Option(metavar="FIELD", help="The label's name in rows with names.")] = "label",
+    classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels there will be.")] = None,
+    budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors.")] = None,
+    gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
+    scale: Annotated[Scale, Option(help="Scale the features.")] = Scale.NONE,
+    set: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter.")] = None,
+    seed: Annotated[int, Option(min=0, help="Of the learner's draws.")] = 0,
+    every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two versions.")] = 100_000,
+    keep: Annotated[int, Option(min=1, metavar="N", help="Versions to keep.")] = 10,
+    most_bytes: Annotated[int, Option(min=1024, metavar="N", help="Of a request's body.")] = 2**24,
+    most_rows: Annotated[int, Option(min=1, metavar="N", help="Of a request.")] = 100_000,
+    label_seconds: Annotated[float, Option(min=0, metavar="S", help="How long a prediction waits for its label.")] = (
+        86_400.0
+    ),
+) -> None:
+    """Serve models that predict and learn over HTTP, and lose no row that they said they had.
+
+    \b
+    Examples:
+      onkel serve clicks.onkel --dir state
+      onkel serve --learner newton --target price --task regression --dir state
+      onkel serve --dir state --host 0.0.0.0 --token-file token.txt
+    """
+    _check_extra()
+    from onkel.serve.start import Limits, Settings, is_loopback, log_to_standard_error, open_models, run, token_of
+
+    token = None if token_file is None else token_of(token_file)
+    if token is None and not is_loopback(host):
+        raise Misused(f"--host {host}: other machines can reach it, so --token-file is needed")
+    fresh = None
+    if learner is not None:
+        if models:
+            raise Misused("--learner begins with a learner that knows nothing yet: it takes no MODEL")
+        options = Learning(budget=budget, set=set, seed=seed, scale=scale, gamma=gamma)
+        fresh = _fresh(learner, task, options, classes)
+    settings = Settings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
+    log_to_standard_error()
+    opened = open_models(dir, models or [], fresh, target, settings)
+    run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)
+
+
+def _check_extra() -> None:
+    from importlib.util import find_spec
+
+    for name in ("starlette", "uvicorn", "prometheus_client"):
+        if find_spec(name) is None:
+            raise ImportError(f"onkel serve needs {name}: pip install 'onkel[serve]'")
+
+
+def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> tuple[str, Any, list[Any] | None]:
+    """The name, the model and the classes to begin with."""
+    from onkel.cli._learners import make
+
+    if learner == "all" or "," in learner:
+        raise Misused(f"--learner {learner}: expected one learner")
+    kind = "regression" if task is Task.REGRESSION else "classification"
+    try:
+        width: float | str = options.gamma if options.gamma in ("stream", "auto", "scale") else float(options.gamma)
+    except ValueError:
+        raise Misused(f"--gamma {options.gamma}: expected a number, stream, scale or auto") from None
+    ((name, model),) = make(learner, kind, options, width).items()
+    if classes is None:
+        return name, model, None
+    if kind == "regression":
+        raise Misused("--classes: a regression has none")
+    words = [word.strip() for word in classes.split(",")]
+    if len({*words}) < 2:
+        raise Misused(f"--classes {classes}: expected two labels or more")
+    whole = all(word.lstrip("+-").isdecimal() for word in words)
+    return name, model, [int(word) for word in words] if whole else words

@@ -1,0 +1,59 @@
+"""What a notebook shows of a fitted model: scikit-learn's diagram, and under it what has been learned."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from onkel.contents import contents_of
+
+_SHOWN = ("gamma_", "lam_")  # numbers that the stream may have chosen
+
+
+def learned(model: Any) -> dict[str, str]:
+    """Return what a model has learned, for people to read; nothing before the first row.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> learned(onkel.PerceptronClassifier(gamma=1.0).fit([[0.0], [1.0]], ["a", "b"]))["rows"]
+    '2'
+    """
+    contents = contents_of(model)
+    learner = contents.learner
+    if learner is None or learner.n_features is None:
+        return {}
+    budget = "" if learner.budget is None else f" of at most {learner.budget:,}"
+    facts = {
+        "rows": f"{learner.t:,}",
+        "features": f"{learner.n_features:,}",
+        "support vectors": f"{learner.n_support:,}{budget}",
+        "bytes": f"{contents.estimator.nbytes_:,}",
+    }
+    for name in _SHOWN:
+        value = getattr(contents.estimator, name, None)
+        if isinstance(value, float):
+            facts[name.removesuffix("_")] = f"{value:.4g}"
+    return facts
+
+
+class NotebookView:
+    """Adds what was learned to what scikit-learn shows of an estimator in a notebook."""
+
+    def _repr_html_inner(self) -> str:
+        shown: str = super()._repr_html_inner()  # type: ignore[misc]
+        return shown + _table(learned(self))
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**options)  # type: ignore[misc]
+        if "text/html" in shown:
+            shown["text/html"] += _table(learned(self))
+        return shown
+
+
+def _table(facts: dict[str, str]) -> str:
+    cells = "".join(
+        f'<tr><th style="text-align: left; padding-right: 1em">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in facts.items()
+    )
+    return f'<table class="onkel-learned">{cells}</table>' if facts else ""

@@ -1,0 +1,181 @@
+"""A model of two features over the plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn.base import is_regressor
+
+from onkel.contents import contents_of, fitted_learner
+from onkel.plot._axes import COLOURS, Drawn
+from onkel.utils.validation import check_choice, check_number
+
+Floats = NDArray[np.float64]
+_RESPONSES = ("prediction", "probability", "std")
+
+
+@dataclass
+class DecisionSurfaceDisplay(Drawn):
+    """What a model of two features says over the plane, with its support vectors and some rows.
+
+    Classes are regions; where there is one score a row, or one probability, its shades show how sure the model is. Of a
+    regressor the shades are its predictions, or their standard deviations. Large dots are the support vectors.
+
+    Parameters
+    ----------
+    horizontal, vertical : ndarray
+        The grid's coordinates.
+    values : ndarray of shape (len(vertical), len(horizontal))
+        Scores, probabilities, indices of classes, predictions or standard deviations.
+    kind : {"score", "probability", "class", "prediction", "std"}
+        What the values are.
+    support : ndarray of shape (n_support, 2)
+    rows : ndarray of shape (n_rows, 2), default=None
+    shades : ndarray of shape (n_rows,), default=None
+        Indices of the rows' classes, or their targets.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(500, noise=0.1, random_state=0)
+    >>> model = onkel.NewtonClassifier(budget=20, random_state=0).fit(X, y)
+    >>> onkel.plot.DecisionSurfaceDisplay.from_estimator(model, X, y, grid=40).values.shape
+    (40, 40)
+    """
+
+    horizontal: Floats
+    vertical: Floats
+    values: Floats
+    kind: str
+    support: Floats
+    rows: Floats | None = None
+    shades: NDArray[Any] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        response: str = "prediction",
+        grid: int = 150,
+        ax: Any = None,
+    ) -> Self:
+        """Ask a fitted model over the rectangle that holds the rows, and draw its answers.
+
+        Parameters
+        ----------
+        model : a model of onkel
+            Of two features.
+        X : array-like of shape (n_rows, 2)
+            Rows that give the rectangle, drawn as small dots.
+        y : array-like of shape (n_rows,), default=None
+            Their labels or targets, which colour the dots.
+        response : {"prediction", "probability", "std"}, default="prediction"
+            Of a classifier of two classes "prediction" is the score; "std" is a Newton regressor's.
+        grid : int, default=150
+            Points a side.
+        ax : matplotlib axes, default=None
+
+        Returns
+        -------
+        DecisionSurfaceDisplay
+        """
+        check_choice("response", response, _RESPONSES)
+        check_number("grid", grid, at_least=2, integer=True)
+        learner = fitted_learner(model, "a decision surface")
+        rows = np.asarray(X, dtype=np.float64)
+        if learner.n_features != 2 or rows.ndim != 2 or rows.shape[1] != 2:
+            raise ValueError(f"a decision surface needs two features, and this model has {learner.n_features}")
+        margin = 0.05 * np.ptp(rows, axis=0)
+        low, high = rows.min(axis=0) - margin, rows.max(axis=0) + margin
+        horizontal, vertical = np.linspace(low[0], high[0], grid), np.linspace(low[1], high[1], grid)
+        plane = np.column_stack([part.ravel() for part in np.meshgrid(horizontal, vertical)])
+        values, kind = _asked(model, plane, response)
+        support = learner.support()[0]
+        scaler = contents_of(model).scaler
+        shown = np.asarray(support.toarray() if issparse(support) else support, dtype=np.float64).reshape(-1, 2)
+        if scaler is not None:
+            shown = _unscaled(scaler, shown, rows)
+        shades = None if y is None else np.asarray(y)
+        classes = contents_of(model).classes
+        if shades is not None and classes is not None:
+            shades = np.searchsorted(classes, shades)
+        made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
+        return made.plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the surface.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            None makes a figure.
+
+        Returns
+        -------
+        self
+        """
+        ax = self._on(ax)
+        from matplotlib.colors import ListedColormap
+
+        where = self.horizontal, self.vertical, self.values
+        if self.kind == "class":
+            n_classes = int(self.values.max()) + 1
+            palette = ListedColormap([COLOURS[i % len(COLOURS)] for i in range(n_classes)])
+            ax.pcolormesh(*where, cmap=palette, vmin=-0.5, vmax=n_classes - 0.5, alpha=0.3, rasterized=True)
+        elif self.kind in ("score", "probability"):
+            middle = 0.0 if self.kind == "score" else 0.5
+            reach = float(np.abs(self.values - middle).max()) or 1.0
+            shading = _two_colours()
+            drawn = ax.contourf(*where, np.linspace(middle - reach, middle + reach, 21), cmap=shading, alpha=0.8)
+            ax.contour(*where, [middle], colors="black", linewidths=1)
+            if self.kind == "probability":  # a score has no unit
+                self.figure_.colorbar(drawn, ax=ax, label=self.kind)
+        else:
+            drawn = ax.contourf(*where, 20, cmap="viridis" if self.kind == "prediction" else "magma_r")
+            self.figure_.colorbar(drawn, ax=ax, label=self.kind)
+        if self.rows is not None:
+            if self.shades is None:
+                ax.scatter(*self.rows.T, s=4, color="0.3", linewidths=0)
+            elif self.kind in ("prediction", "std"):
+                ax.scatter(*self.rows.T, s=4, c=self.shades, cmap="viridis", linewidths=0)
+            else:
+                ax.scatter(*self.rows.T, s=4, c=[COLOURS[int(k) % len(COLOURS)] for k in self.shades], linewidths=0)
+        ax.scatter(*self.support.T, s=36, facecolors="none", edgecolors="black", linewidths=1.2)
+        ax.set(xlim=self.horizontal[[0, -1]], ylim=self.vertical[[0, -1]])
+        return self
+
+
+def _asked(model: Any, plane: Floats, response: str) -> tuple[Floats, str]:
+    """The model's answers at each point of the plane, and what they are."""
+    if response == "std":
+        return model.predict(plane, return_std=True)[1], "std"
+    if is_regressor(model):
+        return model.predict(plane), "prediction"
+    classes = contents_of(model).classes
+    assert classes is not None
+    if len(classes) == 2:
+        if response == "probability":
+            return model.predict_proba(plane)[:, 1], "probability"
+        return model.decision_function(plane), "score"
+    return np.searchsorted(classes, model.predict(plane)).astype(np.float64), "class"
+
+
+def _unscaled(scaler: Any, points: Floats, rows: Floats) -> Floats:
+    """Points in the coordinates of the rows: a scaler of onkel moves and stretches each feature by itself."""
+    first, second = scaler.transform(np.array([rows.min(axis=0), rows.max(axis=0)]))
+    share = (points - first) / np.where(second > first, second - first, 1.0)
+    return np.asarray(rows.min(axis=0) + share * np.ptp(rows, axis=0))
+
+
+def _two_colours() -> Any:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("two", [COLOURS[0], "white", COLOURS[1]])

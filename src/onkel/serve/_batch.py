@@ -1,0 +1,133 @@
+"""Rows with labels, as they wait, are logged and learned; and the way of a batch into the log and back, to the bit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.serve._refusal import Refusal
+from onkel.utils.labels import as_labels
+
+_LENGTH = struct.Struct("<I")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one request.
+
+    Parameters
+    ----------
+    rows : array of shape (n, n_features), float64
+    labels : array of shape (n,)
+        Numbers, text or booleans.
+    weights : array of shape (n,), default=None
+    names : tuple of str, default=None
+        Of the features, where the rows had some.
+
+    Examples
+    --------
+    >>> batch = Batch(np.zeros((1, 2)), np.array(["yes"]))
+    >>> Batch.of_record(batch.record(key="k"))[0].labels.tolist()
+    ['yes']
+    """
+
+    rows: NDArray[np.float64]
+    labels: NDArray[Any]
+    weights: NDArray[np.float64] | None = None
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+    def named(self, names: tuple[str, ...] | None) -> Batch:
+        """Return the batch with the columns of these names, in their order, or refuse it."""
+        if self.names is None or self.names == names:
+            return self
+        if names is None:
+            raise Refusal(422, "the model knows no names of features; expected rows as lists of numbers")
+        check_names(self.names, names)
+        order = [self.names.index(name) for name in names]
+        return replace(self, rows=np.ascontiguousarray(self.rows[:, order]), names=names)
+
+    def digest(self) -> str:
+        """Return what tells two batches under one key apart."""
+        return hashlib.sha256(self.record()).hexdigest()[:32]
+
+    def record(self, **notes: Any) -> bytes:
+        """Return the batch as a record of the log, with notes beside it (JSON)."""
+        text = self.labels.dtype.kind == "U"
+        head = {
+            "shape": list(self.rows.shape),
+            "labels": self.labels.tolist() if text else self.labels.dtype.newbyteorder("<").str,
+            "weighted": self.weights is not None,
+            "names": self.names,
+            **notes,
+        }
+        parts = (
+            [np.asarray(self.rows, np.float64)]
+            + ([] if text else [self.labels])
+            + ([] if self.weights is None else [self.weights])
+        )
+        return _packed(head, parts)
+
+    @classmethod
+    def of_record(cls, record: bytes | memoryview) -> tuple[Batch, dict[str, Any]]:
+        """Return the batch of a record, and the notes beside it."""
+        head, at = _unpacked(record)
+        n, width = head.pop("shape")
+        kind, names = head.pop("labels"), head.pop("names")
+
+        def taken(dtype: str, count: int) -> NDArray[Any]:
+            nonlocal at
+            made = np.frombuffer(record, dtype, count, at).astype(np.dtype(dtype).newbyteorder("="))
+            at += count * np.dtype(dtype).itemsize
+            return made
+
+        rows = taken("<f8", n * width).reshape(n, width)
+        labels = as_labels(kind) if isinstance(kind, list) else taken(kind, n)
+        weights = taken("<f8", n) if head.pop("weighted") else None
+        return cls(rows, labels, weights, None if names is None else tuple(names)), head
+
+
+def refused_record(number: int, sentence: str) -> bytes:
+    """Return the record that says that another one was refused when it was learned."""
+    return _packed({"refused": number, "sentence": sentence}, [])
+
+
+def refused_of(record: bytes | memoryview) -> tuple[int, str] | None:
+    """Return which record such a one refuses, and why; None for a batch."""
+    head, _ = _unpacked(record)
+    return (head["refused"], head["sentence"]) if "refused" in head else None
+
+
+def check_names(given: tuple[str, ...], expected: tuple[str, ...], row: int | None = None) -> None:
+    """Refuse names that are not the expected ones, in any order."""
+    where = "the rows have" if row is None else f"row {row} has"
+    if missing := [name for name in expected if name not in given]:
+        raise Refusal(422, f"{where} no field {missing[0]!r}; the model's features are {_listed(expected)}", row)
+    if strange := [name for name in given if name not in expected]:
+        raise Refusal(
+            422, f"{where} a field {strange[0]!r} too many; the model's features are {_listed(expected)}", row
+        )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+
+
+def _packed(head: dict[str, Any], parts: list[NDArray[Any]]) -> bytes:
+    text = json.dumps(head, separators=(",", ":")).encode()
+    little = [np.ascontiguousarray(part, part.dtype.newbyteorder("<")).tobytes() for part in parts]
+    return b"".join([_LENGTH.pack(len(text)), text, *little])
+
+
+def _unpacked(record: bytes | memoryview) -> tuple[dict[str, Any], int]:
+    (length,) = _LENGTH.unpack_from(record)
+    end = _LENGTH.size + length
+    return json.loads(bytes(record[_LENGTH.size : end])), end

@@ -1,0 +1,82 @@
+"""What a model will not take, found before a row is logged: one sentence, and the row at fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+
+from onkel.contents import contents_of
+from onkel.serve._batch import Batch
+from onkel.serve._refusal import Refusal
+from onkel.utils.labels import as_labels, kind, places
+
+
+def check_rows(rows: NDArray[np.float64], model: Any) -> None:
+    """Refuse rows that are not finite, or of another width than those that a model has learned from."""
+    if not np.isfinite(rows).all():
+        row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
+        raise Refusal(422, f"row {row}, column {column}: expected a finite number, got {rows[row, column]}", row)
+    learner = contents_of(model).learner
+    if learner is not None and rows.shape[1] != model.n_features_in_:
+        raise Refusal(422, f"row 0 has {rows.shape[1]} numbers; expected the model's {model.n_features_in_}", 0)
+    if rows.shape[1] == 0:
+        raise Refusal(422, "row 0 has no features; expected one or more", 0)
+
+
+def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
+    """Refuse rows, labels or weights that a model would not learn from."""
+    check_rows(batch.rows, model)
+    if batch.labels.shape != (len(batch),):
+        raise Refusal(422, f"expected a label for each of the {len(batch)} rows, got {len(batch.labels)}")
+    _check_weights(batch)
+    counts = np.ones(len(batch), bool) if batch.weights is None else batch.weights != 0
+    if is_regressor(model):
+        _check_targets(batch.labels)
+    else:
+        _check_labels(batch.labels, counts, model, classes)
+
+
+def _check_weights(batch: Batch) -> None:
+    if batch.weights is None:
+        return
+    if batch.weights.shape != (len(batch),):
+        raise Refusal(422, f"expected a weight for each of the {len(batch)} rows, got {len(batch.weights)}")
+    wrong = ~(np.isfinite(batch.weights) & (batch.weights >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise Refusal(422, f"row {row}: expected a weight of at least 0, got {batch.weights[row]}", row)
+
+
+def _check_targets(labels: NDArray[Any]) -> None:
+    if kind(labels) not in ("numbers", "booleans"):
+        raise Refusal(422, f"row 0: expected a number to learn from, got {labels[0].item()!r}", 0)
+    wrong = ~np.isfinite(labels)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise Refusal(422, f"row {row}: expected a finite number to learn from, got {labels[row]}", row)
+
+
+def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, classes: list[Any] | None) -> None:
+    if labels.dtype.kind == "f":
+        wrong = ~(np.isfinite(labels) & (labels == np.floor(labels)))
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise Refusal(422, f"row {row}: expected a class, which has no fraction, got {labels[row]}", row)
+    contents = contents_of(model)
+    known = contents.classes
+    if contents.learner is None:
+        known = None if classes is None else as_labels(classes)
+    if known is None or len(known) == 0:
+        return
+    found = places(known, labels)[1] | ~counts
+    is_open = contents.learner is not None and getattr(contents.estimator, "_open", False)
+    if found.all() or (is_open and kind(labels) == kind(known)):
+        return
+    row = int(found.argmin())
+    if kind(labels) != kind(known):
+        raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is none of the model's {kind(known)}", row)
+    shown = ", ".join(repr(label) for label in known[:20].tolist())
+    raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is none of the model's classes {shown}", row)

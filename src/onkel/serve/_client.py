@@ -1,0 +1,219 @@
+"""A client of the service: predictions, rows to learn and labels, with retries that change nothing twice."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+import urllib.parse
+import uuid
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onkel.serve._arrow import MEDIA_TYPE, to_stream
+
+_AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which the same request may be served
+
+
+class ServiceError(RuntimeError):
+    """A request that the service refused, with its sentence.
+
+    Parameters
+    ----------
+    status : int
+    sentence : str
+    row : int, default=None
+        The row at fault, where there is one.
+    """
+
+    def __init__(self, status: int, sentence: str, row: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.row = row
+
+
+class Client:
+    """Speaks to a service that ``onkel serve`` has started.
+
+    Every request to learn has an idempotency key. So it is sent again after a lost connection or a full queue, and is
+    learned once whatever was lost: the request or its answer.
+
+    Parameters
+    ----------
+    url : str
+        Such as ``http://127.0.0.1:8080``.
+    token : str, default=None
+    model : str, default=None
+        None where there is one model only.
+    timeout : float, default=60.0
+        Seconds to wait for an answer.
+    retries : int, default=5
+        How often a request is sent again.
+    arrow : bool, default=False
+        Whether rows to learn that are arrays travel as Arrow streams: faster, and pyarrow is needed on both sides.
+
+    Examples
+    --------
+    >>> client = Client("http://127.0.0.1:8080")            # doctest: +SKIP
+    >>> client.learn([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"])  # doctest: +SKIP
+    2
+    >>> client.predict([[0.9, 0.1]], id="visit-17")         # doctest: +SKIP
+    array(['yes'], dtype='<U3')
+    >>> client.label("visit-17", ["no"])                    # doctest: +SKIP
+    1
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        model: str | None = None,
+        timeout: float = 60.0,
+        retries: int = 5,
+        arrow: bool = False,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"url must be http://HOST:PORT or https://HOST:PORT, got {url!r}")
+        self._new = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}[parts.scheme]
+        self._host, self._port, self._prefix = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._token = token
+        self._model = model
+        self._timeout = timeout
+        self._retries = retries
+        self._arrow = arrow
+        self._features: list[str] | None = None
+        self._connection: http.client.HTTPConnection | None = None
+
+    def predict(self, rows: Any, *, id: str | None = None, output: str = "predict") -> NDArray[Any]:
+        """Return predictions.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n, n_features), or list of dicts
+        id : str, default=None
+            Under which the rows are held until `label` brings their labels.
+        output : {"predict", "decision_function", "predict_proba"}
+        """
+        content: dict[str, Any] = {"rows": _listed(rows), "outputs": [{"name": output}]}
+        if id is not None:
+            content["id"] = id
+        answer = self._ask("POST", "infer", content)
+        tensor = answer["outputs"][0]
+        return np.array(tensor["data"]).reshape(tensor["shape"])
+
+    def learn(self, rows: Any, labels: ArrayLike, weights: ArrayLike | None = None, *, key: str | None = None) -> int:
+        """Learn rows; return how many, once they are on the disk, learned and visible to predictions.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n, n_features), or list of dicts
+        labels : array-like of shape (n,)
+        weights : array-like of shape (n,), default=None
+        key : str, default=None
+            The request's idempotency key; None draws one.
+        """
+        key = key or uuid.uuid4().hex
+        if self._arrow and not _are_dicts(rows):
+            body = self._stream(np.asarray(rows, np.float64), labels, weights)
+            headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": key}
+            return int(self._request("POST", self._path("learn"), body, headers)["rows"])
+        content = {"rows": _listed(rows), "labels": np.asarray(labels).tolist(), "key": key}
+        if weights is not None:
+            content["weights"] = np.asarray(weights, np.float64).tolist()
+        return int(self._ask("POST", "learn", content)["rows"])
+
+    def label(self, id: str, labels: ArrayLike) -> int:
+        """Learn rows that were predicted under an id, now that their labels are known; return how many."""
+        content = {"id": id, "labels": np.asarray(labels).reshape(-1).tolist()}
+        return int(self._ask("POST", "learn", content)["rows"])
+
+    def roll_back(self, version: int) -> int:
+        """Go back to an earlier version; return the number of the new one that is equal to it."""
+        return int(self._ask("POST", "rollback", {"version": version})["version"])
+
+    def metadata(self) -> dict[str, Any]:
+        """Return what the service says of the model: versions, features, classes, rows learned."""
+        return self._ask("GET", "")
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _stream(self, rows: NDArray[np.float64], labels: ArrayLike, weights: ArrayLike | None) -> bytes:
+        """Rows as an Arrow stream; the columns have the model's names, once it has some."""
+        if self._features is None:
+            about = self.metadata()["parameters"]
+            self._features, self._target = about["features"], about["target"]
+        names = self._features or [f"x{i}" for i in range(rows.shape[1])]
+        columns = {name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(names)}
+        columns[self._target] = np.asarray(labels)
+        if weights is not None:
+            columns["weight"] = np.asarray(weights, np.float64)
+        return to_stream(columns)
+
+    def _path(self, what: str) -> str:
+        return f"{self._prefix}/v2/models/{urllib.parse.quote(self._name(), safe='')}" + (f"/{what}" if what else "")
+
+    def _ask(self, method: str, what: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+        body = None if content is None else json.dumps(content).encode()
+        return self._request(method, self._path(what), body, {"Content-Type": "application/json"})
+
+    def _name(self) -> str:
+        if self._model is None:
+            names = self._request("GET", f"{self._prefix}/v2/models", None, {})["models"]
+            if len(names) != 1:
+                raise ValueError(f"the service has the models {', '.join(names)}: give one of them as model")
+            self._model = names[0]
+        return self._model
+
+    def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        for attempt in range(self._retries + 1):
+            try:
+                return self._once(method, path, body, headers)
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                failure: Exception = error
+            except ServiceError as error:
+                if error.status not in _AGAIN:
+                    raise
+                failure = error
+            if attempt < self._retries:
+                time.sleep(min(2.0, 0.05 * 2**attempt))
+        raise failure
+
+    def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
+        if self._connection is None:
+            self._connection = self._new(self._host, self._port, timeout=self._timeout)
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        answer = json.loads(response.read() or b"{}")
+        if response.will_close:
+            self.close()
+        if response.status != 200:
+            raise ServiceError(response.status, answer.get("error", response.reason), answer.get("row"))
+        return dict(answer)
+
+
+def _are_dicts(rows: Any) -> bool:
+    return isinstance(rows, list | tuple) and bool(rows) and isinstance(rows[0], dict)
+
+
+def _listed(rows: Any) -> Any:
+    """Rows as JSON has them."""
+    if _are_dicts(rows):
+        return list(rows)
+    return np.asarray(rows, np.float64).tolist()

@@ -1,0 +1,129 @@
+"""The live page of a served model: the parts of a report, fed by server-sent events."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from onkel.contents import contents_of
+from onkel.parts import Linear
+from onkel.report import View, contents, page, plots, section
+from onkel.serve._served import Served
+from onkel.serve._tasks import Snapshot
+
+_TIME = "seconds since the start"
+_ALL, _LATEST = "all rows", "latest rows"
+_MOST_FEATURES = 12
+
+
+def live_page(served: Served, names: list[str]) -> str:
+    """Return the page of one of the models that are served."""
+    regression = is_regressor(served.snapshot.model)
+    first, second = ("rmse", "mae") if regression else ("accuracy", "log_loss")
+    views = [
+        View("RMSE before learning" if regression else "Accuracy before learning", "seconds", first, _TIME)
+        if regression
+        else View("Accuracy before learning", "seconds", first, _TIME, "share"),
+        View("MAE before learning" if regression else "Log loss before learning", "seconds", second, _TIME),
+        View("Support vectors", "rows", "n_support", "rows", "count"),
+    ]
+    if not regression and not hasattr(served.snapshot.model, "predict_proba"):
+        del views[1]
+    empty = [{"name": name} for name in (_ALL, _LATEST)]
+    links = [contents_of_models(names, served.name)] if len(names) > 1 else []
+    events = f"/v2/models/{escape(served.name)}/live"
+    script = (files(__package__) / "live.js").read_text("utf-8")
+    return page(
+        served.name,
+        *links,
+        f'<dl class="facts" data-events="{events}"></dl><p class="said" role="status"></p>',
+        plots(empty, views),
+        section("Features that matter", _list("features", "feature", "weight")),
+        section("Recent refusals", _list("refusals", "time", "status", "sentence")),
+        f"<script>\n{script}</script>",
+        subtitle=f"{type(contents_of(served.snapshot.model).estimator).__name__}, live",
+    )
+
+
+def contents_of_models(names: list[str], own: str) -> str:
+    """Return links to the pages of the other models."""
+    links = "".join(f'<a href="/models/{escape(name)}">{escape(name)}</a>' for name in names if name != own)
+    return f'<nav class="contents">{links}</nav>'
+
+
+def state(served: Served) -> dict[str, Any]:
+    """Return what the page shows now, as JSON."""
+    facts, progress = served.facts(), served.progress
+    curve = progress.series()
+    values = progress.values()
+    shown = {
+        "rows learned": f"{facts['rows']:,}",
+        **{_TITLES[name]: _written(name, value) for name, value in values.items()},
+        "support vectors": f"{facts['n_support']:,}",
+        "width (gamma)": "–" if facts["gamma"] is None else f"{facts['gamma']:.4g}",
+        "model": _bytes(facts["model_bytes"]),
+        "waiting to be learned": f"{facts['queue_rows']:,} rows",
+        "pending labels": f"{facts['pending_labels']:,}",
+        "log": _bytes(facts["log_bytes"]),
+        "version": str(facts["version"]),
+    }
+    own = {name: column for name, column in curve.items() if not name.startswith("latest_")}
+    latest = {name.removeprefix("latest_"): column for name, column in curve.items() if name.startswith("latest_")}
+    times = {name: curve[name] for name in ("rows", "seconds") if name in curve}
+    return {
+        "facts": shown,
+        "said": served.broken or ("" if served.snapshot.is_fitted else "The model has learned nothing yet."),
+        "series": [{"name": _ALL, **own}, {"name": _LATEST, **times, **latest}],
+        "refusals": list(progress.refusals),
+        "features": features(served.snapshot),
+    }
+
+
+def features(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """Return the features that matter most, where the model knows: those of a linear kernel have weights.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.OGDRegressor(kernel="linear", random_state=0).fit([[1.0, 0.0], [2.0, 0.0]], [1.0, 2.0])
+    >>> [feature["feature"] for feature in features(Snapshot(model, ("a", "b"), 2, 0))]
+    ['a', 'b']
+    """
+    learner = contents_of(snapshot.model).learner
+    if learner is None or not isinstance(learner.kernel, Linear) or learner.n_support == 0:
+        return []
+    weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
+    names = snapshot.names or tuple(f"column {i}" for i in range(len(weights)))
+    order = np.argsort(-weights, kind="stable")[:_MOST_FEATURES]
+    return [{"feature": names[i], "weight": float(f"{weights[i]:.4g}")} for i in order.tolist()]
+
+
+def _dense(points: Any) -> Any:
+    return points.toarray() if hasattr(points, "toarray") else points
+
+
+_TITLES = {"accuracy": "accuracy", "log_loss": "log loss", "rmse": "RMSE", "mae": "MAE"}
+
+
+def _written(name: str, value: float) -> str:
+    return f"{100 * value:.2f} %" if name == "accuracy" else f"{value:.4g}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 1000:,.1f} kB" if count < 1e6 else f"{count / 1e6:,.1f} MB"
+
+
+def _list(name: str, *columns: str) -> str:
+    """An empty table that the page's script fills, and hides as long as it is empty."""
+    heads = "".join(f'<th class="text">{escape(column)}</th>' for column in columns)
+    return (
+        f'<div class="table" data-fill="{name}" data-columns="{" ".join(columns)}" tabindex="0">'
+        f"<table><thead><tr>{heads}</tr></thead><tbody></tbody></table></div>"
+    )
+
+
+__all__ = ["contents", "live_page", "state"]

@@ -1,0 +1,83 @@
+"""What Prometheus reads of the service: numbers of the moment are asked for when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+from onkel.serve._served import Served
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_GAUGES = {
+    "rows": ("onkel_rows_learned", "Rows that the model has learned from, over all starts."),
+    "version": ("onkel_version", "The newest version on the disk."),
+    "queue_requests": ("onkel_queue_requests", "Requests that wait to be learned."),
+    "queue_rows": ("onkel_queue_rows", "Rows that wait to be learned."),
+    "n_support": ("onkel_support_vectors", "Support vectors of the model."),
+    "model_bytes": ("onkel_model_bytes", "Memory that the model takes."),
+    "gamma": ("onkel_kernel_gamma", "Width of the kernel, given or chosen by the stream."),
+    "log_bytes": ("onkel_log_bytes", "Length of the write-ahead log."),
+    "pending_labels": ("onkel_pending_labels", "Predictions whose labels are waited for."),
+}
+_MEASURES = {
+    "accuracy": "Share of rows predicted rightly before they were learned, since the start.",
+    "log_loss": "Mean log loss of rows before they were learned, since the start.",
+    "rmse": "Root mean squared error of rows before they were learned, since the start.",
+    "mae": "Mean absolute error of rows before they were learned, since the start.",
+}
+
+
+class Metrics:
+    """The registry of one service.
+
+    Examples
+    --------
+    >>> metrics = Metrics({})
+    >>> metrics.seconds.labels("m", "infer").observe(0.002)
+    >>> b'onkel_request_seconds_count{model="m",request="infer"} 1.0' in metrics.text()
+    True
+    """
+
+    def __init__(self, models: Mapping[str, Served]) -> None:
+        self.registry = CollectorRegistry()
+        self.seconds = Histogram(
+            "onkel_request_seconds",
+            "From the request's head to its answer.",
+            ["model", "request"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._models = models
+        self.registry.register(self)
+
+    def collect(self) -> Iterable[Any]:
+        """Return what is known of the models now."""
+        facts = {name: served.facts() for name, served in self._models.items()}
+        for key, (metric, help) in _GAUGES.items():
+            gauge = GaugeMetricFamily(metric, help, labels=["model"])
+            for name, known in facts.items():
+                if known[key] is not None:
+                    gauge.add_metric([name], known[key])
+            yield gauge
+        for key, help in _MEASURES.items():
+            gauge = GaugeMetricFamily(f"onkel_progressive_{key}", help, labels=["model"])
+            for name, served in self._models.items():
+                if key in (values := served.progress.values()):
+                    gauge.add_metric([name], values[key])
+            yield gauge
+        requests = CounterMetricFamily("onkel_learn_requests", "Requests learned since the start.", labels=["model"])
+        refused = CounterMetricFamily(
+            "onkel_refused_requests", "Requests refused since the start, by status.", labels=["model", "status"]
+        )
+        for name, served in self._models.items():
+            requests.add_metric([name], served.progress.requests)
+            for status, count in sorted(served.progress.refused.items()):
+                refused.add_metric([name, str(status)], count)
+        yield from (requests, refused)
+
+    def text(self) -> bytes:
+        """Return everything in Prometheus' format."""
+        return bytes(generate_latest(self.registry))

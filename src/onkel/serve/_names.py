@@ -1,0 +1,51 @@
+"""The features' names of a served model: kept beside it while it works on arrays, and in it when it is saved."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from onkel.contents import contents_of
+
+
+def take_names(model: Any) -> tuple[str, ...] | None:
+    """Take the names out of a fitted model; scikit-learn would warn of every array of numbers otherwise.
+
+    Examples
+    --------
+    >>> import onkel, pandas
+    >>> frame = pandas.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]})
+    >>> model = onkel.OGDClassifier(gamma=1.0).fit(frame, [0, 1])
+    >>> take_names(model), hasattr(model, "feature_names_in_")
+    (('a', 'b'), False)
+    >>> with names_put_back(model, ("a", "b")):
+    ...     model.feature_names_in_.tolist()
+    ['a', 'b']
+    """
+    names = vars(_entrance(model)).pop("feature_names_in_", None)
+    return None if names is None else tuple(names.tolist())
+
+
+@contextlib.contextmanager
+def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
+    """Give a model its names as long as it is saved."""
+    entrance = _entrance(model)
+    if names is None or contents_of(model).learner is None:
+        yield
+        return
+    entrance.feature_names_in_ = np.array(list(names), object)
+    try:
+        yield
+    finally:
+        del entrance.feature_names_in_
+
+
+def _entrance(model: Any) -> Any:
+    """The part of a model that rows meet first: it has their names."""
+    inside = vars(model)
+    if "scaler_" in inside:
+        return inside["scaler_"]
+    return _entrance(inside["estimator_"]) if "estimator_" in inside else model

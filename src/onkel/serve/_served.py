@@ -1,0 +1,446 @@
+"""A served model: one writer that logs and learns, and snapshots on which predictions run without waiting for it."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.contents import contents_of
+from onkel.serve._batch import Batch, refused_of, refused_record
+from onkel.serve._checks import check_batch
+from onkel.serve._held import HeldRows
+from onkel.serve._names import names_put_back, take_names
+from onkel.serve._progress import Progress
+from onkel.serve._queue import TaskQueue
+from onkel.serve._refusal import Refusal
+from onkel.serve._store import Store
+from onkel.serve._tasks import Learn, Logged, Rollback, Settings, Snapshot
+
+logger = logging.getLogger("onkel.serve")
+_REPLAYED_AT_ONCE = 1000  # records
+
+
+def _logged(number: int, record: memoryview, refused: str | None) -> Logged:
+    """A record of the log as the request that it was."""
+    batch, notes = Batch.of_record(record)
+    task = Learn(key=notes["key"], id=notes["id"])
+    task.known_as = notes["known"]
+    return Logged(task, batch, number, None if refused is None else Refusal(422, refused))
+
+
+class Served:
+    """A model that learns from a queue and predicts beside it.
+
+    An answer to `learn` says that the rows are on the disk, have been learned, and are in every prediction that begins
+    from now on.
+
+    Parameters
+    ----------
+    name : str
+    store : Store
+        It takes the store over, and closes it.
+    fresh : model, default=None
+        To begin with where the store is empty.
+    origin : dict, default=None
+        What the state began with (JSON); a store that began with something else is refused. None takes any.
+    classes : list, default=None
+        All labels there will be, where a model that is not fitted shall know them.
+    target : str, default="label"
+        The label's name in rows with names.
+    settings : Settings, default=None
+
+    Examples
+    --------
+    >>> import onkel, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> model = onkel.OGDClassifier(gamma=1.0, random_state=0)
+    >>> with Served("m", Store(folder, keep=3), model, {"learner": "ogd"}) as served:
+    ...     done = served.learn(Batch(np.eye(2), np.array(["no", "yes"])), key="first")
+    ...     done.result()["rows"], served.snapshot.predict(np.eye(2), ["predict"])["predict"].tolist()
+    (2, ['yes', 'yes'])
+    >>> onkel.load(folder / "version-000001.onkel").t_
+    2
+    """
+
+    def __init__(
+        self,
+        name: str,
+        store: Store,
+        fresh: Any = None,
+        origin: dict[str, Any] | None = None,
+        classes: list[Any] | None = None,
+        target: str = "label",
+        settings: Settings | None = None,
+    ) -> None:
+        self.name = name
+        self.settings = settings or Settings()
+        self.progress = Progress()
+        self.broken: str | None = None  # why it learns no more, where it does not
+        self._store = store
+        self._queue = TaskQueue(self.settings.queue_requests, self.settings.queue_rows, self.settings.group_rows)
+        try:
+            self._begin(fresh, origin, classes, target)
+        except BaseException:
+            store.close()
+            raise
+        self._thread = threading.Thread(target=self._work, name=f"writer of {name}", daemon=True)
+        self._thread.start()
+
+    # -- asked from any thread
+
+    def learn(self, batch: Batch, key: str | None = None) -> Future[dict[str, Any]]:
+        """Wait in the queue to be logged and learned; refused at once where the queue is full or learning is off."""
+        return self._put(Learn(batch=batch, key=key))
+
+    def label(
+        self, id: str, labels: NDArray[Any], weights: NDArray[np.float64] | None = None, key: str | None = None
+    ) -> Future[dict[str, Any]]:
+        """Learn rows that were predicted under an id, now that their labels are known."""
+        return self._put(Learn(id=id, labels=labels, weights=weights, key=key))
+
+    def roll_back(self, version: int) -> Future[dict[str, Any]]:
+        """Go back to a version; the present becomes one first, so that the way back is open."""
+        return self._put(Rollback(version))
+
+    def hold(self, id: str, rows: NDArray[np.float64], names: tuple[str, ...] | None) -> bool:
+        """Hold predicted rows until their labels come; say whether that was possible."""
+        if self.settings.read_only or f"id {id}" in self._keys:
+            return False
+        return self._held.hold(id, rows, names, time.time())
+
+    def versions(self) -> list[int]:
+        """Return the versions that are kept, oldest first."""
+        return self._store.versions()
+
+    def facts(self) -> dict[str, Any]:
+        """Return numbers of the moment: what waits, how large model and log are."""
+        contents = contents_of(self.snapshot.model)
+        learner = contents.learner
+        tasks, rows = self._queue.size
+        kernel = None if learner is None else learner.kernel
+        return {
+            "rows": self.snapshot.rows,
+            "version": self.snapshot.version,
+            "queue_requests": tasks,
+            "queue_rows": rows,
+            "n_support": 0 if learner is None else learner.n_support,
+            "model_bytes": 0 if learner is None else learner.nbytes,
+            "gamma": getattr(kernel, "gamma", None),
+            "log_bytes": self._store.log_bytes,
+            "pending_labels": len(self._held),
+            "keys": len(self._keys),
+        }
+
+    def close(self) -> None:
+        """Learn what waits, make a last version and leave an empty log."""
+        self._queue.close()
+        self._thread.join()
+        try:
+            if not self.settings.read_only and self.broken is None and not self._store.is_newest_complete():
+                self._checkpoint()
+        finally:
+            self._held.close()
+            self._store.close()
+
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _put(self, task: Learn | Rollback) -> Future[dict[str, Any]]:
+        if self.settings.read_only:
+            raise Refusal(403, "the service is read-only: it predicts and does not learn")
+        if self.broken is not None:
+            raise Refusal(503, self.broken)
+        self._queue.put(task)
+        return task.done
+
+    # -- at the start
+
+    def _begin(self, fresh: Any, origin: dict[str, Any] | None, classes: list[Any] | None, target: str) -> None:
+        opened = self._store.open()
+        if opened is None:
+            if fresh is None:
+                raise ValueError(f"{self._store.folder} holds no model to go on with")
+            self._model, self._rows = fresh, 0
+            self._names = take_names(fresh)
+            self._origin, self._classes, self.target = origin, classes, target
+            self._keys: OrderedDict[str, dict[str, Any]] = OrderedDict()
+            with names_put_back(fresh, self._names):
+                self._version = self._store.save(fresh, self._notes())
+            records: list[tuple[int, memoryview]] = []
+        else:
+            notes = opened.notes
+            if origin is not None and origin != notes["origin"]:
+                raise ValueError(
+                    f"{self._store.folder} began with {_in_words(notes['origin'])}, and now it is "
+                    f"{_in_words(origin)}: give that one, or another directory"
+                )
+            self._model, self._version, records = opened.model, opened.version, opened.records
+            take_names(self._model)
+            self._take_notes(notes)
+            self._keys = OrderedDict((key, known) for key, known in notes["keys"])
+            if opened.torn_bytes:
+                logger.warning("a torn end of the log was cut", extra=self._said(bytes=opened.torn_bytes))
+        self._rows_at_version = self._rows
+        self._held = HeldRows(
+            self._store.folder,
+            most_rows=self.settings.held_rows,
+            most_bytes=self.settings.held_bytes,
+            seconds=self.settings.held_seconds,
+        )
+        self._replay(records)
+        self._publish()
+
+    def _take_notes(self, notes: dict[str, Any]) -> None:
+        self._rows, self._origin, self._classes = notes["rows"], notes["origin"], notes["classes"]
+        self.target = notes["target"]
+        self._names = None if notes["names"] is None else tuple(notes["names"])
+
+    def _replay(self, records: list[tuple[int, memoryview]]) -> None:
+        """Learn again what the newest version lacks, as it was learned before."""
+        refused = dict(found for _, record in records if (found := refused_of(record)) is not None)
+        self._publish()
+        for begin in range(0, len(records), _REPLAYED_AT_ONCE):
+            group = [
+                _logged(number, record, refused.get(number))
+                for number, record in records[begin : begin + _REPLAYED_AT_ONCE]
+                if refused_of(record) is None
+            ]
+            self._learn_all(group, watched=False)
+            for logged in group:
+                self._remember(logged)
+            self._publish()
+        if records:
+            logger.info("learned the log again", extra=self._said(records=len(records), rows=self._rows))
+
+    # -- the writer
+
+    def _work(self) -> None:
+        while group := self._queue.take():
+            try:
+                if isinstance(group[0], Rollback):
+                    self._roll_back(group[0])
+                else:
+                    self._commit([task for task in group if isinstance(task, Learn)])
+            except BaseException as error:
+                self._break(error, group)
+
+    def _break(self, error: BaseException, group: list[Any]) -> None:
+        """Something that nobody foresaw: predictions go on, learning ends; a new start reads the log again."""
+        self.broken = f"learning has stopped after an unexpected failure ({error!r}); start the service again"
+        logger.error(self.broken, extra=self._said(), exc_info=error)
+        for task in group:
+            if not task.done.done():
+                task.done.set_exception(Refusal(500, self.broken))
+
+    def _commit(self, tasks: list[Learn]) -> None:
+        """Check, log, learn, publish and answer a group of requests, in this order."""
+        new: list[Logged] = []
+        waiting: dict[str, Logged] = {}  # by the keys of this group
+        repeated: list[tuple[Learn, Logged]] = []
+        for task in tasks:
+            try:
+                known = self._known(task, waiting)
+                if known is None:
+                    new.append(logged := Logged(task, self._checked(task)))
+                    waiting.update(dict.fromkeys(task.known_as, logged))
+                elif isinstance(known, Logged):
+                    repeated.append((task, known))
+                else:
+                    self._answer(task, known, repeated=True)
+            except Refusal as refusal:
+                self._refuse(task, refusal)
+        if new and self._log(new):
+            self._learn_all(new)
+            for logged in new:
+                self._remember(logged)
+            self._publish()
+            for logged in new:
+                self._conclude(logged.task, logged, repeated=False)
+        for task, logged in repeated:
+            self._conclude(task, logged, repeated=True)
+        self._checkpoint_if_due()
+
+    def _known(self, task: Learn, waiting: dict[str, Logged]) -> dict[str, Any] | Logged | None:
+        """What became of an earlier request with the same key; refused where that one had other rows."""
+        for key, digest in task.known_as.items():
+            earlier = waiting.get(key)
+            known = self._keys.get(key)
+            if earlier is None and known is None:
+                continue
+            before = earlier.task.known_as[key] if earlier is not None else known["digest"] if known else ""
+            if before != digest:
+                raise Refusal(409, f"the {key!r} was used before, for other rows or labels")
+            return earlier if earlier is not None else known
+        return None
+
+    def _checked(self, task: Learn) -> Batch:
+        batch = task.batch
+        if batch is None:
+            assert task.id is not None
+            assert task.labels is not None
+            held = self._held.get(task.id, time.time())
+            if held is None:
+                raise Refusal(404, f"no row is held under the id {task.id!r}: its time is over, or it never was")
+            batch = Batch(held.rows, task.labels, task.weights, held.names)
+        if self._names is not None or contents_of(self._model).learner is not None:
+            batch = batch.named(self._names)
+        check_batch(batch, self._model, self._classes)
+        return batch
+
+    def _log(self, new: list[Logged]) -> bool:
+        """Make requests durable; where the disk does not take them, refuse them all."""
+        records = [
+            logged.batch.record(key=logged.task.key, id=logged.task.id, known=logged.task.known_as) for logged in new
+        ]
+        try:
+            first = self._store.append(records)
+        except OSError as error:
+            refusal = Refusal(507, f"the log cannot be written ({error.strerror or error}); nothing was learned")
+            for logged in new:
+                logged.refusal = refusal
+                self._refuse(logged.task, refusal)
+            logger.error(refusal.sentence, extra=self._said())
+            return False
+        for number, logged in enumerate(new, first):
+            logged.number = number
+        return True
+
+    def _learn_all(self, new: list[Logged], watched: bool = True) -> None:
+        """Learn requests in turn. One that fails is undone whole: the others are learned again without it."""
+        for place, logged in enumerate(new):
+            if logged.refusal is not None:
+                continue
+            try:
+                scores = self._learn(logged.batch)
+            except (ValueError, ArithmeticError, MemoryError) as error:
+                logged.refusal = Refusal(422, f"the rows could not be learned: {error}")
+                self._model, self._names = copy.deepcopy(self.snapshot.model), self.snapshot.names
+                for earlier in new[:place]:
+                    if earlier.refusal is None:
+                        self._learn(earlier.batch)
+                self._note_refusal(logged)
+                continue
+            self._rows += len(logged.batch)
+            if logged.task.id is not None:
+                self._held.release(logged.task.id)
+            if watched and contents_of(self._model).learner is not None:
+                self.progress.add(scores, logged.batch.labels, self._model)
+
+    def _learn(self, batch: Batch) -> NDArray[np.float64]:
+        options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
+        if contents_of(self._model).learner is None:
+            self._names = batch.names
+            if self._classes is not None:
+                options["classes"] = self._classes
+        return np.asarray(self._model.predict_then_learn(batch.rows, batch.labels, **options))
+
+    def _note_refusal(self, logged: Logged) -> None:
+        assert logged.refusal is not None
+        try:
+            self._store.append([refused_record(logged.number, logged.refusal.sentence)])
+        except OSError as error:  # a new start will find the same
+            logger.error("a refusal could not be logged", extra=self._said(reason=str(error)))
+
+    def _remember(self, logged: Logged) -> None:
+        refusal = logged.refusal
+        for key, digest in logged.task.known_as.items():
+            self._keys[key] = {
+                "digest": digest,
+                "rows": len(logged.batch),
+                "error": None if refusal is None else refusal.sentence,
+            }
+        while len(self._keys) > self.settings.keys:
+            self._keys.popitem(last=False)
+
+    def _publish(self) -> None:
+        """Let predictions see what is learned."""
+        self.snapshot = Snapshot(copy.deepcopy(self._model), self._names, self._rows, self._version)
+        learner = contents_of(self._model).learner
+        self.progress.draw(0 if learner is None else learner.n_support)
+
+    def _conclude(self, task: Learn, logged: Logged, repeated: bool) -> None:
+        if logged.refusal is not None:
+            self._refuse(task, logged.refusal)
+        else:
+            self._answer(task, {"rows": len(logged.batch)}, repeated)
+
+    def _answer(self, task: Learn, known: dict[str, Any], repeated: bool) -> None:
+        if known.get("error") is not None:
+            self._refuse(task, Refusal(422, known["error"]))
+        elif not task.done.done():
+            task.done.set_result({"rows": known["rows"], "rows_learned": self._rows, "repeated": repeated})
+
+    def _refuse(self, task: Learn, refusal: Refusal) -> None:
+        self.progress.refuse(refusal.status, refusal.sentence)
+        if not task.done.done():
+            task.done.set_exception(refusal)
+
+    # -- versions
+
+    def _notes(self) -> dict[str, Any]:
+        return {
+            "rows": self._rows,
+            "origin": self._origin,
+            "classes": self._classes,
+            "target": self.target,
+            "names": None if self._names is None else list(self._names),
+            "keys": list(self._keys.items()),
+        }
+
+    def _checkpoint_if_due(self) -> None:
+        rows = self._rows - self._rows_at_version
+        if rows >= self.settings.every or self._store.log_bytes > self.settings.log_bytes:
+            try:
+                self._checkpoint()
+            except OSError as error:  # the log has everything, so learning goes on
+                logger.error("no checkpoint could be made", extra=self._said(reason=str(error)))
+
+    def _checkpoint(self) -> None:
+        self._save(self._model, self._notes())
+        self.snapshot = Snapshot(self.snapshot.model, self._names, self._rows, self._version)
+
+    def _save(self, model: Any, notes: dict[str, Any]) -> None:
+        self._held.sync()  # what was let go must not come back when the log that says so is gone
+        with names_put_back(model, notes["names"]):
+            self._version = self._store.save(model, notes)
+        self._rows_at_version = notes["rows"]
+        logger.info("made a checkpoint", extra=self._said(version=self._version, rows=notes["rows"]))
+
+    def _roll_back(self, task: Rollback) -> None:
+        try:
+            model, notes = self._store.load(task.version)
+            take_names(model)
+            if not self._store.is_newest_complete():
+                self._checkpoint()
+            self._save(model, {**notes, "keys": self._notes()["keys"]})
+        except LookupError as error:
+            task.done.set_exception(Refusal(404, str(error.args[0])))
+        except OSError as error:
+            task.done.set_exception(Refusal(507, f"the version cannot be written ({error.strerror or error})"))
+        else:
+            self._model = model
+            self._take_notes(notes)
+            self._publish()
+            task.done.set_result({"version": self._version, "rows_learned": self._rows})
+
+    def _said(self, **facts: Any) -> dict[str, Any]:
+        """What a line of the structured log adds to its message."""
+        return {"facts": {"model": self.name, **facts}}
+
+
+def _in_words(origin: Any) -> str:
+    """What a state began with, as a reader would say it."""
+    if not isinstance(origin, dict):
+        return "something else"
+    return ", ".join(f"{name} {str(value)[:60]}" for name, value in origin.items())

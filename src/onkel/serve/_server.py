@@ -1,0 +1,160 @@
+"""The process: sockets with patience that ends, signals, structured logs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from onkel.serve._web import Service
+
+logger = logging.getLogger("onkel.serve")
+
+_HEAD_SECONDS = 10.0  # for a request's head
+_KEEP_SECONDS = 30  # between two requests of a connection
+_DRAIN_SECONDS = 30  # for requests under way when the service is told to stop
+_CONNECTIONS = 512
+_SWITCH_SECONDS = 0.0005  # of the interpreter's lock: a prediction waits no longer for a thread that learns
+
+
+class ImpatientProtocol(H11Protocol):
+    """A connection that is closed when the head of a request does not come in time."""
+
+    head_seconds = _HEAD_SECONDS
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Wait on, unless a request has come."""
+        super().data_received(data)
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request
+        if cycle is None or cycle.response_complete:
+            self._wait()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+class Server(uvicorn.Server):
+    """A server that ends by itself when it is told to, and tells the streams of events."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self.service = service
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to `serve`: uvicorn would raise them again, and nothing would be saved."""
+        yield
+
+    def stop(self) -> None:
+        """Take no more connections, and finish the requests under way."""
+        self.service.stopping = True
+        self.should_exit = True
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Say where the service is, once it is there."""
+        await super().startup(sockets)
+        if self.started:
+            self.port = self.servers[0].sockets[0].getsockname()[1]
+            facts = {"host": self.config.host, "port": self.port, "models": list(self.service.models)}
+            logger.info("ready", extra={"facts": facts})
+
+
+def serve(service: Service, host: str, port: int) -> None:
+    """Answer requests until SIGTERM or Ctrl-C; then finish those under way, learn what waits and save."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    server = Server(config_of(service, host, port), service)
+
+    async def answer() -> None:
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(sign, server.stop)
+        await server.serve()
+
+    try:
+        asyncio.run(answer())
+    finally:
+        close(service)
+
+
+def close(service: Service) -> None:
+    """Learn what waits, and make a last checkpoint of every model."""
+    for served in service.models.values():
+        served.close()
+    logger.info("stopped")
+
+
+def config_of(service: Service, host: str, port: int) -> uvicorn.Config:
+    """Return the web server's settings."""
+    return uvicorn.Config(
+        service.app(),
+        host=host,
+        port=port,
+        http=ImpatientProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_keep_alive=_KEEP_SECONDS,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+    )
+
+
+class JsonLines(logging.Formatter):
+    """A log whose lines are JSON: time, level, message, and the facts beside it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line.
+
+        >>> record = logging.LogRecord("onkel.serve", logging.INFO, "", 0, "ready", (), None)
+        >>> json.loads(JsonLines().format(record))["message"]
+        'ready'
+        """
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_to_standard_error() -> None:
+    """Write structured lines of the service, and of the web server where it warns."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name, level in (("onkel.serve", logging.INFO), ("uvicorn.error", logging.WARNING)):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

@@ -1,0 +1,114 @@
+"""What the parts of a served model hand to one another: its bounds, snapshots of it, and requests."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.contents import contents_of
+from onkel.serve._batch import Batch
+from onkel.serve._checks import check_rows
+from onkel.serve._refusal import Refusal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What bounds a served model."""
+
+    every: int = 100_000  # rows between two checkpoints
+    log_bytes: int = 2**26  # that also make a checkpoint due
+    keep: int = 10  # versions
+    keys: int = 10_000  # requests whose idempotency keys are remembered
+    queue_requests: int = 1_000
+    queue_rows: int = 200_000
+    group_rows: int = 20_000  # that share one fsync and one snapshot
+    held_rows: int = 100_000
+    held_bytes: int = 2**28
+    held_seconds: float = 86_400.0
+    read_only: bool = False
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A model that stands still, for predictions."""
+
+    model: Any
+    names: tuple[str, ...] | None
+    rows: int  # acknowledged so far, and all of them in the model
+    version: int  # the newest on the disk
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether it has learned anything."""
+        return contents_of(self.model).learner is not None
+
+    def predict(self, rows: NDArray[np.float64], outputs: list[str]) -> dict[str, NDArray[Any]]:
+        """Return what is asked for: predict, decision_function, predict_proba."""
+        if not self.is_fitted:
+            raise Refusal(503, "the model has learned nothing yet")
+        check_rows(rows, self.model)
+        made = {}
+        for name in outputs:
+            if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):
+                raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(self.outputs())}")
+            made[name] = np.asarray(getattr(self.model, name)(rows))
+        return made
+
+    def outputs(self) -> list[str]:
+        """Return the outputs that the model has."""
+        return [n for n in ("predict", "decision_function", "predict_proba") if hasattr(self.model, n)]
+
+
+@dataclass
+class Learn:
+    """A request to learn: rows with labels, or labels for rows that are held under an id."""
+
+    batch: Batch | None = None
+    key: str | None = None
+    id: str | None = None
+    labels: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    done: Future[dict[str, Any]] = field(default_factory=Future)
+    alone = False
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows it brings."""
+        return len(self.batch) if self.batch is not None else 0 if self.labels is None else len(self.labels)
+
+    @cached_property
+    def known_as(self) -> dict[str, str]:
+        """The keys it is remembered by, each with what tells another request under that key apart."""
+        keys = [f"{what} {name}" for what, name in (("key", self.key), ("id", self.id)) if name is not None]
+        return dict.fromkeys(keys, self._digest()) if keys else {}
+
+    def _digest(self) -> str:
+        if self.batch is not None:
+            return self.batch.digest()
+        assert self.labels is not None
+        return Batch(np.empty((len(self.labels), 0)), self.labels, self.weights).digest()
+
+
+@dataclass
+class Rollback:
+    """A request to go back to an earlier version."""
+
+    version: int
+    done: Future[dict[str, Any]] = field(default_factory=Future)
+    alone = True
+    n_rows = 0
+
+
+@dataclass
+class Logged:
+    """A request that is in the log, with the batch as it was logged."""
+
+    task: Learn
+    batch: Batch
+    number: int = -1
+    refusal: Refusal | None = None

@@ -1,0 +1,347 @@
+"""The service over HTTP: the Open Inference Protocol v2, and what it lacks for learning."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import onkel
+from onkel.contents import contents_of
+from onkel.serve import _arrow, _live, _wire
+from onkel.serve._json import parsed
+from onkel.serve._metrics import Metrics
+from onkel.serve._queue import Full
+from onkel.serve._refusal import Refusal
+from onkel.serve._served import Served
+from onkel.serve._tasks import Snapshot
+
+_LARGE = 2**16  # bytes of a body that is read, and kernel values that are computed, in a thread of their own
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What bounds the memory and the time that strangers can take."""
+
+    body_bytes: int = 2**24  # of one request
+    bodies_bytes: int = 2**27  # of all requests that are being read
+    body_seconds: float = 30.0  # to send a body
+    rows: int = 100_000  # of one request
+    viewers: int = 32  # of live pages
+
+
+class Service:
+    """Served models behind HTTP.
+
+    Parameters
+    ----------
+    models : dict of Served
+        By name.
+    token : str, default=None
+        That requests must bring, as ``Authorization: Bearer``, or as the password that a browser asks for. Without
+        one, only requests to a loopback name are answered.
+    limits : Limits, default=None
+    """
+
+    def __init__(self, models: dict[str, Served], token: str | None = None, limits: Limits | None = None) -> None:
+        self.models = models
+        self.token = token
+        self.limits = limits or Limits()
+        self.stopping = False  # streams of events end
+        self.metrics = Metrics(models)
+        self._reading = 0  # bytes of bodies
+        self._viewers = 0
+
+    def app(self) -> Starlette:
+        """Return the ASGI application."""
+        routes = [
+            Route("/v2/health/live", self._open(self._alive)),
+            Route("/v2/health/ready", self._open(self._ready)),
+            Route("/", self._guarded(self._page)),
+            Route("/models/{model}", self._guarded(self._page)),
+            Route("/metrics", self._guarded(self._measured)),
+            Route("/v2", self._guarded(self._about)),
+            Route("/v2/models", self._guarded(self._names)),
+            Route("/v2/models/{model}", self._guarded(self._metadata)),
+            Route("/v2/models/{model}/ready", self._guarded(self._model_ready)),
+            Route("/v2/models/{model}/live", self._guarded(self._events)),
+            Route("/v2/models/{model}/infer", self._guarded(self._infer), methods=["POST"]),
+            Route("/v2/models/{model}/learn", self._guarded(self._learn), methods=["POST"]),
+            Route("/v2/models/{model}/rollback", self._guarded(self._roll_back), methods=["POST"]),
+        ]
+        return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
+
+    # -- who may ask
+
+    def _open(self, answer: Callable[[Request], Awaitable[Response]]) -> Any:
+        """Let everybody ask."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await answer(request)
+            except Refusal as refusal:
+                return _refused(refusal)
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody reads it
+
+        return endpoint
+
+    def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Any:
+        """Let those ask who have the token."""
+
+        async def checked(request: Request) -> Response:
+            self._check_asker(request)
+            return await answer(request)
+
+        return self._open(checked)
+
+    def _check_asker(self, request: Request) -> None:
+        if self.token is None:
+            # A page of another site may reach a service of this machine under a name of its own.
+            host = request.headers.get("host", "")
+            if host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
+                raise Refusal(403, f"the service answers to a loopback name only, and was called {host[:100]!r}")
+            return
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "basic":
+            try:
+                given = base64.b64decode(given, validate=True).decode().partition(":")[2]
+            except ValueError:
+                given = ""
+        if kind.lower() not in ("bearer", "basic") or not hmac.compare_digest(given.encode(), self.token.encode()):
+            raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN")
+
+    def _served(self, request: Request) -> Served:
+        name = request.path_params.get("model") or next(iter(self.models))
+        if name not in self.models:
+            raise Refusal(404, f"there is no model {name!r}; there are {', '.join(map(repr, self.models))}")
+        return self.models[name]
+
+    # -- bodies
+
+    async def _body(self, request: Request) -> bytes:
+        """The body, within the limits of its size, of all bodies together and of time."""
+        most = self.limits.body_bytes
+        too_large = Refusal(413, f"the body is larger than the {most:,} bytes that one may have")
+        claimed = request.headers.get("content-length", "0")
+        if claimed.isdigit() and int(claimed) > most:
+            raise too_large
+        pieces, size = [], 0
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                async for piece in request.stream():
+                    size += len(piece)
+                    self._reading += len(piece)
+                    if size > most:
+                        raise too_large
+                    if self._reading > self.limits.bodies_bytes:
+                        raise Full(429, "other requests take all the memory there is for them; come again in a second")
+                    pieces.append(piece)
+        except TimeoutError:
+            raise Refusal(408, f"the body was not there after {self.limits.body_seconds:g} seconds") from None
+        finally:
+            self._reading -= size
+        return b"".join(pieces)
+
+    def _shape(self, served: Served, snapshot: Snapshot) -> _wire.Shape:
+        return _wire.Shape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows)
+
+    # -- answers
+
+    async def _alive(self, request: Request) -> Response:
+        return JSONResponse({"live": True})
+
+    async def _ready(self, request: Request) -> Response:
+        broken = next((served.broken for served in self.models.values() if served.broken), None)
+        ready = broken is None and not self.stopping
+        return JSONResponse({"ready": ready} | ({"error": broken} if broken else {}), 200 if ready else 503)
+
+    async def _about(self, request: Request) -> Response:
+        return JSONResponse({"name": "onkel", "version": onkel.__version__, "extensions": ["learn", "rollback"]})
+
+    async def _names(self, request: Request) -> Response:
+        return JSONResponse({"models": list(self.models)})
+
+    async def _metadata(self, request: Request) -> Response:
+        served = self._served(request)
+        snapshot = served.snapshot
+        width = snapshot.model.n_features_in_ if snapshot.is_fitted else -1
+        classes = contents_of(snapshot.model).classes
+        outputs = [{"name": name, "datatype": "FP64", "shape": [-1]} for name in snapshot.outputs()]
+        if classes is not None:
+            outputs[0]["datatype"] = _wire.datatype(classes)
+        facts = {
+            "estimator": type(contents_of(snapshot.model).estimator).__name__,
+            "features": snapshot.names,
+            "target": served.target,
+            "classes": None if classes is None else classes.tolist(),
+            "rows_learned": snapshot.rows,
+            "read_only": served.settings.read_only,
+        }
+        return JSONResponse(
+            {
+                "name": served.name,
+                "versions": [str(version) for version in served.versions()],
+                "platform": "onkel",
+                "inputs": [{"name": "rows", "datatype": "FP64", "shape": [-1, width]}],
+                "outputs": outputs,
+                "parameters": facts,
+            }
+        )
+
+    async def _model_ready(self, request: Request) -> Response:
+        served = self._served(request)
+        ready = served.snapshot.is_fitted
+        return JSONResponse({"name": served.name, "ready": ready}, 200 if ready else 503)
+
+    async def _infer(self, request: Request) -> Response:
+        served, begin = self._served(request), time.perf_counter()
+        arrow = _is_arrow(request)
+        snapshot = served.snapshot
+        shape = self._shape(served, snapshot)
+        body = await self._body(request)
+        asked = request.query_params
+        id = asked.get("id") and _wire.checked_word("id", asked.get("id"))
+        outputs = asked["outputs"].split(",") if "outputs" in asked else []
+
+        def read() -> _wire.InferRequest:
+            return _arrow.arrow_infer_request(body, shape, outputs, id) if arrow else _wire.infer_request(body, shape)
+
+        wanted = await _aside(read, len(body))
+        learner = contents_of(snapshot.model).learner
+        work = wanted.rows.size * (learner.n_support if learner is not None else 0)
+        made = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
+        parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
+        if wanted.id is not None:
+            parameters["held"] = served.hold(wanted.id, wanted.rows, wanted.names)
+        self.metrics.seconds.labels(served.name, "infer").observe(time.perf_counter() - begin)
+        if arrow:
+            headers = {f"onkel-{name.replace('_', '-')}": json.dumps(value) for name, value in parameters.items()}
+            return Response(_arrow.arrow_answer(made), media_type=_arrow.MEDIA_TYPE, headers=headers)
+        return JSONResponse(_wire.infer_answer(served.name, snapshot.version, wanted.id, made, parameters))
+
+    async def _learn(self, request: Request) -> Response:
+        served, begin = self._served(request), time.perf_counter()
+        arrow = _is_arrow(request)
+        try:
+            body = await self._body(request)
+            shape = self._shape(served, served.snapshot)
+            header = request.headers.get("idempotency-key")
+            key = None if header is None else _wire.checked_word("Idempotency-Key", header)
+
+            def read() -> _wire.LearnRequest:
+                return _arrow.arrow_learn_request(body, shape) if arrow else _wire.learn_request(body, shape)
+
+            wanted = await _aside(read, len(body))
+            key = wanted.key or key
+            if wanted.batch is not None:
+                done = served.learn(wanted.batch, key)
+            else:
+                assert wanted.id is not None
+                done = served.label(wanted.id, wanted.labels, wanted.weights, key)
+        except Refusal as refusal:
+            served.progress.refuse(refusal.status, refusal.sentence)
+            raise
+        answer = await asyncio.wrap_future(done)
+        self.metrics.seconds.labels(served.name, "learn").observe(time.perf_counter() - begin)
+        return JSONResponse(answer)
+
+    async def _roll_back(self, request: Request) -> Response:
+        served = self._served(request)
+        _check_type(request, "application/json")
+        wanted = parsed(await self._body(request))
+        version = wanted.get("version")
+        if wanted.keys() != {"version"} or not str(version).isdecimal():
+            raise Refusal(422, 'expected {"version": NUMBER}, one of the model\'s versions')
+        return JSONResponse(await asyncio.wrap_future(served.roll_back(int(str(version)))))
+
+    async def _measured(self, request: Request) -> Response:
+        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _page(self, request: Request) -> Response:
+        html = _live.live_page(self._served(request), list(self.models))
+        return HTMLResponse(html, headers={"content-security-policy": _POLICY, "cache-control": "no-store"})
+
+    async def _events(self, request: Request) -> Response:
+        served = self._served(request)
+        if self._viewers >= self.limits.viewers:
+            raise Full(429, f"{self._viewers} live pages are open, and there may be no more; come again in a second")
+        return StreamingResponse(
+            self._states(served), media_type="text/event-stream", headers={"cache-control": "no-store"}
+        )
+
+    async def _states(self, served: Served) -> AsyncIterator[str]:
+        """What the page shows, whenever it has changed, at most once a second."""
+        self._viewers += 1
+        try:
+            last = None
+            while not self.stopping:
+                text = json.dumps(_live.state(served))
+                if text != last:
+                    last = text
+                    yield f"data: {text}\n\n"
+                else:
+                    yield ": still here\n\n"  # which notices a viewer that has gone
+                for _ in range(10):
+                    if not self.stopping:
+                        await asyncio.sleep(0.1)
+        finally:
+            self._viewers -= 1
+
+
+async def _aside(work: Callable[[], Any], size: int) -> Any:
+    """Do it here if it is quick, or else in a thread, so that others are answered meanwhile."""
+    return work() if size <= _LARGE else await asyncio.to_thread(work)
+
+
+def _is_arrow(request: Request) -> bool:
+    """Whether the body is an Arrow stream; refused where it is neither that nor JSON.
+
+    A type is demanded since a page of another site cannot send these two without asking first.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == _arrow.MEDIA_TYPE:
+        return True
+    _check_type(request, "application/json")
+    return False
+
+
+def _check_type(request: Request, expected: str) -> None:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != expected:
+        raise Refusal(415, f"expected Content-Type: application/json (or {_arrow.MEDIA_TYPE}), got {kind[:60]!r}")
+
+
+def _refused(refusal: Refusal) -> Response:
+    headers = {}
+    if isinstance(refusal, Full):
+        headers["retry-after"] = "1"
+    if refusal.status == 401:
+        headers["www-authenticate"] = 'Basic realm="onkel"'
+    if refusal.status in (401, 403, 408, 413, 415, 429):  # before the body was read
+        headers["connection"] = "close"
+    return JSONResponse(refusal.answer(), refusal.status, headers)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"there is nothing at {request.url.path[:200]}"}, 404)
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"{request.method} is not for {request.url.path[:200]}"}, 405)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": "the service failed on this request; its log says how"}, 500)

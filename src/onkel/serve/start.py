@@ -1,0 +1,115 @@
+"""Starting a service: its models are those of the files that it was given, or those of its directory."""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import onkel
+from onkel.models.tree import Writer
+from onkel.serve._served import Served
+from onkel.serve._server import log_to_standard_error, serve
+from onkel.serve._store import Store
+from onkel.serve._tasks import Settings
+from onkel.serve._web import Limits, Service
+
+__all__ = ["Limits", "Settings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
+
+Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to begin with
+
+
+def open_models(
+    folder: str, files: list[str], fresh: Fresh | None, target: str, settings: Settings
+) -> dict[str, Served]:
+    """Open every model; where one is refused, those before it are closed again.
+
+    Parameters
+    ----------
+    folder : str
+        Each model has a directory of its own in it.
+    files : list of str
+        Model files; the name of a model is its file's stem.
+    fresh : (name, model, classes), default=None
+        A model that knows nothing yet, instead of files.
+    target : str
+        The label's name in rows with names.
+    settings : Settings
+    """
+    root = Path(folder)
+    wanted = {_name(Path(file)): Path(file) for file in files}
+    if len(wanted) != len(files):
+        raise ValueError("two of the model files have the same name, by which they would be served")
+    models: dict[str, Served] = {}
+    try:
+        for name, path in wanted.items():
+            origin = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            models[name] = _served(root, name, onkel.load(path), origin, None, target, settings)
+        if fresh is not None:
+            name, model, classes = fresh
+            models[name] = _served(root, name, model, _origin(model, classes), classes, target, settings)
+        if not models:
+            for path in sorted(root.glob("*/version-*.onkel")):
+                if path.parent.name not in models:
+                    models[path.parent.name] = _served(root, path.parent.name, None, None, None, target, settings)
+            if not models:
+                raise ValueError(f"{folder} holds no model yet: give a model file, or --learner")
+    except BaseException:
+        for served in models.values():
+            served.close()
+        raise
+    return models
+
+
+def run(models: dict[str, Served], token: str | None, limits: Limits, host: str, port: int) -> None:
+    """Serve models until SIGTERM or Ctrl-C."""
+    serve(Service(models, token, limits), host, port)
+
+
+def token_of(path: str) -> str:
+    """Return the first line of a file, or refuse one that protects nothing."""
+    token = (Path(path).read_text("utf-8").splitlines() or [""])[0].strip()
+    if len(token) < 16:
+        raise ValueError(f"{path} must hold a token of 16 characters or more in its first line")
+    return token
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether only this machine reaches an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _served(
+    root: Path,
+    name: str,
+    model: Any,
+    origin: dict[str, Any] | None,
+    classes: list[Any] | None,
+    target: str,
+    settings: Settings,
+) -> Served:
+    if model is not None and not hasattr(model, "predict_then_learn"):
+        raise ValueError(f"{name} holds a {type(model).__name__}, which cannot be served: save an estimator instead")
+    return Served(name, Store(root / name, settings.keep), model, origin, classes, target, settings)
+
+
+def _name(path: Path) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", path.stem):
+        raise ValueError(f"{path}: a model is served by its file's name, which may have letters, digits, . _ and -")
+    return path.stem
+
+
+def _origin(model: Any, classes: list[Any] | None) -> dict[str, Any]:
+    """What a new learner is: its class, its parameters, its classes."""
+    made = {"learner": type(model).__name__, "parameters": Writer().tree(model), "classes": classes}
+    return dict(json.loads(json.dumps(made)))

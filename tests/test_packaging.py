@@ -1,0 +1,52 @@
+"""What an installed onkel weighs: its modules, its memory at import, its files; docs/packaging.md has figures."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import onkel
+
+EXTRAS = {"matplotlib", "pandas", "polars", "pyarrow", "rich", "typer", "river", "onnx", "pooch", "dask", "starlette"}
+MEGABYTE = 1_000_000
+
+
+def after(*statements):
+    """The modules that are loaded, and the resident bytes, after statements in a new process."""
+    ask = (
+        "import json, sys\n"
+        "def resident():\n"
+        "    return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
+        "start = resident()\n"
+        "{}\n"
+        "print(json.dumps([sorted({{m.split('.')[0] for m in sys.modules}}), resident() - start]))\n"
+    )
+    program = ask.format("\n".join(statements))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules, grown = json.loads(done.stdout.splitlines()[-1])
+    return set(modules), grown
+
+
+def test_importing_onkel_loads_no_library():
+    modules, grown = after("import onkel")
+    assert not modules & {"numpy", "scipy", "sklearn", *EXTRAS}
+    assert grown < 10 * MEGABYTE
+
+
+def test_an_estimator_loads_what_onkel_is_installed_with_and_no_extra():
+    modules, grown = after("import onkel", "onkel.NewtonClassifier()")
+    of_others, grown_by_others = after(  # scikit-learn looks for pandas and others itself
+        "import joblib, numpy, scipy.optimize, scipy.sparse, scipy.special",
+        "import sklearn.base, sklearn.isotonic, sklearn.metrics, sklearn.svm, sklearn.utils.validation",
+    )
+    assert "sklearn" in modules
+    assert not (modules - of_others) & EXTRAS
+    assert grown - grown_by_others < 20 * MEGABYTE  # what is onkel's own
+
+
+def test_what_is_installed_is_small():
+    core = Path(onkel._core.__file__)
+    folder = Path(onkel.__file__).parent
+    python = sum(path.stat().st_size for path in folder.rglob("*.py"))
+    assert core.stat().st_size < 6 * MEGABYTE
+    assert python < 2 * MEGABYTE
