@@ -81,7 +81,8 @@ class Competition:
     def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None) -> Kernel | None:
         """Return the kernel with the relevances that the rows ask for, if they have not too many features."""
         relevances = isotropic.relevances_of(self.first.rows.shape[1])
-        starts = [np.sqrt(isotropic.gamma * relevances)]
+        narrow = max(isotropic.gamma, 0.5 * self.middle(relevances))  # the search widens it more easily
+        starts = [np.sqrt(narrow * relevances)]
         wild = spreads(self.first.rows).max() > WILD * spreads(self.first.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))

@@ -5,8 +5,9 @@ each feature (``native/choice/relevances.hpp``). Those rows are the first half o
 numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
 searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
 classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
-Laplacian kernel. They start from the isotropic kernel that was chosen; where the features' spreads differ by more than
-`WILD` also from scales of one over each spread. All of this is a function of the rows.
+Laplacian kernel. They start from the isotropic kernel that was chosen, or from half of one over the median squared
+distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of one over each
+spread. All of this is a function of the rows.
 """
 
 from __future__ import annotations
