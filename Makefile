@@ -40,7 +40,7 @@ demo: $(VENV)/installed $(VENV)/with-cli
 
 test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli native-tests
 	@echo 'Running the tests ...'
-	$(BIN)/python -m pytest -n auto $(PYTEST)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
 test-all: export ONKEL_WHOLE := 1
 test-all: test

@@ -190,6 +190,7 @@ def beside_learning(service: Contestant, folder: Path) -> np.ndarray:
     arguments = [str(service.port), service.learn, kind, str(BATCH / BESIDE), str(folder / "body")]
     learner = subprocess.Popen([sys.executable, "-c", LEARNING, *arguments])
     try:
+        time.sleep(1)  # until it learns
         return asyncio.run(latencies(service))
     finally:
         learner.kill()

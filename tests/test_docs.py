@@ -84,7 +84,7 @@ def test_pages_print_what_they_show(page, tmp_path, monkeypatch):
 
 
 def printed_by(program):
-    """What a program prints that starts with no names of its own; in this process, since imports are what takes long."""
+    """What a program prints that starts with no names of its own; in this process, since imports take long."""
     with contextlib.redirect_stdout(io.StringIO()) as printed, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a program shows them on the other stream
         exec(compile(program, "<example>", "exec"), {"__name__": "__main__"})

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import stat
@@ -194,16 +195,9 @@ def test_threads_that_bring_new_labels_lose_none(kind):
         assert m.scaler_.n_samples_seen_ == m.t_
 
 
-@pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline", "platt"])
-def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path, monkeypatch):
-    """The learning call goes on to its end, or waits, while a file is being made of the model."""
-    m = onkel.OGDClassifier(gamma="stream" if kind == "chosen" else 0.5, random_state=0, budget=20)
-    if kind == "pipeline":
-        m = onkel.StreamPipeline(onkel.StreamStandardScaler(), m)
-    if kind == "platt":
-        m = onkel.PlattClassifier(m)
-    m.partial_fit(X, ["a"] * 40)
-    learning = threading.Thread(target=m.partial_fit, args=(X, ["b"] * 40))
+def beside_learning(model, monkeypatch, call):
+    """Call; as soon as it has asked for the learner's state, another thread learns of a new class, if it may."""
+    learning = threading.Thread(target=model.partial_fit, args=(X, ["b"] * 40))
     state = onkel.Learner.state
 
     def slowly(self):
@@ -213,13 +207,49 @@ def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path,
         return state(self)
 
     monkeypatch.setattr(onkel.Learner, "state", slowly)
-    onkel.save(m, tmp_path / "m")
+    made = call(model)
     learning.join()
+    return made
+
+
+def of_kind(kind):
+    made = onkel.OGDClassifier(gamma="stream" if kind == "chosen" else 0.5, random_state=0, budget=20)
+    if kind == "pipeline":
+        made = onkel.StreamPipeline(onkel.StreamStandardScaler(), made)
+    if kind == "platt":
+        made = onkel.PlattClassifier(made)
+    return made.partial_fit(X, np.resize(["a", "c"], 40))
+
+
+@pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline", "platt"])
+def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path, monkeypatch):
+    m = of_kind(kind)
+    beside_learning(m, monkeypatch, lambda m: onkel.save(m, tmp_path / "m"))
     saved = onkel.load(tmp_path / "m")
     assert saved.t_ == 40
-    assert saved.classes_.tolist() == ["a"]
+    assert saved.classes_.tolist() == ["a", "c"]
     saved.partial_fit(X, ["b"] * 40)
     np.testing.assert_array_equal(saved.decision_function(X), m.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m: onkel.compress(m, n_support=5).model,
+        lambda m: onkel.merge([m]).model,
+        lambda m: onkel.merge([m], weights=[2.0]).model,
+        lambda m: json.loads(onkel.export.to_json(m)),
+    ],
+    ids=["compress", "merge", "weighted", "export"],
+)
+def test_what_is_made_beside_a_learning_thread_is_of_one_moment(kind, call, monkeypatch):
+    made = beside_learning(of_kind(kind), monkeypatch, call)
+    if isinstance(made, dict):
+        assert len(made["classes"]) == len(made["functions"][0]["coefficients"])
+    else:
+        assert made.decision_function(X).shape[1] == len(made.classes_)
+        assert made.t_ == 40 * (len(made.classes_) - 1)
 
 
 def test_rows_of_the_first_call_are_not_lost_to_a_prediction_beside_it(monkeypatch):

@@ -49,9 +49,9 @@ def newest(folder):
 
 
 def refused(done):
-    """The status and the sentence of a refusal; everything that runs has an end, so nothing waits for a clock."""
+    """The status and the sentence of a refusal: of what waits, or of what may not even wait."""
     with pytest.raises(Refusal) as caught:
-        (done() if callable(done) else done).result()
+        done() if callable(done) else done.result()
     return caught.value.status, caught.value.sentence
 
 

@@ -182,7 +182,49 @@ for name, when in itertools.product(["write", "fsync", "replace", "unlink"], ["b
 """
 
 
-@pytest.mark.parametrize("kills", [AT_RANDOM, AT_EVERY_STEP], ids=["at random", "at every step"])
+AT_A_FULL_DISK = """
+import resource
+from onkel.serve import ServiceError
+
+asked = requests(12)
+whole = without_kills(asked)
+where = folder / "full"
+
+
+def little_room():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, resource.RLIM_INFINITY))  # no file may become longer
+
+
+pid, waiting = service(where, little_room), list(asked)
+client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
+while True:
+    try:
+        until_it_answers(pid, lambda: waiting[0](client))
+        waiting.pop(0)
+    except ServiceError as error:
+        assert error.status == 507 and "File too large" in str(error), error
+        break
+assert waiting and client.predict(np.zeros((2, 3))).shape == (2,)
+try:
+    waiting[0](client)
+except ServiceError as error:
+    assert error.status == 507
+client.close()
+os.kill(pid, signal.SIGTERM)
+assert ended(pid) == 0
+pid = service(where)  # with room again
+client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
+for ask in waiting:
+    until_it_answers(pid, lambda: ask(client))
+client.close()
+assert finished(where, pid) == whole
+"""
+
+
+@pytest.mark.parametrize(
+    "kills", [AT_RANDOM, AT_EVERY_STEP, AT_A_FULL_DISK], ids=["at random", "at every step", "at a full disk"]
+)
 def test_killed_and_started_again(kills, tmp_path):
     number, seed = os.environ.get("ONKEL_SOAK_KILLS", "6"), str(random.randrange(2**31))
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed]

@@ -23,7 +23,7 @@ from onkel.parts.python import PythonEviction
 class RemoveCrowded(PythonEviction):
     """The older of the two points that are most alike leaves."""
 
-    def settle(self, points, row, newest):
+    def restore_budget(self, points, row, newest):
         """Make room after a row has joined."""
         while points.too_many:
             gram = np.array([points.kernel_row(slot) for slot in points.slots])

@@ -66,7 +66,9 @@ void SecondOrder::set_information(std::span<const double> half, double noise, st
     throw std::invalid_argument("the information must be the lower half of a matrix of " + std::to_string(n) +
                                 " coordinates, and every point must add one");
   if (!std::all_of(half.begin(), half.end(), [](double x) { return std::isfinite(x); }) || !std::isfinite(noise))
-    throw std::invalid_argument("the information must be of finite numbers");
+    throw std::invalid_argument(
+        "the information must be of finite numbers; where kernel values are far beyond lam it is lost to rounding: "
+        "scale the rows");
   if (noise < 0 || steps < 0 || steps > function_.ticks())
     throw std::invalid_argument("the noise and its steps must be those of the rows so far");
   adopt(Information::from_half(n, half));

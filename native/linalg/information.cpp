@@ -96,13 +96,19 @@ Triangle Information::covariance(const Triangle& lower, double lam) const {
 }
 
 std::vector<double> Information::mean(const std::vector<double>& linear, double lam) const {
-  Triangle inverse = Triangle::identity(size());
-  Solver::of_symmetric(precision(lam), lam).solve(inverse);
+  return Precision(*this, lam).solve(linear);
+}
+
+Precision::Precision(const Information& information, double lam) : inverse_(Triangle::identity(information.size())) {
+  Solver::of_symmetric(information.precision(lam), lam).solve(inverse_);
+}
+
+std::vector<double> Precision::solve(std::span<const double> linear) const {
   std::vector<double> half(size(), 0.0), w(size(), 0.0);
   for (std::size_t i = 0; i < size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) half[i] += inverse.at(i, j) * linear[j];
+    for (std::size_t j = 0; j <= i; ++j) half[i] += inverse_.at(i, j) * linear[j];
   for (std::size_t i = 0; i < size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) w[j] += inverse.at(i, j) * half[i];
+    for (std::size_t j = 0; j <= i; ++j) w[j] += inverse_.at(i, j) * half[i];
   return w;
 }
 

@@ -51,6 +51,7 @@ class Information {
   void visit(Archive& archive, std::size_t n);
 
  private:
+  friend class Precision;
   static constexpr std::size_t max_waiting = 32;
   void add_waiting() const;  // adds the rows that wait
   Triangle precision(double lam) const;
@@ -59,6 +60,18 @@ class Information {
   mutable Triangle matrix_;
   mutable Buffer<double> waiting_;  // [row][coordinate]
   mutable std::vector<double> weights_;
+};
+
+// lam I + H, ready to solve with.
+class Precision {
+ public:
+  Precision(const Information& information, double lam);
+  std::size_t size() const { return inverse_.size(); }
+  // The w for which (lam I + H) w is this.
+  std::vector<double> solve(std::span<const double> linear) const;
+
+ private:
+  Triangle inverse_;  // of the Cholesky factor
 };
 
 }  // namespace onkel

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from onkel.learner import Learner
+from onkel.utils.turns import turn_of
 
 
 @dataclass(frozen=True)
@@ -56,3 +57,13 @@ def fitted_learner(model: Any, purpose: str) -> Learner:
     if contents.learner is None or contents.learner.n_features is None:
         raise NotFittedError(f"{purpose} needs a function, and this {type(model).__name__} is not fitted yet")
     return contents.learner
+
+
+def at_rest(model: Any, purpose: str) -> Any:
+    """Return a copy of a fitted model in which all is of one moment, though another thread may be learning.
+
+    A model without a function is refused as by `fitted_learner`.
+    """
+    fitted_learner(model, purpose)
+    with turn_of(model):
+        return model.__onkel_with_learner__(fitted_learner(model, purpose).at_rest())

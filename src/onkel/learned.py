@@ -21,8 +21,7 @@ class LearnedFunction(LearnerState):
         """Return the function learned so far, as a value of its own."""
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
-        still = self.blank()  # another thread may be learning: a copy stands still
-        still.load_state(self.state(), self.n_features, self.sparse)
+        still = self.at_rest()
         return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
 
     @property

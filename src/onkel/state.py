@@ -40,6 +40,13 @@ class LearnerState(Settings, Stateful):
         vars(learner).update({**vars(self), "_core": None, **changes})
         return learner
 
+    def at_rest(self) -> Self:
+        """Return a copy of this moment: another thread may be learning, and the copy stands still."""
+        still = self.blank()
+        if self.n_features is not None:
+            still.load_state(self.state(), self.n_features, self.sparse)
+        return still
+
     def state(self) -> dict[str, Array]:
         """Return everything learned so far as named arrays (empty before the first row)."""
         return {} if self._core is None else self._core.save()

@@ -18,6 +18,10 @@ from onkel.parameters import COMMON
 _BUDGET, _GAMMA, _JOBS = (COMMON[name] for name in ("budget", "gamma", "n_jobs"))
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, - for standard input, or the name of a data set.")]
+Cluster = Annotated[
+    str | None,
+    Option(metavar="ADDRESS", help="Work on a Dask cluster: its scheduler's tcp://HOST:PORT, or local:N processes."),
+]
 Json = Annotated[bool, Option("--json", help="Print JSON instead of text.")]
 
 

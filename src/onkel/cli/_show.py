@@ -166,16 +166,17 @@ class Progress(_LiveView):
 class Counter(_LiveView):
     """How many pieces of work are done."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, unit: str = "cells") -> None:
         super().__init__(quiet)
         self._start = time.monotonic()
+        self._unit = unit
         self.title = ""
 
     def show(self, done: int, known: int, name: str) -> None:
         """Show that so many are done, of those known so far, and which was the last."""
         if self._live:
             took = clock(time.monotonic() - self._start)
-            words = (Text(self.title, style="bold"), Text(f"{done:,} of {known:,} cells, {took}"), Text(name))
+            words = (Text(self.title, style="bold"), Text(f"{done:,} of {known:,} {self._unit}, {took}"), Text(name))
             line = Table.grid(padding=(0, 2))
             line.add_row(*words)
             self._live.update(line)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from onkel.cli._guard import Interrupted, Misused, say
-from onkel.cli._options import Data, Json, Learning, takes
+from onkel.cli._options import Cluster, Data, Json, Learning, takes
 
 
 @takes(Learning)
@@ -20,6 +20,7 @@ def fit(
         str | None, Option(metavar="DIR", help="Save now and then; the same command then goes on from there.")
     ] = None,
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two checkpoints.")] = 100_000,
+    cluster: Cluster = None,
     json: Json = False,
     options: Learning,
 ) -> None:
@@ -29,10 +30,14 @@ def fit(
     Examples:
       onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
       onkel fit table.csv --target price -l oskl --set G=2 --scale standard -o prices.onkel
+      onkel fit 'parts/*.parquet' -l newton --cluster local:2 -o clicks.onkel
       zcat clicks.gz | onkel fit - --n-features 100 --checkpoint run-1 -o clicks.onkel
 
     After Ctrl-C, MODEL holds the model of the rows so far. With --checkpoint it is not written; the newest checkpoint
     is in DIR, and the same command goes on from there.
+
+    With --cluster, DATA is a file or a pattern of files, each a partition; all workers must be able to open them. The
+    rows have no order, and are passed over several times (docs/scale.md).
     """
     from onkel import save
     from onkel.cli._data import check_writable, open_source
@@ -43,6 +48,11 @@ def fit(
     if learner == "all" or "," in learner:
         raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
     check_writable(output, data)
+    if cluster is not None:
+        from onkel.cli._cluster import fit_on_cluster
+
+        fit_on_cluster(data, output, learner, cluster, checkpoint, options, as_json=json)
+        return
     with open_source(data, options) as source:
         ((name, model),) = make(learner, source.task, options, source.gamma).items()
         try:

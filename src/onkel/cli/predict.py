@@ -8,7 +8,7 @@ import typer
 from typer import Option
 
 from onkel.cli._guard import Misused, say
-from onkel.cli._options import Data, Json, Reading, takes
+from onkel.cli._options import Cluster, Data, Json, Reading, takes
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="What onkel fit wrote.")]
 
@@ -21,6 +21,7 @@ def predict(
     scores: Annotated[bool, Option("--scores", help="Print decision values instead of labels.")] = False,
     proba: Annotated[bool, Option("--proba", help="Print probabilities (learners with the log loss).")] = False,
     no_target: Annotated[bool, Option("--no-target", help="The rows have features only.")] = False,
+    cluster: Cluster = None,
     json: Json = False,
     options: Reading,
 ) -> None:
@@ -60,6 +61,16 @@ def predict(
     name = "scores" if scores else "probabilities" if proba else "prediction"
     classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
     quality = _Quality()
+    if cluster is not None:
+        from onkel.cli._cluster import predictions
+
+        for values, predicted, y in predictions(loaded, what, data, cluster, options, how):
+            _print(values, json, name, classes)
+            if y is not None:
+                quality.add(loaded, predicted, y)
+        if quality.rows:
+            say(quality.sentence())
+        return
     with open_rows(data, options, **how) as rows:
         rows.dense = not learner.sparse
         if (names := names_of(loaded)) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import typer
 from typer import Option
 
 from onkel.cli._guard import Interrupted, Misused, say
-from onkel.cli._options import Json
+from onkel.cli._options import Cluster, Json
 
 
 def reproduce(
@@ -30,6 +31,7 @@ def reproduce(
         str, Option(metavar="DIR", help="Where results are kept; what is there is not run again.")
     ] = "reproduce-results",
     jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; otherwise one a core.")] = None,
+    cluster: Cluster = None,
     kept: Annotated[bool, Option("--kept", help="Run nothing: show the results that are kept.")] = False,
     json: Json = False,
     report: Annotated[str | None, Option(metavar="FILE", help="Write a page for any browser, offline.")] = None,
@@ -66,8 +68,13 @@ def reproduce(
     for path in (report, markdown):
         if path is not None:
             check_writable(path)
-    options = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
-    found = _run(chosen, results, _sets(chosen, data), options, quiet=json)
+    options: dict[str, Any] = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
+    with contextlib.ExitStack() as opened:
+        if cluster is not None:
+            from onkel.cli._cluster import client_of
+
+            options["executor"] = opened.enter_context(client_of(cluster)).get_executor(pure=False)
+        found = _run(chosen, results, _sets(chosen, data), options, quiet=json)
     _write(found, report, markdown)
     if json:
         print_json([_document(one) for one in found])

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from onkel.contents import contents_of, fitted_learner
+from onkel.contents import at_rest, contents_of, fitted_learner
 from onkel.expansion import Expansion, total
 from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
 from onkel.parts import SecondOrder
+from onkel.utils.turns import turn_of
 from onkel.utils.validation import check_number
 
 M = TypeVar("M")
@@ -57,9 +58,10 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     >>> merged.n_support, merged.model.score(X, y) > 0.95
     (30, True)
     """
-    models = list(models)
-    if not models:
+    given = list(models)
+    if not given:
         raise ValueError("merge needs at least one model")
+    models = [at_rest(model, "merge") for model in given]
     learners = [fitted_learner(model, "merge") for model in models]
     for model, learner in zip(models, learners, strict=True):
         check_one_kernel(learner)
@@ -76,7 +78,9 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     factors = [learner.t / max(1, rows) for learner in learners] if weights is None else [float(w) for w in weights]
 
     if len(models) == 1 and factors == [1.0] and budget is None:
-        return Compressed(copy.deepcopy(models[0]), 0.0, learners[0].n_support, None)
+        with turn_of(given[0]):
+            same = copy.deepcopy(given[0])
+        return Compressed(same, 0.0, fitted_learner(same, "merge").n_support, None)
     functions = [learner.expansion() for learner in learners]
     if of_second_order:
         function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])

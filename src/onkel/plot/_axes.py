@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from onkel.utils.extras import needed
 
 # Okabe and Ito's, the first two for two classes.
@@ -14,6 +17,22 @@ def axes(ax: Any) -> Any:
     """The axes to draw on: those given, or a new figure's."""
     pyplot = needed("matplotlib.pyplot", "plot", "a picture")
     return pyplot.subplots(layout="constrained")[1] if ax is None else ax
+
+
+def draw_layers(ax: Any, rows: NDArray[np.int64], weights: NDArray[np.float64], names: list[str]) -> None:
+    """Draw weights that add up to 1 as layers over the rows, and name those that matter at the end."""
+    last = weights[-1]
+    named = [int(i) for i in np.argsort(-last)[: len(COLOURS) - 1] if last[i] >= 0.02]
+    colours = {i: COLOURS[place] for place, i in enumerate(named)}
+    order = [*named, *(i for i in range(len(last)) if i not in colours)]
+    ax.stackplot(
+        rows,
+        weights[:, order].T,
+        colors=[colours.get(i, "0.85") for i in order],
+        labels=[names[i] if i in colours else "_others" for i in order],
+    )
+    ax.set(xlabel="rows", ylabel="weight", ylim=(0, 1), xlim=(rows[0], rows[-1]))
+    ax.legend(loc="lower right", fontsize="small")
 
 
 class Drawn:

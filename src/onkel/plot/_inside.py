@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.contents import contents_of, fitted_learner
-from onkel.plot._axes import COLOURS, Drawn
+from onkel.plot._axes import COLOURS, Drawn, draw_layers
 
 Floats = NDArray[np.float64]
 
@@ -133,17 +133,5 @@ class KernelWeightsDisplay(Drawn):
         -------
         self
         """
-        ax = self._on(ax)
-        last = self.weights[-1]
-        named = [i for i in np.argsort(-last)[: len(COLOURS) - 1] if last[i] >= 0.02]
-        colours = {int(i): COLOURS[place] for place, i in enumerate(named)}
-        order = [*map(int, named), *(i for i in range(len(last)) if i not in colours)]
-        ax.stackplot(
-            self.rows,
-            self.weights[:, order].T,
-            colors=[colours.get(i, "0.85") for i in order],
-            labels=[self.names[i] if i in colours else "_others" for i in order],
-        )
-        ax.set(xlabel="rows", ylabel="weight", ylim=(0, 1), xlim=(self.rows[0], self.rows[-1]))
-        ax.legend(loc="lower right", fontsize="small")
+        draw_layers(self._on(ax), self.rows, self.weights, self.names)
         return self

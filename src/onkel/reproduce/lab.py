@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -50,6 +50,8 @@ class Lab:
         Processes.
     kept : bool, default=False
         Run nothing: what is not on file is missing.
+    executor : concurrent.futures.Executor, default=None
+        Who runs the cells in place of processes of this machine, such as the executor of a Dask client.
     watch : callable, default=None
         Called with the numbers of cells done and known so far, and what the last one was.
     """
@@ -63,6 +65,7 @@ class Lab:
         data: Iterable[str] | None = None,
         jobs: int = 1,
         kept: bool = False,
+        executor: Executor | None = None,
         watch: Callable[[int, int, str], None] | None = None,
     ) -> None:
         self.folder = Path(folder)
@@ -71,6 +74,7 @@ class Lab:
         self.asked_data = None if data is None else set(data)
         self.jobs = jobs
         self.kept = kept
+        self.executor = executor
         self.watch = watch or (lambda done, known, name: None)
         self.done = self.known = 0
         self._missing: dict[str, str | None] = {}
@@ -158,17 +162,19 @@ class Lab:
         if self.kept:
             yield from ((name, {"missing": "not run"}, 0.0) for name in cells)
             return
-        if self.jobs == 1:
+        if self.jobs == 1 and self.executor is None:
             for name, cell in cells.items():
                 yield name, *_result_of(cell)
             return
-        if self._pool is None:
+        if self._pool is None and self.executor is None:
             for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
                 os.environ.setdefault(threads, "1")  # the cells share the cores, not what is in them
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
+        workers = self.executor or self._pool
+        assert workers is not None
         futures: dict[Future[tuple[Result, float]], str] = {
-            self._pool.submit(_result_of, cell): name for name, cell in cells.items()
+            workers.submit(_result_of, cell): name for name, cell in cells.items()
         }
         try:
             for future in as_completed(futures):
@@ -180,6 +186,8 @@ class Lab:
                 "run it again with fewer --jobs"
             ) from None
         except BaseException:
+            for future in futures:
+                future.cancel()
             self.close()
             raise
 

@@ -93,7 +93,7 @@ def _table(body: bytes, shape: Shape) -> Any:
             raise Refusal(422, "expected one or more rows")
         return pa.Table.from_batches(batches, schema).combine_chunks()
     except (pa.ArrowException, OSError, ValueError, struct.error, IndexError) as error:
-        raise Refusal(400, f"the body is no Arrow IPC stream: {str(error)[:200]}") from None
+        raise Refusal(400, f"the body is not an Arrow IPC stream: {str(error)[:200]}") from None
 
 
 def _is_compressed(metadata: bytes) -> bool:

@@ -14,21 +14,20 @@ from onkel.serve._refusal import Refusal
 from onkel.utils.labels import as_labels, kind, places
 
 
-def check_rows(rows: NDArray[np.float64], model: Any) -> None:
-    """Refuse rows that are not finite, or of another width than those that a model has learned from."""
+def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
+    """Refuse rows that are not finite, or of another width than those that a model has learned from, if any."""
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
         raise Refusal(422, f"row {row}, column {column}: expected a finite number, got {rows[row, column]}", row)
-    learner = contents_of(model).learner
-    if learner is not None and rows.shape[1] != model.n_features_in_:
-        raise Refusal(422, f"row 0 has {rows.shape[1]} numbers; expected the model's {model.n_features_in_}", 0)
+    if width is not None and rows.shape[1] != width:
+        raise Refusal(422, f"row 0 has {rows.shape[1]} numbers; expected the model's {width}", 0)
     if rows.shape[1] == 0:
         raise Refusal(422, "row 0 has no features; expected one or more", 0)
 
 
 def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
     """Refuse rows, labels or weights that a model would not learn from."""
-    check_rows(batch.rows, model)
+    check_rows(batch.rows, None if contents_of(model).learner is None else model.n_features_in_)
     if batch.labels.shape != (len(batch),):
         raise Refusal(422, f"expected a label for each of the {len(batch)} rows, got {len(batch.labels)}")
     _check_weights(batch)

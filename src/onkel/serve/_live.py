@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from sklearn.base import is_regressor
 
-from onkel.contents import contents_of
 from onkel.parts import Linear
-from onkel.report import View, contents, page, plots, section
+from onkel.report import View, page, plots, section
 from onkel.serve._served import Served
 from onkel.serve._tasks import Snapshot
 
@@ -22,20 +22,19 @@ _MOST_FEATURES = 12
 
 def live_page(served: Served, names: list[str]) -> str:
     """Return the page of one of the models that are served."""
-    regression = is_regressor(served.snapshot.model)
-    first, second = ("rmse", "mae") if regression else ("accuracy", "log_loss")
-    views = [
-        View("RMSE before learning" if regression else "Accuracy before learning", "seconds", first, _TIME)
-        if regression
-        else View("Accuracy before learning", "seconds", first, _TIME, "share"),
-        View("MAE before learning" if regression else "Log loss before learning", "seconds", second, _TIME),
-        View("Support vectors", "rows", "n_support", "rows", "count"),
-    ]
-    if not regression and not hasattr(served.snapshot.model, "predict_proba"):
-        del views[1]
+    if is_regressor(served.snapshot.model):
+        views = [
+            View("RMSE before learning", "seconds", "rmse", _TIME),
+            View("MAE before learning", "seconds", "mae", _TIME),
+        ]
+    else:
+        views = [View("Accuracy before learning", "seconds", "accuracy", _TIME, "share")]
+        if hasattr(served.snapshot.model, "predict_proba"):
+            views.append(View("Log loss before learning", "seconds", "log_loss", _TIME))
+    views.append(View("Support vectors", "rows", "n_support", "rows", "count"))
     empty = [{"name": name} for name in (_ALL, _LATEST)]
-    links = [contents_of_models(names, served.name)] if len(names) > 1 else []
-    events = f"/v2/models/{escape(served.name)}/live"
+    links = [_links(names, served.name)] if len(names) > 1 else []
+    events = f"/v2/models/{quote(served.name)}/live"
     script = (files(__package__) / "live.js").read_text("utf-8")
     return page(
         served.name,
@@ -45,13 +44,13 @@ def live_page(served: Served, names: list[str]) -> str:
         section("Features that matter", _list("features", "feature", "weight")),
         section("Recent refusals", _list("refusals", "time", "status", "sentence")),
         f"<script>\n{script}</script>",
-        subtitle=f"{type(contents_of(served.snapshot.model).estimator).__name__}, live",
+        subtitle=f"{type(served.snapshot.contents.estimator).__name__}, live",
     )
 
 
-def contents_of_models(names: list[str], own: str) -> str:
-    """Return links to the pages of the other models."""
-    links = "".join(f'<a href="/models/{escape(name)}">{escape(name)}</a>' for name in names if name != own)
+def _links(names: list[str], own: str) -> str:
+    """Links to the pages of the other models."""
+    links = "".join(f'<a href="/models/{quote(name)}">{escape(name)}</a>' for name in names if name != own)
     return f'<nav class="contents">{links}</nav>'
 
 
@@ -93,7 +92,7 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     >>> [feature["feature"] for feature in features(Snapshot(model, ("a", "b"), 2, 0))]
     ['a', 'b']
     """
-    learner = contents_of(snapshot.model).learner
+    learner = snapshot.contents.learner
     if learner is None or not isinstance(learner.kernel, Linear) or learner.n_support == 0:
         return []
     weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
@@ -124,6 +123,3 @@ def _list(name: str, *columns: str) -> str:
         f'<div class="table" data-fill="{name}" data-columns="{" ".join(columns)}" tabindex="0">'
         f"<table><thead><tr>{heads}</tr></thead><tbody></tbody></table></div>"
     )
-
-
-__all__ = ["contents", "live_page", "state"]

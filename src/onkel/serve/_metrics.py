@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -35,15 +36,13 @@ class Metrics:
 
     Examples
     --------
-    >>> metrics = Metrics({})
-    >>> metrics.seconds.labels("m", "infer").observe(0.002)
-    >>> b'onkel_request_seconds_count{model="m",request="infer"} 1.0' in metrics.text()
+    >>> b"onkel_learn_requests_total" in Metrics({}).text()
     True
     """
 
     def __init__(self, models: Mapping[str, Served]) -> None:
         self.registry = CollectorRegistry()
-        self.seconds = Histogram(
+        self._seconds = Histogram(
             "onkel_request_seconds",
             "From the request's head to its answer.",
             ["model", "request"],
@@ -51,7 +50,14 @@ class Metrics:
             registry=self.registry,
         )
         self._models = models
+        self._each = {
+            (name, request): self._seconds.labels(name, request) for name in models for request in ("infer", "learn")
+        }
         self.registry.register(self)
+
+    def took(self, model: str, request: str, begin: float) -> None:
+        """Note how long a request took that began then, by `time.perf_counter`."""
+        self._each[model, request].observe(time.perf_counter() - begin)
 
     def collect(self) -> Iterable[Any]:
         """Return what is known of the models now."""

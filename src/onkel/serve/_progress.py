@@ -81,5 +81,6 @@ class Progress:
 
     def series(self) -> dict[str, list[Any]]:
         """Return the curve as columns."""
-        names = list(dict.fromkeys(name for point in self.points for name in point))
-        return {name: [point.get(name) for point in self.points] for name in names}
+        points = list(self.points)  # the writer may add one meanwhile
+        names = list(dict.fromkeys(name for point in points for name in point))
+        return {name: [point.get(name) for point in points] for name in names}

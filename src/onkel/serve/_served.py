@@ -122,8 +122,7 @@ class Served:
 
     def facts(self) -> dict[str, Any]:
         """Return numbers of the moment: what waits, how large model and log are."""
-        contents = contents_of(self.snapshot.model)
-        learner = contents.learner
+        learner = self.snapshot.contents.learner
         tasks, rows = self._queue.size
         kernel = None if learner is None else learner.kernel
         return {
@@ -145,7 +144,7 @@ class Served:
         self._thread.join()
         try:
             if not self.settings.read_only and self.broken is None and not self._store.is_newest_complete():
-                self._checkpoint()
+                self._try_checkpoint()
         finally:
             self._held.close()
             self._store.close()
@@ -401,10 +400,14 @@ class Served:
     def _checkpoint_if_due(self) -> None:
         rows = self._rows - self._rows_at_version
         if rows >= self.settings.every or self._store.log_bytes > self.settings.log_bytes:
-            try:
-                self._checkpoint()
-            except OSError as error:  # the log has everything, so learning goes on
-                logger.error("no checkpoint could be made", extra=self._said(reason=str(error)))
+            self._try_checkpoint()
+
+    def _try_checkpoint(self) -> None:
+        """Make a version; where the disk does not take it, the log still has everything."""
+        try:
+            self._checkpoint()
+        except OSError as error:
+            logger.error("no checkpoint could be made", extra=self._said(reason=str(error)))
 
     def _checkpoint(self) -> None:
         self._save(self._model, self._notes())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of
+from onkel.contents import Contents, contents_of
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_rows
 from onkel.serve._refusal import Refusal
@@ -42,16 +42,21 @@ class Snapshot:
     rows: int  # acknowledged so far, and all of them in the model
     version: int  # the newest on the disk
 
+    @cached_property
+    def contents(self) -> Contents:
+        """What is inside the model, looked up once."""
+        return contents_of(self.model)
+
     @property
     def is_fitted(self) -> bool:
         """Whether it has learned anything."""
-        return contents_of(self.model).learner is not None
+        return self.contents.learner is not None
 
     def predict(self, rows: NDArray[np.float64], outputs: list[str]) -> dict[str, NDArray[Any]]:
         """Return what is asked for: predict, decision_function, predict_proba."""
         if not self.is_fitted:
             raise Refusal(503, "the model has learned nothing yet")
-        check_rows(rows, self.model)
+        check_rows(rows, self.model.n_features_in_)
         made = {}
         for name in outputs:
             if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):

@@ -17,7 +17,6 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 
 import onkel
-from onkel.contents import contents_of
 from onkel.serve import _arrow, _live, _wire
 from onkel.serve._json import parsed
 from onkel.serve._metrics import Metrics
@@ -66,7 +65,9 @@ class Service:
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
-        routes = [
+        routes = [  # the most frequent first: they are looked through in this order
+            Route("/v2/models/{model}/infer", self._guarded(self._infer), methods=["POST"]),
+            Route("/v2/models/{model}/learn", self._guarded(self._learn), methods=["POST"]),
             Route("/v2/health/live", self._open(self._alive)),
             Route("/v2/health/ready", self._open(self._ready)),
             Route("/", self._guarded(self._page)),
@@ -77,8 +78,6 @@ class Service:
             Route("/v2/models/{model}", self._guarded(self._metadata)),
             Route("/v2/models/{model}/ready", self._guarded(self._model_ready)),
             Route("/v2/models/{model}/live", self._guarded(self._events)),
-            Route("/v2/models/{model}/infer", self._guarded(self._infer), methods=["POST"]),
-            Route("/v2/models/{model}/learn", self._guarded(self._learn), methods=["POST"]),
             Route("/v2/models/{model}/rollback", self._guarded(self._roll_back), methods=["POST"]),
         ]
         return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
@@ -178,12 +177,12 @@ class Service:
         served = self._served(request)
         snapshot = served.snapshot
         width = snapshot.model.n_features_in_ if snapshot.is_fitted else -1
-        classes = contents_of(snapshot.model).classes
+        classes = snapshot.contents.classes
         outputs = [{"name": name, "datatype": "FP64", "shape": [-1]} for name in snapshot.outputs()]
         if classes is not None:
             outputs[0]["datatype"] = _wire.datatype(classes)
         facts = {
-            "estimator": type(contents_of(snapshot.model).estimator).__name__,
+            "estimator": type(snapshot.contents.estimator).__name__,
             "features": snapshot.names,
             "target": served.target,
             "classes": None if classes is None else classes.tolist(),
@@ -220,13 +219,13 @@ class Service:
             return _arrow.arrow_infer_request(body, shape, outputs, id) if arrow else _wire.infer_request(body, shape)
 
         wanted = await _aside(read, len(body))
-        learner = contents_of(snapshot.model).learner
+        learner = snapshot.contents.learner
         work = wanted.rows.size * (learner.n_support if learner is not None else 0)
         made = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
         parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
         if wanted.id is not None:
             parameters["held"] = served.hold(wanted.id, wanted.rows, wanted.names)
-        self.metrics.seconds.labels(served.name, "infer").observe(time.perf_counter() - begin)
+        self.metrics.took(served.name, "infer", begin)
         if arrow:
             headers = {f"onkel-{name.replace('_', '-')}": json.dumps(value) for name, value in parameters.items()}
             return Response(_arrow.arrow_answer(made), media_type=_arrow.MEDIA_TYPE, headers=headers)
@@ -255,7 +254,7 @@ class Service:
             served.progress.refuse(refusal.status, refusal.sentence)
             raise
         answer = await asyncio.wrap_future(done)
-        self.metrics.seconds.labels(served.name, "learn").observe(time.perf_counter() - begin)
+        self.metrics.took(served.name, "learn", begin)
         return JSONResponse(answer)
 
     async def _roll_back(self, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
@@ -172,6 +173,23 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Return the factors and shifts of the way back."""
         raise NotImplementedError
 
+    def merged(self, other: StreamScaler) -> Self:
+        """Return a scaler with the statistics of the rows of both."""
+        if type(self) is not type(other) or self.get_params(deep=False) != other.get_params(deep=False):
+            raise ValueError(f"{self!r} and {other!r} cannot be merged: they scale in different ways")
+        if self.n_features_in_ != other.n_features_in_:
+            raise ValueError(f"scalers of {self.n_features_in_} and {other.n_features_in_} features cannot be merged")
+        merged = copy.copy(self)
+        if other.n_samples_seen_ and not self.n_samples_seen_:
+            merged._statistics = other._statistics
+        elif other.n_samples_seen_:
+            merged._statistics = self._added(self._statistics, other._statistics)
+        return merged
+
+    def _added(self, mine: Statistics, theirs: Statistics) -> Statistics:
+        """Return the statistics of the rows of both, of which neither is without rows."""
+        raise NotImplementedError
+
     def has_statistics_of(self, other: StreamScaler) -> bool:
         """Return whether both scale rows alike."""
         mine, theirs = self.get_params(deep=False), other.get_params(deep=False)
@@ -304,6 +322,14 @@ class StreamStandardScaler(StreamScaler):
             "squares": np.zeros(n_features),
         }
 
+    def _added(self, mine: Statistics, theirs: Statistics) -> Statistics:
+        """Chan, Golub and LeVeque (1983); a feature's numbers stand for the rows that have it."""
+        seen = mine["seen"] + theirs["seen"]
+        share = theirs["seen"] / np.maximum(1, seen)
+        apart = theirs["mean"] - mine["mean"]
+        squares = mine["squares"] + theirs["squares"] + apart * apart * (mine["seen"] * share)
+        return {"n": mine["n"] + theirs["n"], "seen": seen, "mean": mine["mean"] + apart * share, "squares": squares}
+
     def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
         n, seen, mean, squares = (statistics[name] for name in ("n", "seen", "mean", "squares"))
         centre, scale = bool(self.with_mean), bool(self.with_std)
@@ -378,6 +404,10 @@ class StreamMinMaxScaler(StreamScaler):
 
     def _blank(self, n_features: int) -> Statistics:
         return {"n": np.zeros(1, np.int64), "least": np.zeros(n_features), "greatest": np.zeros(n_features)}
+
+    def _added(self, mine: Statistics, theirs: Statistics) -> Statistics:
+        least, greatest = np.minimum(mine["least"], theirs["least"]), np.maximum(mine["greatest"], theirs["greatest"])
+        return {"n": mine["n"] + theirs["n"], "least": least, "greatest": greatest}
 
     def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
         start, end = map(float, self.feature_range)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of, fitted_learner
+from onkel.contents import at_rest, contents_of
 from onkel.expansion import Expansion
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
@@ -91,10 +91,11 @@ class Plain:
 
 def plain(model: Any) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it."""
-    contents = contents_of(model)
-    if contents.calibrated:
+    if contents_of(model).calibrated:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
-    learner = fitted_learner(model, "an export")
+    contents = contents_of(at_rest(model, "an export"))
+    learner = contents.learner
+    assert learner is not None
     assert learner.n_features is not None
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
     if contents.scaler is not None:

@@ -1,0 +1,110 @@
+// What all of the binding needs: arrays as rows, parts as the core takes them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "basis/basis.hpp"
+#include "bind/python_parts.hpp"
+#include "learn/names.hpp"
+#include "learn/spec.hpp"
+#include "linalg/rows.hpp"
+
+namespace onkel {
+
+namespace nb = nanobind;
+
+using Product = std::pair<double, std::vector<nb::tuple>>;             // a weight, and the factors
+using Formula = std::pair<std::vector<Product>, std::vector<double>>;  // a sum of those, and the scales of its rows
+template <class T>
+using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using RowIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// values, indices, offsets
+template <class T>
+using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>,
+                         nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<nb::numpy, double>;
+
+// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
+inline Spec spec(const nb::tuple& part) {
+  if (part.size() < 3 || part.size() > 4)
+    throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
+  Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
+  for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
+    made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  if (part.size() > 3) made.maker = maker_of(part[3]);
+  return made;
+}
+
+template <class T>
+auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+// Rows of a sparse matrix, once its arrays were found to make sense.
+template <class T>
+Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
+  const auto& [values, indices, offsets] = x;
+  const std::size_t count = offsets.shape(0) == 0 ? 0 : offsets.shape(0) - 1;
+  if (values.shape(0) != indices.shape(0) || offsets.shape(0) == 0 || offsets.data()[0] != 0 ||
+      offsets.data()[count] != static_cast<std::int64_t>(values.shape(0)))
+    throw nb::value_error("the arrays of a sparse matrix do not fit together");
+  for (std::size_t row = 0; row < count; ++row) {
+    if (offsets.data()[row] > offsets.data()[row + 1]) throw nb::value_error("sparse rows must not overlap");
+    std::int64_t last = -1;
+    for (std::int64_t i = offsets.data()[row]; i < offsets.data()[row + 1]; ++i) {
+      if (indices.data()[i] <= last || indices.data()[i] >= static_cast<std::int64_t>(width))
+        throw nb::value_error("sparse rows must have ascending features within the width");
+      last = indices.data()[i];
+    }
+  }
+  return {values.data(), count, width, offsets.data(), indices.data()};
+}
+
+template <class T>
+Rows rows_in(const RowsIn<T>& x, std::size_t width) {
+  if (x.shape(1) != width) throw nb::value_error("rows of another width");
+  return {x.data(), x.shape(0), width};
+}
+template <class T>
+Rows rows_in(const CsrIn<T>& x, std::size_t width) {
+  return csr_rows<T>(x, width);
+}
+
+// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
+template <class Work>
+auto unlocked(const Work& work) {
+  const nb::gil_scoped_release release;
+  return work();
+}
+
+inline Terms terms_named(const std::vector<Product>& products) {
+  Terms terms;
+  for (const auto& [weight, factors] : products) {
+    if (factors.empty()) throw nb::value_error("a product of kernels must have at least one factor");
+    terms.push_back({weight, {}});
+    for (const nb::tuple& factor : factors) terms.back().factors.push_back(kernel_named(spec(factor)));
+  }
+  if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
+  return terms;
+}
+inline Plane plane_named(const Formula& formula) { return {terms_named(formula.first), formula.second}; }
+
+}  // namespace onkel

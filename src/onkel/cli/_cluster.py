@@ -1,0 +1,135 @@
+"""The commands' work on a Dask cluster (docs/scale.md)."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from onkel.cli._guard import Misused, say
+from onkel.cli._options import Learning, Reading
+
+
+@contextmanager
+def client_of(address: str) -> Iterator[Any]:
+    """Connect to a scheduler, or start processes of this machine for as long as they are needed."""
+    from onkel.utils.extras import needed
+
+    distributed = needed("distributed", "dask", "--cluster")
+    kind, _, number = address.partition(":")
+    if kind == "local":
+        if not number.isdigit() or int(number) < 1:
+            raise Misused(f"--cluster {address}: expected local:N with N processes, such as local:2")
+        with (
+            distributed.LocalCluster(n_workers=int(number), threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--cluster {address}: no scheduler of Dask's answers there ({error})") from None
+    with client:
+        yield client
+
+
+def files_of(data: str) -> list[str]:
+    """Return the files that a pattern names, in the order of their names."""
+    files = sorted(glob.glob(data))
+    if not files:
+        raise ValueError(f"there is no file {data!r}: --cluster works on files, each a partition")
+    return files
+
+
+def fit_on_cluster(
+    data: str, output: str, learner: str, address: str, checkpoint: str | None, options: Learning, *, as_json: bool
+) -> None:
+    """Learn from all files and save the model."""
+    from onkel import save
+    from onkel.cli._data import open_source
+    from onkel.cli._learners import make, parameters
+    from onkel.cli._show import Counter, print_json
+    from onkel.dask import cluster_of
+    from onkel.evaluate import learner_of
+    from onkel.partitions import FilePartition, fit
+
+    if options.shuffle or options.rows is not None:
+        raise Misused("--cluster: --shuffle and --rows are for one pass over one stream")
+    files = files_of(data)
+    with open_source(files[0], options) as source:
+        ((name, model),) = make(learner, source.task, options, source.gamma).items()
+        how = _reading(options) | {"dtype": options.dtype.value}
+        if options.n_features is not None:
+            how["n_features"] = options.n_features
+        if source.stream.dense:
+            how["dense"] = True
+    with client_of(address) as client, Counter(as_json, unit="partitions") as counter:
+        counter.title = type(learner_of(model)).__name__
+        parts = [FilePartition(file, how) for file in files]
+
+        def tell(phase: str, done: int, of: int) -> None:
+            counter.show(done, of, phase)
+
+        fitted = fit(model, parts, engine=cluster_of(client), checkpoint=checkpoint, tell=tell)
+    save(fitted.model, output)
+    final, report = learner_of(fitted.model), fitted.report
+    if as_json:
+        facts = {"rows": report.rows, "partitions": report.partitions, "rounds": report.rounds}
+        print_json({"model": output, "learner": name, "parameters": parameters(model), **facts})
+        return
+    rounds = f" in {len(report.rounds)} rounds" if report.rounds else ""
+    say(
+        f"{output}: {type(final).__name__} of {report.rows:,} rows in {report.partitions} partitions{rounds}, "
+        f"{final.n_support_:,} support vectors"
+    )
+
+
+def predictions(
+    model: Any, method: str, data: str, address: str, options: Reading, how: dict[str, Any]
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield, file by file in the order of their names, what the method says, the predictions, and the targets."""
+    from onkel.partitions import PartitionError
+
+    files = files_of(data)
+    with client_of(address) as client:
+        shared = client.submit(_same, model, pure=False)
+        futures = [
+            client.submit(_predicted, shared, method, file, _reading(options) | how, pure=False) for file in files
+        ]
+        for file, future in zip(files, futures, strict=True):
+            try:
+                yield from future.result()
+            except Exception as error:
+                raise PartitionError(f"partition {file!r}: {error}") from error
+            future.release()
+
+
+def _same(model: Any) -> Any:
+    return model
+
+
+def _predicted(model: Any, method: str, file: str, how: dict[str, Any]) -> list[tuple[Any, Any, Any]]:
+    import onkel
+    from onkel.cli._data import Rows, names_of
+    from onkel.contents import fitted_learner
+
+    with onkel.streams.open(file, **how) as stream:
+        rows = Rows(stream)
+        rows.dense = not fitted_learner(model, "onkel predict").sparse
+        if (names := names_of(model)) is not None:
+            rows.take(names)
+        return [(getattr(model, method)(X), None if y is None else model.predict(X), y) for X, y in rows]
+
+
+def _reading(options: Reading) -> dict[str, Any]:
+    """How files are read, as `onkel.streams.open` takes it."""
+    how: dict[str, Any] = {}
+    if options.skip_errors:
+        how["on_error"] = "skip"
+    if options.format is not None:
+        how["format"] = options.format
+    if options.target is not None:
+        how["target"] = int(options.target) if options.target.lstrip("-").isdigit() else options.target
+    return how

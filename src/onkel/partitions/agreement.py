@@ -1,0 +1,214 @@
+"""Agree: what all partitions must know of each other before anything is learned.
+
+A census of a partition counts its rows and classes, and draws rows for the common sample: every row has a key, a number
+drawn for it alone, and the rows with the smallest keys of all partitions are the sample, in the order of their keys. So
+censuses are merged exactly, and the sample does not depend on who counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+from sklearn.base import clone
+
+from onkel.estimators.targets import checked_labels
+from onkel.partitions.sources import Chunk, Partition
+from onkel.utils.labels import check_kind, joined, places
+
+Floats = NDArray[np.float64]
+SAMPLE, POINTS = 0, 1  # what numbers are drawn for
+
+
+def draws(seed: int, number: int, purpose: int) -> np.random.Generator:
+    """Return the numbers drawn for the rows of a partition, one after the other."""
+    return np.random.Generator(np.random.Philox(key=[seed, 2 * number + purpose]))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows with their keys, smallest first."""
+
+    keys: Floats
+    X: Any
+    y: NDArray[Any]
+    weight: Floats
+
+    def chunk(self) -> Chunk:
+        """Return them as a chunk of a partition."""
+        return Chunk(self.X, self.y, self.weight)
+
+    def first(self, n: int) -> Rows:
+        """Return those with the smallest keys."""
+        order = np.argsort(self.keys, kind="stable")[:n]
+        return Rows(self.keys[order], self.X[order], self.y[order], self.weight[order])
+
+    def with_others(self, other: Rows) -> Rows:
+        """Return all rows of two, in no order."""
+        width = max(self.X.shape[1], other.X.shape[1])
+        return Rows(
+            np.concatenate([self.keys, other.keys]),
+            stacked([widened(self.X, width), widened(other.X, width)]),
+            joined([self.y, other.y]) if len(self.y) + len(other.y) else self.y,
+            np.concatenate([self.weight, other.weight]),
+        )
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is asked of every partition."""
+
+    seed: int
+    sample_rows: int
+    regression: bool
+    scaler: Any = None  # not fitted, where rows are to be scaled
+
+
+@dataclass(frozen=True)
+class Census:
+    """What is known of the rows of some partitions; None where there was no row to tell."""
+
+    sample_rows: int
+    name: str  # of the first partition with rows, for messages
+    rows: int = 0  # of weight other than 0
+    weight: float = 0.0
+    n_features: int | None = None
+    names: list[str] | None = None
+    dtype: str = "float32"
+    sparse: bool = False
+    classes: NDArray[Any] | None = None
+    counts: NDArray[np.int64] | None = None  # rows of each class
+    sample: Rows | None = None
+    scaler: Any = None  # fitted
+
+    def of_all(self) -> Census:
+        """Return this census, unless nothing can be learned from the rows."""
+        if self.rows == 0:
+            raise ValueError("no partition holds a row to learn from")
+        if self.classes is not None and len(self.classes) < 2:
+            raise ValueError(f"classes must be at least 2, got 1 class: {self.classes.tolist()!r}")
+        return self
+
+
+def census(number: int, partition: Partition, survey: Survey) -> Census:
+    """Count a partition."""
+    counted_so_far = Census(survey.sample_rows, partition.name)
+    rng = draws(survey.seed, number, SAMPLE)
+    for chunk in partition.chunks():
+        names, (X, y, weight) = chunk.names, chunk.arrays()
+        keys = rng.random(X.shape[0])
+        weight = np.ones(X.shape[0]) if weight is None else weight
+        counted = np.flatnonzero(weight)
+        y = _targets(y[counted]) if survey.regression else checked_labels(y[counted])
+        classes, counts = (None, None) if survey.regression else np.unique(y, return_counts=True)
+        rows = Rows(keys[counted], X[counted], y, weight[counted])
+        piece = Census(
+            survey.sample_rows,
+            partition.name,
+            rows=len(counted),
+            weight=float(np.sum(weight)),
+            n_features=X.shape[1],
+            names=names,
+            dtype=X.dtype.name,
+            sparse=issparse(X),
+            classes=classes,
+            counts=counts,
+            sample=rows,
+            scaler=None if survey.scaler is None else clone(survey.scaler).fit(X[counted]) if len(counted) else None,
+        )
+        counted_so_far = together(counted_so_far, piece)
+    return counted_so_far
+
+
+def together(left: Census, right: Census) -> Census:
+    """Return the census of the partitions of two."""
+    if left.rows == 0 or right.rows == 0:
+        kept = right if left.rows == 0 else left
+        return kept if kept.sample is None else replace(kept, sample=kept.sample.first(kept.sample_rows))
+    if left.sparse != right.sparse:
+        raise ValueError(f"partitions {left.name!r} and {right.name!r} must both be sparse, or both dense")
+    if left.n_features != right.n_features and not left.sparse:
+        raise ValueError(
+            f"partition {right.name!r} has {right.n_features} features, and {left.name!r} has {left.n_features}"
+        )
+    if left.names != right.names:
+        raise ValueError(f"partition {right.name!r} has the columns {right.names}, and {left.name!r} has {left.names}")
+    classes, counts = _classes_of(left, right)
+    assert left.sample is not None
+    assert right.sample is not None
+    return Census(
+        left.sample_rows,
+        left.name,
+        rows=left.rows + right.rows,
+        weight=left.weight + right.weight,
+        n_features=max(left.n_features or 0, right.n_features or 0),
+        names=left.names,
+        dtype="float32" if left.dtype == right.dtype == "float32" else "float64",
+        sparse=left.sparse,
+        classes=classes,
+        counts=counts,
+        sample=left.sample.with_others(right.sample).first(left.sample_rows),
+        scaler=None if left.scaler is None else left.scaler.merged(right.scaler),
+    )
+
+
+def _classes_of(left: Census, right: Census) -> tuple[NDArray[Any] | None, NDArray[np.int64] | None]:
+    """All classes and their counts; None for a regression."""
+    if left.classes is None or right.classes is None:
+        return None, None
+    check_kind(right.classes, left.classes)
+    classes = np.unique(joined([left.classes, right.classes]))
+    counts = np.zeros(len(classes), np.int64)
+    for labels, numbers in ((left.classes, left.counts), (right.classes, right.counts)):
+        assert numbers is not None
+        counts[places(classes, labels)[0]] += numbers
+    return classes, counts
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a chunk becomes rows and numbers to learn from, the same for all partitions."""
+
+    n_features: int
+    dtype: str
+    classes: NDArray[Any] | None
+    class_weights: Floats | None  # one a class
+    scaler: Any = None
+
+    def encode(self, chunk: Chunk) -> tuple[Any, Floats, Floats | None]:
+        """Return rows, class indices or targets, and weights."""
+        X, y, weight = chunk.arrays(self.dtype)
+        X = widened(X, self.n_features)
+        if self.scaler is not None and X.shape[0]:
+            X = self.scaler.transform(X)
+        if self.classes is None:
+            return X, _targets(y), weight
+        codes, known = places(self.classes, checked_labels(y))
+        counted = slice(None) if weight is None else weight != 0
+        if not known[counted].all():
+            raise ValueError("the labels have changed since they were counted")
+        if self.class_weights is not None:
+            weight = self.class_weights[codes] * (1.0 if weight is None else weight)
+        return X, codes.astype(np.float64), weight
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Put rows below one another."""
+    return csr_array(vstack(parts)) if issparse(parts[0]) else np.concatenate(parts)
+
+
+def widened(X: Any, width: int) -> Any:
+    """Return sparse rows with more features, which are 0; others as they are."""
+    if not issparse(X) or X.shape[1] == width:
+        return X
+    return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+
+
+def _targets(y: NDArray[Any]) -> Floats:
+    targets = np.ascontiguousarray(y, dtype=np.float64)
+    if not np.isfinite(targets).all():
+        raise ValueError("the targets contain a missing or an infinite number; expected finite numbers")
+    return targets

@@ -1,0 +1,68 @@
+"""First-order learning over partitions: each partition's learner learns alone, and the functions are averaged.
+
+Divide and conquer as of Zhang, Duchi and Wainwright (2015), with functions of a budget: a merge that would exceed it is
+compressed, and says how far that moved the function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from onkel.models.merge import merge
+from onkel.partitions.agreement import Encoding
+from onkel.partitions.newton import Report, Team
+from onkel.partitions.sources import Partition
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """The average of some partitions' functions; None where there was no row."""
+
+    model: Any
+    distances: tuple[float, ...] = ()  # of the merges that led to it
+
+    def with_others(self, other: Averaged) -> Averaged:
+        """Return the average of both, each by its rows."""
+        distances = self.distances + other.distances
+        if self.model is None or other.model is None:
+            return Averaged(other.model if self.model is None else self.model, distances)
+        merged = merge([self.model, other.model], budget=self.model.budget)
+        return Averaged(merged.model, (*distances, merged.distance))
+
+
+@dataclass(frozen=True)
+class Alike:
+    """What every partition's learner has in common."""
+
+    model: Any  # not fitted
+    encoding: Encoding
+
+
+def learn_alone(number: int, partition: Partition, alike: Alike) -> Averaged:
+    """Learn from one partition, in one pass."""
+    model, classes = clone(alike.model), alike.encoding.classes
+    fitted = False
+    for chunk in partition.chunks():
+        X, y, weight = alike.encoding.encode(chunk)
+        if not len(y) or (weight is not None and not weight.any()):
+            continue
+        if classes is None:
+            model.partial_fit(X, y, sample_weight=weight)
+        else:
+            model.partial_fit(X, classes[y.astype(np.intp)], classes=classes, sample_weight=weight)
+        fitted = True
+    return Averaged(model if fitted else None)
+
+
+def learn(sampled: Any, encoding: Encoding, team: Team, report: Report) -> Any:
+    """Return the model of all rows; its kernel has the width that was chosen on the common sample."""
+    alike = clone(sampled).set_params(gamma=sampled.gamma_)
+    averaged: Averaged = team.total("learning", learn_alone, Alike(alike, encoding), Averaged.with_others)
+    report.merges = list(averaged.distances)
+    report.converged = True
+    report.n_points = int(averaged.model.n_support_)
+    return averaged.model

@@ -1,0 +1,78 @@
+"""Checkpoints: what a run knows after a round, in a folder, so that a killed run goes on from there."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from onkel.partitions.descent import Progress
+from onkel.utils.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file of a run's folder.
+
+    Parameters
+    ----------
+    folder : path, default=None
+        None keeps nothing.
+    run : str
+        What the run is about: the model's parameters and the partitions. Another run's checkpoint is refused.
+    """
+
+    folder: str | os.PathLike[str] | None = None
+    run: str = ""
+
+    @property
+    def path(self) -> Path | None:
+        """The file."""
+        return None if self.folder is None else Path(self.folder) / "rounds.npz"
+
+    def save(self, points: Any, now: Progress) -> None:
+        """Replace what was kept."""
+        if self.path is None:
+            return
+        facts = {name: getattr(now, name) for name in ("value", "fresh", "scale", "squares", "rounds", "done")}
+        arrays = {"w": now.w, "half": now.half, **_rows(points)}
+        if now.slope is not None:
+            arrays["slope"] = now.slope
+        for i, (step, change) in enumerate(now.pairs):
+            arrays |= {f"step{i}": step, f"change{i}": change}
+        written = io.BytesIO()
+        text = json.dumps({"run": self.run, "pairs": len(now.pairs), **facts})
+        np.savez(written, facts=np.frombuffer(text.encode(), np.uint8), **arrays)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(self.path, [written.getvalue()])
+
+    def load(self) -> tuple[Any, Progress] | None:
+        """Return the points and the descent that were kept, or None where there are none."""
+        if self.path is None or not self.path.exists():
+            return None
+        with np.load(self.path, allow_pickle=False) as file:
+            arrays = dict(file)
+        facts = json.loads(arrays["facts"].tobytes())
+        if facts.pop("run") != self.run:
+            raise ValueError(f"{self.path} is the checkpoint of another run: other parameters, or other partitions")
+        pairs = tuple((arrays[f"step{i}"], arrays[f"change{i}"]) for i in range(facts.pop("pairs")))
+        now = Progress(arrays["w"], arrays["half"], slope=arrays.get("slope"), pairs=pairs, **facts)
+        return _points(arrays), now
+
+
+def _rows(points: Any) -> dict[str, Any]:
+    if not issparse(points):
+        return {"points": points}
+    return {"values": points.data, "features": points.indices, "offsets": points.indptr, "shape": points.shape}
+
+
+def _points(arrays: dict[str, Any]) -> Any:
+    if "points" in arrays:
+        return arrays["points"]
+    return csr_array((arrays["values"], arrays["features"], arrays["offsets"]), shape=tuple(arrays["shape"]))

@@ -1,0 +1,141 @@
+"""Rounds: the minimum of ``sum of losses + lam/2 |w|^2`` over the functions of a span, in a few passes over the rows.
+
+A pass that sums the information as well costs as much as dozens that sum the slope alone. So steps are those of L-BFGS
+whose first metric is ``lam I + H``, with an ``H`` from a sample of the rows or from an earlier pass. Where a step
+promises no more decrease than the tolerance, ``H`` is summed at that function, and if the promise stays as small, that
+is the end. The squared error needs one such pass, and its step is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel import _core
+from onkel.partitions.spans import Sums
+
+Floats = NDArray[np.float64]
+
+MAX_PAIRS = 20  # of steps and changes of the slope that are remembered
+SUFFICIENT = 1e-4  # of the decrease that the slope promises, what a step must bring
+MAX_HALVINGS = 20
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A descent between two rounds: all of its state."""
+
+    w: Floats  # coordinates of the best function so far, (n_outputs, n)
+    half: Floats  # the information that steps are measured by
+    value: float = math.inf  # of the objective at w
+    slope: Floats | None = None  # of the objective at w; None before the first round
+    pairs: tuple[tuple[Floats, Floats], ...] = ()
+    fresh: bool = False  # the information was summed at w
+    scale: float = 1.0  # of the next step
+    squares: float = 0.0  # Sums.squares at w
+    rounds: int = 0
+    done: bool = False
+
+
+@dataclass
+class Descent:
+    """How to descend.
+
+    ``total(w, informed)`` returns the sums of all rows at a function, slopes in coordinates.
+    """
+
+    total: Callable[[Floats, bool], Sums]
+    lam: float
+    tolerance: float
+    quadratic: bool
+    _metric: tuple[Floats, Any] | None = field(default=None, repr=False)
+
+    def next(self, now: Progress) -> Progress:
+        """Go through one round."""
+        if now.slope is None:
+            return self._at(now, now.w, informed=self.quadratic or not len(now.half))
+        direction = self._direction(now)
+        promise = -dot(now.slope, direction)  # twice the decrease that the metric promises
+        if self.quadratic:
+            return self._exact(now, direction)
+        if promise / 2 <= self.tolerance * now.value or now.scale < 0.5**MAX_HALVINGS:
+            return replace(now, done=True) if now.fresh else self._at(now, now.w, informed=True)
+        trial = now.w + now.scale * direction
+        reached = self._at(now, trial, informed=False)
+        if not reached.value <= now.value - SUFFICIENT * now.scale * promise:
+            return replace(now, scale=_shorter(now, reached.value, promise), rounds=reached.rounds)
+        assert reached.slope is not None
+        pair = now.scale * direction, reached.slope - now.slope
+        kept = (*now.pairs, pair)[-MAX_PAIRS:] if dot(*pair) > 0 else now.pairs
+        return replace(reached, pairs=kept)
+
+    def run(self, now: Progress, rounds: int, after: Callable[[Progress], None] = lambda now: None) -> Progress:
+        """Go on to the end, or for so many rounds in all; ``after`` is told of each."""
+        while not now.done and now.rounds < rounds:
+            before = now.rounds
+            now = self.next(now)
+            if now.rounds > before:
+                after(now)
+        return now
+
+    def _at(self, now: Progress, w: Floats, informed: bool) -> Progress:
+        sums = self.total(w, informed)
+        return Progress(
+            w,
+            half=sums.half if informed else now.half,
+            value=sums.loss + self.lam / 2 * dot(w, w),
+            slope=sums.slopes + self.lam * w,
+            pairs=now.pairs,
+            fresh=informed,
+            squares=sums.squares,
+            rounds=now.rounds + 1,
+        )
+
+    def _exact(self, now: Progress, direction: Floats) -> Progress:
+        """The step of a squared error, and what the rows sum to after it."""
+        assert now.slope is not None
+        w = now.w + direction
+        value = now.value + dot(now.slope, direction) / 2
+        squares = 2 * (value - self.lam / 2 * dot(w, w))
+        slope = np.zeros_like(now.slope)
+        return replace(now, w=w, value=value, slope=slope, squares=squares, done=True)
+
+    def _direction(self, now: Progress) -> Floats:
+        """The L-BFGS step (Nocedal and Wright, Algorithm 7.4)."""
+        assert now.slope is not None
+        q = now.slope
+        shares = []
+        for s, y in reversed(now.pairs):
+            share = dot(s, q) / dot(s, y)
+            shares.append(share)
+            q = q - share * y
+        r = self._solve(now, q)
+        if now.pairs:  # the metric's scale, by what it would have said of the last change
+            s, y = now.pairs[-1]
+            r = dot(s, y) / dot(y, self._solve(now, y)) * r
+        for (s, y), share in zip(now.pairs, reversed(shares), strict=True):
+            r = r + (share - dot(y, r) / dot(s, y)) * s
+        return -r
+
+    def _solve(self, now: Progress, q: Floats) -> Floats:
+        if self._metric is None or self._metric[0] is not now.half:
+            self._metric = now.half, _core.Precision(now.half, q.shape[1], self.lam)
+        solution: Floats = self._metric[1].solve(np.ascontiguousarray(q))
+        return solution
+
+
+def _shorter(now: Progress, value: float, promise: float) -> float:
+    """The scale at which the parabola through what is known of a step that failed has its minimum, within bounds."""
+    excess = value - now.value + now.scale * promise
+    least = now.scale * now.scale * promise / (2 * excess) if math.isfinite(excess) and excess > 0 else 0.0
+    return min(max(least, 0.1 * now.scale), 0.5 * now.scale)
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """Return the inner product, rounded once: no order of summation, no library of linear algebra decides its bits."""
+    return math.fsum((a * b).ravel().tolist())

@@ -1,0 +1,178 @@
+"""Fit one model to the rows of all partitions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_regressor
+from sklearn.utils import check_random_state
+
+from onkel.contents import fitted_learner
+from onkel.estimators.base import KernelEstimator
+from onkel.learner import Learner
+from onkel.partitions import averaging, newton
+from onkel.partitions.agreement import Census, Encoding, Survey, census, together
+from onkel.partitions.checkpoints import Checkpoint
+from onkel.partitions.engines import Engine, engine_of
+from onkel.partitions.newton import Report, Rounds, Team, Tell
+from onkel.partitions.sources import Partition, partitions_of
+from onkel.parts import FadingMemory, SecondOrder
+from onkel.streams.pipeline import StreamPipeline
+from onkel.utils.validation import check_number
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model of all rows, and what happened on the way."""
+
+    model: Any
+    report: Report
+
+
+def fit(
+    model: Any,
+    sources: Sequence[Any],
+    *,
+    rounds: int = Rounds.most,
+    tolerance: float = Rounds.tolerance,
+    n_jobs: int | None = None,
+    engine: Engine | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    tell: Tell | None = None,
+) -> Fitted:
+    """Fit a model to partitions of the rows; the same partitions give the same bytes, whoever computes.
+
+    Second-order learners share a dictionary and find the optimum on its span in a few rounds; others learn from each
+    partition alone, and their functions are averaged (docs/scale.md).
+
+    Parameters
+    ----------
+    model : estimator or StreamPipeline
+        One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter. A
+        pipeline's scaler has the statistics of all rows before anything is learned.
+    sources : sequence of paths, tuples ``(X, y)`` or ``(X, y, weight)``, or `Partition`
+        Partitions may be empty, or lack classes.
+    rounds : int, default=100
+        The most passes over all rows after the points are chosen, of a second-order learner.
+    tolerance : float, default=1e-4
+        The rounds end where a step promises to decrease the objective by less than this part of it.
+    n_jobs : int, default=None
+        Jobs of joblib on this machine; None is one.
+    engine : Engine, default=None
+        Who computes, in place of `n_jobs`.
+    checkpoint : path, default=None
+        A folder that keeps what is known after each round of a second-order learner; the same call goes on from there.
+    tell : callable, default=None
+        Called as ``tell(phase, done, partitions)`` as partitions are done.
+
+    Returns
+    -------
+    model : estimator
+        A new one, which goes on like any other: `partial_fit`, `onkel.merge`, `onkel.save`, `onkel.compress`.
+    report : Report
+
+    Examples
+    --------
+    >>> import onkel
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(2000, noise=0.1, random_state=0)
+    >>> parts = [(X[y == label], y[y == label]) for label in (0, 1)]
+    >>> fitted = fit(onkel.NewtonClassifier(budget=50, gamma=2.0, lam=0.01, random_state=0), parts)
+    >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
+    (2000, True, True)
+    """
+    scaler, estimator = (model.scaler, model.estimator) if isinstance(model, StreamPipeline) else (None, model)
+    if not isinstance(estimator, KernelEstimator):
+        raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
+    check_number("rounds", rounds, at_least=1, integer=True)
+    check_number("tolerance", tolerance, above=0)
+    if isinstance(getattr(estimator, "forget", 1.0), str):
+        raise ValueError(
+            f"forget must be a number to learn over partitions, got {estimator.forget!r}: rows have no order"
+        )
+    partitions = partitions_of(sources)
+    team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
+    seed = _seed(estimator)
+    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), scaler)
+    counted: Census = team.total("census", census, survey, together)
+    counted = counted.of_all()
+    encoding = encoding_of(estimator, counted)
+    report = Report(counted.rows, len(partitions))
+    sampled = fitted_to_sample(estimator, seed, counted, encoding)
+    if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
+        kept = Checkpoint(checkpoint, _run(model, partitions, seed))
+        learner = newton.learn(sampled, counted, encoding, team, Rounds(rounds, tolerance), kept, report)
+        fitted = sampled.__onkel_with_learner__(_with_memory(learner, estimator))
+    else:
+        fitted = averaging.learn(sampled, encoding, team, report)
+    fitted.set_params(**estimator.get_params(deep=False))
+    if isinstance(model, StreamPipeline):
+        whole = clone(model)
+        whole.scaler_, whole.estimator_ = counted.scaler, fitted
+        fitted = whole
+    if counted.names is not None:
+        getattr(fitted, "scaler_", fitted).feature_names_in_ = np.array(counted.names, dtype=object)
+    return Fitted(fitted, report)
+
+
+def _with_memory(learner: Learner, estimator: Any) -> Learner:
+    """Return the learner with the memory that was asked for, from the same function on."""
+    forget = getattr(estimator, "forget", 1.0)
+    if forget == 1.0:
+        return learner
+    assert isinstance(learner.recipe, SecondOrder)
+    forgetful = learner.blank(recipe=replace(learner.recipe, memory=FadingMemory(forget)))
+    forgetful.set_expansion(learner.expansion())
+    return forgetful
+
+
+def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
+    """What a run is about."""
+    parameters = sorted((name, repr(value)) for name, value in model.get_params().items())
+    names = [partition.name for partition in partitions]
+    return hashlib.sha256(repr((type(model).__name__, parameters, names, seed)).encode()).hexdigest()
+
+
+def encoding_of(model: Any, counted: Census) -> Encoding:
+    """Return how chunks become numbers."""
+    assert counted.n_features is not None
+    weights = _class_weights(model, counted)
+    return Encoding(counted.n_features, counted.dtype, counted.classes, weights, counted.scaler)
+
+
+def _class_weights(model: Any, counted: Census) -> Floats | None:
+    given = getattr(model, "class_weight", None)
+    if given is None or counted.classes is None or counted.counts is None:
+        return None
+    if given == "balanced":
+        return np.asarray(counted.rows / (len(counted.classes) * counted.counts))
+    return np.array([float(given.get(label, 1.0)) for label in counted.classes.tolist()])
+
+
+def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding) -> Any:
+    """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
+    changes: dict[str, Any] = {"random_state": seed}
+    if hasattr(model, "forget"):
+        changes["forget"] = 1.0  # rows have no order
+    if encoding.class_weights is not None:
+        changes["class_weight"] = None  # they are part of the rows' weights
+    sampled = clone(model).set_params(**changes)
+    assert counted.sample is not None
+    X, y, weight = encoding.encode(counted.sample.chunk())
+    if counted.classes is None:
+        return sampled.partial_fit(X, y, sample_weight=weight)
+    return sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
+
+
+def _seed(model: Any) -> int:
+    if isinstance(model.random_state, int | np.integer):
+        return int(model.random_state)
+    return int(check_random_state(model.random_state).randint(2**31))

@@ -1,0 +1,199 @@
+"""Second-order learning over partitions: agree, points, rounds (docs/scale.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel import _core
+from onkel.contents import fitted_learner
+from onkel.expansion import Coefficients, Expansion, Information, Term
+from onkel.learner import Learner
+from onkel.partitions.agreement import Census, Encoding
+from onkel.partitions.checkpoints import Checkpoint
+from onkel.partitions.descent import Descent, Progress
+from onkel.partitions.engines import Engine
+from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
+from onkel.partitions.sources import Partition
+from onkel.partitions.spans import Question, Subspace, Sums, row_sums, square
+from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, SecondOrder, SquaredError
+
+Floats = NDArray[np.float64]
+Tell = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
+
+FIRST_SHARE = 0.5  # of the budget, for points of the sample's own function
+SAMPLE_ROUNDS = 200
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """When the rounds end.
+
+    Parameters
+    ----------
+    most : int
+        Passes over all rows.
+    tolerance : float
+        They end where a step promises to decrease the objective by less than this part of it.
+    """
+
+    most: int = 100
+    tolerance: float = 1e-4
+
+
+@dataclass
+class Report:
+    """What happened on the way."""
+
+    rows: int
+    partitions: int
+    n_points: int = 0
+    sample_rounds: int = 0
+    rounds: list[dict[str, Any]] = field(default_factory=list)  # the objective after each, and whether it was informed
+    converged: bool = False
+    merges: list[float] = field(default_factory=list)  # of averaged functions: how far each merge moved the function
+
+
+@dataclass(frozen=True)
+class Team:
+    """The partitions and who works on them."""
+
+    engine: Engine
+    partitions: Sequence[Partition]
+    tell: Tell
+
+    def total(self, phase: str, work: Any, shared: Any, add: Any) -> Any:
+        """Return the sum over all partitions of what ``work`` makes of them."""
+        n, done = len(self.partitions), 0
+
+        def count(number: int) -> None:
+            nonlocal done
+            done += 1
+            self.tell(phase, done, n)
+
+        self.tell(phase, 0, n)
+        return self.engine.total(work, self.partitions, shared, add, count)
+
+
+def sample_rows_for(budget: int) -> int:
+    """Return how many rows the common sample has: enough to fill a dictionary, and to choose a width."""
+    return max(16_384, 16 * budget)
+
+
+def check_learner(learner: Learner) -> None:
+    """Refuse what cannot be learned in rounds."""
+    if isinstance(learner.kernel, CallableKernel | Hedge):
+        raise ValueError(f"learning over partitions needs one kernel of onkel's own, got {learner.kernel!r}")
+    if learner.budget is None:
+        raise ValueError("learning over partitions needs a budget: the points that all partitions share")
+
+
+def learn(
+    model: Any, census: Census, encoding: Encoding, team: Team, rounds: Rounds, checkpoint: Checkpoint, report: Report
+) -> Learner:
+    """Return the learner of all rows. ``model`` is fitted to the common sample of the census."""
+    sampled = fitted_learner(model, "learning over partitions")
+    check_learner(sampled)
+    blank = sampled.blank()
+    kept = checkpoint.load()
+    if kept is None:
+        subspace = Subspace(blank, shared_points(sampled, census, encoding, team))
+        start = start_of(subspace, census, encoding, rounds, report)
+        checkpoint.save(subspace.points, start)
+    else:
+        points, start = kept
+        subspace = Subspace(blank, points)
+    report.n_points = int(subspace.points.shape[0])
+
+    def total(w: Floats, informed: bool) -> Sums:
+        function = w if informed else subspace.coefficients(w)
+        question = Question(subspace, function, informed, encoding)
+        phase = "information" if informed else "slopes"
+        sums: Sums = team.total(phase, row_sums, question, Sums.__add__)
+        return in_coordinates(sums, subspace, informed)
+
+    def after(now: Progress) -> None:
+        report.rounds.append({"objective": now.value, "information": now.fresh})
+        checkpoint.save(subspace.points, now)
+
+    reached = _descent(subspace, total, rounds.tolerance).run(start, rounds.most, after)
+    report.converged = reached.done
+    return learner_of(subspace, reached, census.rows)
+
+
+def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Team) -> Any:
+    """Return the points of the shared dictionary."""
+    assert isinstance(sampled.recipe, SecondOrder)
+    assert isinstance(sampled.recipe.dictionary, GrowingDictionary)
+    assert sampled.budget is not None
+    budget = min(sampled.budget, census.rows)
+    term = sampled.expansion().in_order_of_joining.only
+    whole = Subspace(sampled.blank(), term.points)
+    columns = [term.last.constants[:, None] / _core.constant_value] if sampled.fit_intercept else []
+    function = np.ascontiguousarray(np.hstack([*columns, term.last.points]))
+    n_first = min(len(term), round(FIRST_SHARE * budget))
+    first = Subspace(whole.learner, term.points[:n_first])
+    most = SPARE * (budget - n_first)
+    wanted = Wanted(whole, function, first, encoding, most, sampled.recipe.dictionary.min_slope)
+    proposals: Proposals = team.total("points", propose, wanted, Proposals.with_others)
+    return chosen(first, proposals, term.points[n_first:], budget)
+
+
+def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rounds, report: Report) -> Progress:
+    """Return where the rounds over all rows begin: the optimum of the sample, and its information for all rows."""
+    sample = census.sample
+    assert sample is not None
+    n_outputs = subspace.learner.n_classes if subspace.learner.task == "multiclass" else 1
+    w = np.zeros((n_outputs, subspace.size))
+    begin = Progress(w, np.empty(0))
+    if isinstance(subspace.learner.recipe.loss, SquaredError):
+        return begin
+    X, y, weight = encoding.encode(sample.chunk())
+
+    def total(at: Floats, informed: bool) -> Sums:
+        function = at if informed else subspace.coefficients(at)
+        return in_coordinates(Question(subspace, function, informed).of_rows(X, y, weight), subspace, informed)
+
+    reached = _descent(subspace, total, rounds.tolerance).run(begin, SAMPLE_ROUNDS)
+    report.sample_rounds = reached.rounds
+    return Progress(reached.w, reached.half * (census.rows / len(y)))
+
+
+def in_coordinates(sums: Sums, subspace: Subspace, informed: bool) -> Sums:
+    """Return sums whose slopes are of coordinates, however they were asked for."""
+    return sums if informed else replace(sums, slopes=subspace.gradient(sums.slopes))
+
+
+def learner_of(subspace: Subspace, reached: Progress, rows: int) -> Learner:
+    """Return an ordinary learner that has this function, and knows what the rows have told of it."""
+    learner, n = subspace.learner, int(subspace.points.shape[0])
+    coefficients = subspace.coefficients(reached.w)
+    constants = np.zeros(len(coefficients))
+    if learner.fit_intercept:
+        constants, coefficients = coefficients[:, 0] * _core.constant_value, coefficients[:, 1:]
+    function = Coefficients(np.ascontiguousarray(coefficients), constants, np.zeros((len(constants), 0)))
+    births = np.arange(n, dtype=np.int64)
+    width = int(subspace.points.shape[1])
+    term = Term(learner.kernel, np.ones(width), subspace.points, births, np.zeros(n, bool), function, function)
+    lam = _lam(learner)
+    # Of recursive least squares the squared residuals, each over its own variance, sum to twice the least objective.
+    noise = 2 * reached.value if isinstance(learner.recipe.loss, SquaredError) else reached.squares
+    known = Information(births, square(reached.half, subspace.size), lam, max(0.0, noise), rows)
+    fitted = learner.blank()
+    fitted.set_expansion(Expansion((term,), rows, information=known))
+    return fitted
+
+
+def _descent(subspace: Subspace, total: Callable[[Floats, bool], Sums], tolerance: float) -> Descent:
+    quadratic = isinstance(subspace.learner.recipe.loss, SquaredError)
+    return Descent(total, _lam(subspace.learner), tolerance, quadratic)
+
+
+def _lam(learner: Learner) -> float:
+    assert isinstance(learner.recipe, SecondOrder)
+    assert isinstance(learner.recipe.prior, GaussianPrior)
+    return learner.recipe.prior.lam

@@ -1,0 +1,94 @@
+"""Points: which rows of all partitions become the shared dictionary.
+
+The first half are points of a function fitted to the common sample: they cover the rows. The rest are rows that this
+function gets wrong. A partition proposes the best of its own by the key ``log(u) / q``,
+``q = weight g^2 sqrt(newness)``, ``g`` the slope under that function and newness what lies outside of the first half's
+span: the reservoir of a single pass, with hindsight. Proposals are merged in the tree, the best are kept, and of those
+points are chosen one by one, each by its newness beside all that were chosen before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel import _core
+from onkel.partitions.agreement import POINTS, Encoding, draws, stacked
+from onkel.partitions.sources import Partition
+from onkel.partitions.spans import Subspace
+
+Floats = NDArray[np.float64]
+SPARE = 2  # proposals for each place in the dictionary that is left
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Rows that would be points, the best first."""
+
+    most: int
+    ranks: Floats  # keys with the newness beside the sample's points
+    keys: Floats  # keys without it
+    X: Any
+
+    def with_others(self, other: Proposals) -> Proposals:
+        """Return the best of both."""
+        return Proposals(
+            self.most,
+            np.concatenate([self.ranks, other.ranks]),
+            np.concatenate([self.keys, other.keys]),
+            stacked([self.X, other.X]),
+        ).best()
+
+    def best(self) -> Proposals:
+        """Return no more than there may be."""
+        order = np.argsort(-self.ranks, kind="stable")[: self.most]
+        return Proposals(self.most, self.ranks[order], self.keys[order], self.X[order])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What every partition needs to propose points."""
+
+    sampled: Subspace  # of all points of the function fitted to the sample
+    coefficients: Floats  # of that function
+    first: Subspace  # of its first points
+    encoding: Encoding
+    most: int
+    min_slope: float
+
+
+def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
+    """Return the best rows of a partition."""
+    learner = wanted.first.learner
+    rng = draws(learner.seed, number, POINTS)
+    best = Proposals(wanted.most, np.empty(0), np.empty(0), wanted.first.points[:0])
+    for chunk in partition.chunks():
+        X, y, weight = wanted.encoding.encode(chunk)
+        u = rng.random(len(y))
+        weight = np.ones(len(y)) if weight is None else weight
+        scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
+        keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.min_slope)
+        hard = np.flatnonzero(np.isfinite(keys))
+        newness = wanted.first.core.newness(wanted.first.as_rows(X[hard]))
+        new = newness > 0
+        hard, newness = hard[new], newness[new]
+        ranks = keys[hard] / np.sqrt(newness)
+        best = best.with_others(Proposals(wanted.most, ranks, keys[hard], X[hard]))
+    return best
+
+
+def chosen(first: Subspace, proposals: Proposals, others: Any, budget: int) -> Any:
+    """Return the points: the first ones, the best of the proposals, and others where those do not fill the budget.
+
+    None lies in the span of those before it.
+    """
+    candidates = stacked([first.points, proposals.X, others])
+    n_first = first.points.shape[0]
+    keys = np.concatenate([np.zeros(n_first), proposals.keys, np.full(others.shape[0], -np.inf)])
+    rows = first.as_rows(candidates)
+    kernel = first.learner.kernel.alone
+    places = _core.choose_points(kernel, rows, candidates.shape[1], keys, n_first, budget)
+    return candidates[places]

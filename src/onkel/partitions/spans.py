@@ -1,0 +1,141 @@
+"""The span of points that all partitions share, and what rows sum to at a function in it (docs/scale.md).
+
+A function is a matrix of coordinates, one row an output, in the orthonormal basis of the span that
+:class:`onkel.expansion.Information` has: the constant first, then the points in order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onkel import _core
+from onkel.learner import Learner
+from onkel.partitions.agreement import Encoding
+from onkel.partitions.sources import Partition
+
+Floats = NDArray[np.float64]
+
+MAX_KEPT = 2
+_kept: dict[str, _core.Span] = {}  # of this process: the spans that it worked with last, by the digest of each
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Points and how a learner looks at them; small enough to be sent to everyone."""
+
+    learner: Learner  # has the kernel, the loss and the prior; it has learned nothing
+    points: Any  # an array, or CSR
+
+    @cached_property
+    def digest(self) -> str:
+        """A name for it: the same points, kernel and constant."""
+        digest = hashlib.sha256(repr((self.learner.kernel, self.learner.fit_intercept, self.points.shape)).encode())
+        for part in (
+            (self.points.data, self.points.indices, self.points.indptr) if issparse(self.points) else [self.points]
+        ):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    @property
+    def core(self) -> _core.Span:
+        """The core's own, made once in a process as long as few others are asked for."""
+        span = _kept.pop(self.digest, None)
+        if span is None:
+            rows, width = self.as_rows(self.points), int(self.points.shape[1])
+            span = _core.Span(self.learner.kernel.alone, rows, width, self.learner.fit_intercept)
+            while len(_kept) >= MAX_KEPT:
+                _kept.pop(next(iter(_kept)), None)
+        _kept[self.digest] = span
+        return span
+
+    def as_rows(self, X: Any) -> Any:
+        """Return rows as the core takes them."""
+        like = self.learner.blank(sparse=bool(issparse(self.points)))
+        return like.as_core_rows(X)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return int(self.points.shape[0]) + bool(self.learner.fit_intercept)
+
+    def coefficients(self, coordinates: Floats) -> Floats:
+        """Return the coefficients of the columns, of which the coordinates are those."""
+        solved: Floats = self.core.solve(np.ascontiguousarray(coordinates), True)
+        return solved
+
+    def gradient(self, slopes: Floats) -> Floats:
+        """Return in coordinates the slopes that were summed in coefficients."""
+        solved: Floats = self.core.solve(np.ascontiguousarray(slopes), False)
+        return solved
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What rows sum to at one function."""
+
+    loss: float
+    squares: float  # of each row's largest slope
+    rows: int
+    slopes: Floats  # (n_outputs, n_coordinates)
+    half: Floats  # the information's lower half, row by row; empty where it was not asked for
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.loss + other.loss,
+            self.squares + other.squares,
+            self.rows + other.rows,
+            self.slopes + other.slopes,
+            self.half + other.half,
+        )
+
+
+@dataclass(frozen=True)
+class Question:
+    """What every partition is asked in a round.
+
+    With ``informed`` the function is given by its coordinates and the information is summed; without, by its
+    coefficients, at a small fraction of the cost.
+    """
+
+    subspace: Subspace
+    function: Floats
+    informed: bool
+    encoding: Encoding | None = field(default=None)  # of a partition's chunks
+
+    def start(self) -> _core.RowSums:
+        """Return sums of no row yet."""
+        learner = self.subspace.learner
+        function = np.ascontiguousarray(self.function)
+        return _core.RowSums(self.subspace.core, learner.recipe.loss.spec, learner.task, function, self.informed)
+
+    def of_rows(self, X: Any, y: Floats, weight: Floats | None) -> Sums:
+        """Return the sums of some rows."""
+        sums = self.start()
+        sums.add(self.subspace.as_rows(X), y, weight)
+        return Sums(*sums.result())
+
+
+def row_sums(number: int, partition: Partition, question: Question) -> Sums:
+    """Return the sums of a partition, read as a stream."""
+    sums = question.start()
+    assert question.encoding is not None
+    for chunk in partition.chunks():
+        X, y, weight = question.encoding.encode(chunk)
+        sums.add(question.subspace.as_rows(X), y, weight)
+    return Sums(*sums.result())
+
+
+def square(half: Floats, n: int) -> Floats:
+    """Return a symmetric matrix of its lower half."""
+    matrix = np.zeros((n, n))
+    lower = np.tril_indices(n)
+    matrix[lower] = half
+    matrix[lower[::-1]] = half
+    return matrix

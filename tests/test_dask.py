@@ -1,0 +1,339 @@
+"""The promises of onkel.dask, on a real cluster of processes: the same partitions give the same bytes."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import dask
+import dask.array
+import dask.dataframe
+import numpy as np
+import pandas
+import pytest
+from distributed import Client, LocalCluster
+
+import onkel
+import onkel.dask
+from onkel import partitions
+from onkel.cli import main
+from onkel.partitions import FilePartition, newton
+from onkel.partitions.sources import Partition, partitions_of
+from onkel.reproduce._cells import Cell
+from onkel.reproduce.lab import Lab
+
+# One cluster for all, in whichever process of xdist it is.
+pytestmark = pytest.mark.xdist_group("cluster")
+
+WHOLE = "ONKEL_WHOLE" in os.environ
+PARAMETERS = {"budget": 30, "gamma": 0.5, "lam": 0.1, "random_state": 0}
+TOLERANCE = 1e-3  # fewer rounds than by default: a pass costs the scheduler more than these rows do
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    # No dashboard, no threads beside the one that works; ONKEL_ISA is inherited.
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "120s"}),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with Client(cluster) as made:
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def small_sample(monkeypatch):
+    monkeypatch.setattr(newton, "sample_rows_for", lambda budget: 200)
+
+
+def rows(n=1200):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+
+
+def blocks(X, y, n=4):
+    return [(X[i::n], y[i::n]) for i in range(n)]
+
+
+def wait_until_nothing_is_left(client):
+    while client.futures or any(client.processing().values()):
+        time.sleep(0.05)
+
+
+def state(model):
+    return {k: v.tobytes() for k, v in model.__onkel_contents__().learner.state().items()}
+
+
+def alone(parts, **parameters):
+    model = onkel.NewtonClassifier(**{**PARAMETERS, **parameters})
+    return state(partitions.fit(model, parts, tolerance=TOLERANCE).model)
+
+
+def together(client, **parameters):
+    return onkel.dask.NewtonClassifier(**{**PARAMETERS, "tolerance": TOLERANCE, "client": client, **parameters})
+
+
+# -- the same bytes --------------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_gives_the_bytes_of_one_process(client):
+    X, y = rows()
+    model = together(client).fit(blocks(X, y))
+    assert state(model) == alone(blocks(X, y))
+    assert len(model.report_.rounds) > 2
+    one = together(client).fit([(X, y)])
+    assert state(one) == alone([(X, y)])
+    assert client.processing() == dict.fromkeys(client.processing(), ())
+
+
+def test_collections_and_delayed_chunks_give_the_bytes_of_their_blocks(client):
+    X, y = rows()
+    parts = [(X[i : i + 300], y[i : i + 300]) for i in range(0, 1200, 300)]
+    expected = alone(parts)
+    model = together(client)
+    arrays = dask.array.from_array(X, chunks=(300, 2)), dask.array.from_array(y, chunks=500)  # cut otherwise
+    assert state(model.fit(*arrays)) == expected
+    frame = dask.dataframe.from_pandas(pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=y), chunksize=300)
+    assert state(model.fit(frame[["a", "b", "c"]], frame["y"])) == expected
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert state(model.fit([dask.delayed(part) for part in parts])) == expected
+    weights = dask.array.ones(1200, chunks=300)
+    assert state(model.fit(*arrays, sample_weight=weights)) == expected
+
+
+class Slow(Partition):
+    """A partition that kills the worker that reads it, at its n-th reading, as long as a file is there."""
+
+    def __init__(self, name, X, y, fuse=None, reading=0):
+        self.name, self.X, self.y, self.fuse, self.reading = name, X, y, fuse, reading
+
+    def chunks(self):
+        if self.fuse is not None:
+            count = self.fuse.with_suffix(".count")
+            times = int(count.read_text()) + 1 if count.exists() else 1
+            count.write_text(str(times))
+            if times == self.reading:
+                os.kill(os.getpid(), signal.SIGKILL)
+        yield partitions.Chunk(self.X, self.y)
+
+
+@pytest.mark.parametrize("reading", [2, 4] if WHOLE else [4])  # 1: the census; 2: the points; then the rounds
+def test_a_killed_worker_costs_nothing_but_time(client, tmp_path, reading):
+    X, y = rows()
+    parts = blocks(X, y)
+    slow = [Slow(str(i), *part, tmp_path / "fuse" if i == 3 else None, reading) for i, part in enumerate(parts)]
+    before = set(client.scheduler_info(n_workers=-1)["workers"])
+    model = together(client).fit(slow)
+    assert int((tmp_path / "fuse.count").read_text()) > reading
+    assert state(model) == alone(parts)
+    client.wait_for_workers(2, timeout=600)
+    assert set(client.scheduler_info(n_workers=-1)["workers"]) != before
+
+
+@pytest.mark.parametrize("n_partitions, workers", [(64, (3, 1, 2))] if WHOLE else [(5, (1, 2))])
+def test_the_number_of_workers_changes_no_bit(cluster, client, n_partitions, workers):
+    X, y = rows(200 * n_partitions)
+    parts = blocks(X, y, n_partitions)
+    expected = alone(parts)
+    for n_workers in workers:
+        cluster.scale(n_workers)
+        client.wait_for_workers(n_workers, timeout=600)
+        assert state(together(client).fit(parts)) == expected
+
+
+# -- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_partition_raises_with_its_name_and_nothing_is_left(client, tmp_path):
+    X, y = rows()
+    model = together(client)
+    with pytest.raises(partitions.PartitionError, match=r"partition '.*lost.csv'"):
+        model.fit([*blocks(X, y), FilePartition(str(tmp_path / "lost.csv"))])
+
+    def fail():
+        raise OSError("the disk is gone")
+
+    with pytest.raises(partitions.PartitionError, match="partition '4': the disk is gone"):
+        model.fit([*map(dask.delayed, blocks(X, y)), dask.delayed(fail)()])
+    assert not hasattr(model, "classes_")
+    wait_until_nothing_is_left(client)
+
+
+class Stopped(BaseException):
+    pass
+
+
+def test_cancelling_leaves_nothing_and_the_same_call_goes_on(client, tmp_path):
+    X, y = rows()
+
+    def stop(phase, done, of):
+        if phase == "slopes" and done == 2 and (tmp_path / "rounds.npz").exists():
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        together(client, checkpoint=tmp_path).fit(blocks(X, y), tell=stop)
+    wait_until_nothing_is_left(client)
+    told = []
+    model = together(client, checkpoint=tmp_path).fit(blocks(X, y), tell=lambda *now: told.append(now))
+    assert state(model) == alone(blocks(X, y))
+    assert "points" not in [phase for phase, _, _ in told]
+    assert ("information", 4, 4) in told
+
+
+def test_other_instruction_sets_are_refused(client):
+    X, y = rows(100)
+    other = "baseline" if onkel.isa != "baseline" else "x86-64-v3"
+    with pytest.raises(partitions.PartitionError, match="instruction set"):
+        onkel.dask.Cluster(client, level=other).total(*_sum(X, y), tell=lambda number: None)
+    assert onkel.dask.Cluster(client, level=None).total(*_sum(X, y), tell=lambda number: None) == 100
+
+
+def count_rows(number, partition, shared):
+    return sum(len(chunk.y) for chunk in partition.chunks())
+
+
+def add(left, right):
+    return left + right
+
+
+def _sum(X, y):
+    return count_rows, partitions_of(blocks(X, y, 2)), None, add
+
+
+def test_what_is_not_rows_is_refused(client):
+    X, y = rows(100)
+    model = together(client)
+    with pytest.raises(ValueError, match="a list of partitions"):
+        model.fit(X, y=None)
+    with pytest.raises(ValueError, match="go with a collection"):
+        model.fit([(X, y)], y)
+
+
+# -- predicting ------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_are_lazy_and_of_the_right_kind(client):
+    X, y = rows(600)
+    labels = np.array(["low", "high"])[y]
+    model = together(client).fit(blocks(X, labels, 2))
+    local = model.to_local()
+    assert type(local) is onkel.NewtonClassifier
+    lazy = dask.array.from_array(X, chunks=(200, 3))
+    for method in ("predict", "predict_proba", "decision_function"):
+        made, expected = getattr(model, method)(lazy), getattr(local, method)(X)
+        assert isinstance(made, dask.array.Array)
+        assert (made.dtype, made.shape) == (expected.dtype, expected.shape)
+        assert np.array_equal(made.compute(), expected)
+        assert np.array_equal(getattr(model, method)(X), expected)
+    frame = dask.dataframe.from_pandas(pandas.DataFrame(X, columns=["a", "b", "c"]), npartitions=3)
+    answers = model.predict(frame)
+    assert answers.compute().tolist() == local.predict(X).tolist()
+    assert answers._meta.dtype == answers.compute().dtype
+    chances = model.predict_proba(frame)
+    assert list(chances.columns) == ["probability_high", "probability_low"]
+    assert np.array_equal(chances.compute().to_numpy(), local.predict_proba(X))
+    table = onkel.dask.predict(model, frame, keep=["b"])
+    assert table.columns.tolist() == table.compute().columns.tolist() == ["b", "prediction"]
+
+
+def test_a_pickled_model_has_no_client(client):
+    X, y = rows(300)
+    model = together(client).fit(blocks(X, y, 2))
+    loaded = pickle.loads(pickle.dumps(model))
+    assert loaded.client is None
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_regressors_and_recipes(client):
+    X, _ = rows(600)
+    y = np.sin(X[:, 0])
+    model = onkel.dask.NewtonRegressor(**PARAMETERS, client=client).fit(blocks(X, y, 3))
+    local = partitions.fit(onkel.NewtonRegressor(**PARAMETERS), blocks(X, y, 3)).model
+    assert state(model) == state(local)
+    assert model.report_.converged
+    recipe = onkel.recipes.OGD(eta=0.5)
+    labels = (y > 0).astype(int)
+    first = onkel.dask.KernelClassifier(recipe, budget=40, gamma=0.5, random_state=0, client=client)
+    first.fit(blocks(X, labels, 3))
+    expected = partitions.fit(
+        onkel.KernelClassifier(recipe, budget=40, gamma=0.5, random_state=0), blocks(X, labels, 3)
+    )
+    assert state(first) == state(expected.model)
+    assert first.report_.merges == expected.report.merges
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["onkel", *arguments])
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        return code, *capsys.readouterr()
+
+    return call
+
+
+def test_the_command_works_on_a_cluster(client, tmp_path, run):
+    X, y = rows(800)
+    for i, (part, labels) in enumerate(blocks(X, y, 3)):
+        frame = pandas.DataFrame(part, columns=["a", "b", "c"]).assign(label=labels)
+        frame.to_parquet(tmp_path / f"part-{i}.parquet")
+    files = sorted(tmp_path.glob("part-*.parquet"))
+    address, pattern, output = client.scheduler.address, str(tmp_path / "part-*.parquet"), str(tmp_path / "model.onkel")
+    options = ["-l", "newton", "--budget", "30", "--gamma", "0.5", "--set", "lam=0.1", "--scale", "standard"]
+    code, _, said = run("fit", pattern, *options, "--cluster", address, "-o", output)
+    assert code == 0, said
+    assert "800 rows in 3 partitions" in said
+    pipeline = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.NewtonClassifier(**PARAMETERS))
+    assert state(onkel.load(output)) == state(partitions.fit(pipeline, files).model)
+    code, printed, said = run("predict", output, pattern, "--cluster", address)
+    assert "right" in said
+    assert printed == "".join(run("predict", output, str(file))[1] for file in files)
+    code, _, said = run("fit", pattern, "--cluster", "local:no", "-o", output)
+    assert code != 0
+    assert "expected local:N" in said
+    code, _, said = run("fit", str(tmp_path / "none-*"), "--cluster", address, "-o", output)
+    assert code != 0
+    assert "there is no file" in said
+
+
+def where(x):
+    return {"value": x, "process": os.getpid()}
+
+
+def test_cells_run_on_a_cluster(client, tmp_path):
+    with Lab(tmp_path, executor=client.get_executor(pure=False)) as lab:
+        found = lab.run({x: Cell(where, {"x": x}) for x in range(4)})
+    assert [found[x]["value"] for x in range(4)] == [0, 1, 2, 3]
+    assert os.getpid() not in [found[x]["process"] for x in range(4)]
+
+
+def test_importing_onkel_does_not_import_dask():
+    code = "import sys, onkel, onkel.partitions; onkel.NewtonClassifier; assert 'dask' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_clients_may_work_at_the_same_time(client):
+    X, y = rows(600)
+    models = [together(client, lam=lam) for lam in (0.1, 0.2)]
+    threads = [threading.Thread(target=model.fit, args=(blocks(X, y, 3),)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for model in models:
+        assert state(model) == alone(blocks(X, y, 3), lam=model.lam)

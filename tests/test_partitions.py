@@ -1,0 +1,408 @@
+"""Learning over partitions: what rows sum to, the optimum on the span, and that nothing else matters."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.base import clone
+
+import onkel
+from onkel import partitions
+from onkel.partitions import descent, engines, newton, sources
+from onkel.partitions.spans import Question, Subspace, square
+from reference import partitions as reference
+
+TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
+
+
+def rows(n=900, d=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def targets(X, task):
+    if task == "regression":
+        return np.sin(X[:, 0]) + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    if task == "binary":
+        return (X[:, 0] * X[:, 1] > 0).astype(np.float64)
+    return ((X[:, 0] > 0).astype(np.float64) + (X[:, 1] > 0)).astype(np.float64)
+
+
+def estimator(task, **parameters):
+    return TASKS[task](**({"budget": 30, "gamma": 0.5, "lam": 0.1, "random_state": 0} | parameters))
+
+
+def cut(X, y, n=4):
+    return [(X[i::n], y[i::n]) for i in range(n)]
+
+
+def state(model):
+    return {k: v.tobytes() for k, v in model.__onkel_contents__().learner.state().items()}
+
+
+def subspace(task, points, **settings):
+    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss", lam=0.1)
+    settings = {"gamma": 0.5, "fit_intercept": True, **settings}
+    return Subspace(onkel.Learner(recipe, task=task, **settings), points)
+
+
+@pytest.fixture
+def small_sample(monkeypatch):
+    """A sample so small that the rounds over all rows have work to do."""
+    monkeypatch.setattr(newton, "sample_rows_for", lambda budget: 200)
+
+
+# -- sums ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_sums_are_those_of_the_reference(task):
+    X = rows(333)
+    y, points, weight = targets(X, task), X[:21].copy(), np.random.default_rng(2).uniform(0, 2, 333)
+    weight[::7] = 0
+    space = subspace(task, points)
+    w = np.random.default_rng(3).normal(size=(3 if task == "multiclass" else 1, 22))
+    expected = reference.sums(reference.coordinates(points, X, 0.5), y, weight, w, task)
+    informed = Question(space, w, True).of_rows(X, y, weight)
+    assert_allclose(informed.loss, expected[0], rtol=1e-11)
+    assert_allclose(informed.slopes, expected[1], rtol=1e-8, atol=1e-8)
+    assert_allclose(square(informed.half, 22), expected[2], rtol=1e-8, atol=1e-8)
+    assert informed.rows == np.count_nonzero(weight)
+    plain = Question(space, space.coefficients(w), False).of_rows(X, y, weight)
+    assert_allclose(plain.loss, expected[0], rtol=1e-9)
+    assert_allclose(space.gradient(plain.slopes), expected[1], rtol=1e-6, atol=1e-7)
+    assert plain.half.size == 0
+
+
+@pytest.mark.parametrize("informed", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sums_do_not_depend_on_how_rows_are_cut(informed, dtype):
+    X = rows(1000).astype(dtype)
+    y = targets(X, "binary")
+    space = subspace("binary", X[:13].copy(), dtype=dtype)
+    w = np.ones((1, 14))
+    whole = Question(space, w, informed).of_rows(X, y, None)
+    pieces = Question(space, w, informed).start()
+    for piece in np.split(np.arange(1000), [1, 8, 137, 500]):
+        pieces.add(X[piece], y[piece], None)
+    loss, squares, n, slopes, half = pieces.result()
+    assert (loss, squares, n) == (whole.loss, whole.squares, whole.rows)
+    assert_array_equal(slopes, whole.slopes)
+    assert_array_equal(half, whole.half)
+
+
+def test_sparse_rows_sum_to_what_dense_ones_do():
+    X = rows(300) * (rows(300, seed=4) > 0)
+    y, points = targets(X, "binary"), X[:9].copy()
+    w = np.ones((1, 10))
+    dense = Question(subspace("binary", points), w, True).of_rows(X, y, None)
+    thin = Question(subspace("binary", csr_array(points)), w, True).of_rows(csr_array(X), y, None)
+    assert_allclose(thin.half, dense.half, rtol=1e-9, atol=1e-12)
+    assert_allclose(thin.loss, dense.loss)
+
+
+def test_the_tree_depends_on_the_number_of_leaves_alone():
+    def join(left, right):
+        return f"({left}{right})"
+
+    assert engines.tree("abcdefg", join) == "(((ab)(cd))((ef)g))"
+    assert engines.tree("a", join) == "a"
+
+
+# -- the optimum -----------------------------------------------------------------------------------------------------
+
+
+def test_squared_error_is_falkons_system():
+    X = rows(2000)
+    y = targets(X, "regression")
+    model = estimator("regression", budget=60, fit_intercept=False)
+    fitted = partitions.fit(model, cut(X, y, 5))
+    points = fitted.model.support_vectors_
+    coefficients = reference.falkon(points, X, y, 0.5, 0.1 / len(y))
+    expected = reference.gaussian(X, points, 0.5) @ coefficients
+    assert len(fitted.report.rounds) == 1
+    assert np.abs(fitted.model.predict(X) - expected).max() < 1e-8 * np.ptp(y)
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass"])
+def test_rounds_reach_the_optimum_on_the_span(task, small_sample):
+    X = rows(1500)
+    y = targets(X, task)
+    fitted = partitions.fit(estimator(task), cut(X, y), tolerance=1e-9)
+    assert fitted.report.converged
+    Z = reference.coordinates(fitted.model.support_vectors_, X, 0.5)
+    outputs = 3 if task == "multiclass" else 1
+
+    def objective(flat):
+        w = flat.reshape(outputs, -1)
+        loss, slopes, _ = reference.sums(Z, y, np.ones(len(y)), w, task)
+        return loss + 0.05 * (w**2).sum(), (slopes + 0.1 * w).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10_000, "ftol": 1e-14, "gtol": 1e-9}
+    best = minimize(objective, np.zeros(outputs * Z.shape[1]), jac=True, method="L-BFGS-B", options=options)
+    assert fitted.report.rounds[-1]["objective"] <= best.fun * (1 + 1e-7)
+    scores = Z @ best.x.reshape(outputs, -1).T
+    ours = fitted.model.decision_function(X)
+    assert_allclose(ours, scores[:, 0] if task == "binary" else scores, atol=0.02)
+
+
+def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
+    X = rows(400)
+    y = targets(X, "regression")
+    fitted = partitions.fit(estimator("regression", budget=25), cut(X, y)).model
+    learner = fitted.__onkel_contents__().learner
+    again = learner.blank()  # recursive least squares on the same points, from nothing
+    function = learner.expansion()
+    known = function.information
+    nothing = replace(known, matrix=np.zeros_like(known.matrix), noise=0.0, steps=0)
+    zero = 0.0 * function.only.last
+    again.set_expansion(
+        replace(function, terms=(replace(function.only, last=zero, average=zero),), information=nothing)
+    )
+    again.learn_rows(X, y)
+    assert_allclose(again.score_rows(X), learner.score_rows(X), atol=1e-6)
+    for ours, theirs in zip(learner.variance_rows(X), again.variance_rows(X), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-4)
+
+
+# -- who computes, and how the rows lie ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_jobs_change_no_bit(task, small_sample):
+    X = rows()
+    y = targets(X, task)
+    alone = partitions.fit(estimator(task), cut(X, y, 5))
+    shared = partitions.fit(estimator(task), cut(X, y, 5), n_jobs=2)
+    assert state(alone.model) == state(shared.model)
+    assert alone.report == shared.report
+
+
+def test_a_partition_is_read_as_a_stream_and_chunks_change_no_bit(monkeypatch):
+    X = rows()
+    y = targets(X, "binary")
+    before = state(partitions.fit(estimator("binary"), cut(X, y)).model)
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 77)
+    assert state(partitions.fit(estimator("binary"), cut(X, y)).model) == before
+
+
+def test_partitions_may_be_empty_or_lack_classes():
+    X = rows()
+    y = np.array(["low", "high"])[targets(X, "binary").astype(int)]
+    parts = [(X[:0], y[:0]), (X[y == "low"], y[y == "low"]), (X[:0], y[:0]), (X[y == "high"], y[y == "high"])]
+    fitted = partitions.fit(estimator("binary", budget=60), parts)
+    assert fitted.model.classes_.tolist() == ["high", "low"]
+    assert fitted.model.score(X, y) > estimator("binary", budget=60).fit(X, y).score(X, y) - 0.01
+
+
+def test_weights_and_class_weights_count():
+    X = rows()
+    y = targets(X, "binary")
+    twice = partitions.fit(estimator("binary", class_weight={1.0: 2.0}), cut(X, y)).model
+    weighted = [(part, labels, 1.0 + labels) for part, labels in cut(X, y)]
+    assert state(partitions.fit(estimator("binary"), weighted).model) == state(twice)
+    assert twice.class_weight == {1.0: 2.0}
+    counts = np.bincount(y.astype(int))
+    exact = {label: len(y) / (2 * counts[label]) for label in (0, 1)}
+    balanced = partitions.fit(estimator("binary", class_weight="balanced"), cut(X, y)).model
+    assert state(partitions.fit(estimator("binary", class_weight=exact), cut(X, y)).model) == state(balanced)
+
+
+def test_the_width_and_the_prior_are_chosen_on_the_common_sample():
+    X = rows(600)
+    y = targets(X, "binary")
+    model = partitions.fit(estimator("binary", gamma="stream", lam="stream"), cut(X, y)).model
+    assert model.gamma == model.lam == "stream"
+    assert model.gamma_ != 1.0
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_result_goes_on_like_any_other(task, tmp_path):
+    X = rows()
+    y = targets(X, task)
+    model = partitions.fit(estimator(task), cut(X, y)).model
+    assert model.t_ == len(y)
+    assert model.n_support_ <= 30
+    onkel.save(model, tmp_path / "model.onkel")
+    loaded = onkel.load(tmp_path / "model.onkel")
+    assert state(loaded) == state(model)
+    assert onkel.compress(model, n_support=10).n_support == 10
+    other = partitions.fit(estimator(task), cut(X[::-1] + 0.01, y[::-1])).model
+    assert onkel.merge([model, other]).model.t_ == 2 * len(y)
+    loaded.partial_fit(X[:50], y[:50])
+    assert loaded.t_ == len(y) + 50
+
+
+def test_a_shorter_memory_starts_from_the_same_function():
+    X = rows()
+    y = targets(X, "binary")
+    long, short = (partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99))
+    assert short.__onkel_contents__().learner.recipe.memory.forget == short.forget == 0.99
+    assert_allclose(short.decision_function(X), long.decision_function(X), atol=1e-12)
+    for model in (long, short):
+        model.partial_fit(X[:300], 1 - y[:300])
+    assert short.score(X, 1 - y) > long.score(X, 1 - y)
+    with pytest.raises(ValueError, match="forget must be a number"):
+        partitions.fit(estimator("binary", forget="stream"), cut(X, y))
+
+
+@pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
+def test_rows_are_scaled_by_the_statistics_of_all(scaler):
+    X = rows() * [1, 1000, 0.01] + [5, 0, 0]
+    y = targets(X - [5, 0, 0], "binary")
+    parts = [(X[:100], y[:100]), (X[:0], y[:0]), (X[100:], y[100:])]
+    fitted = partitions.fit(onkel.StreamPipeline(scaler, estimator("binary", budget=60)), parts).model
+    whole = clone(scaler).fit(X)
+    assert fitted.scaler_.n_samples_seen_ == len(X)
+    assert_allclose(fitted.scaler_.transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
+    scaled = fitted.scaler_.transform(X)
+    parts = [(scaled[:100], y[:100]), (X[:0], y[:0]), (scaled[100:], y[100:])]
+    inside = partitions.fit(estimator("binary", budget=60), parts)
+    assert state(inside.model) == state(fitted)
+    with pytest.raises(ValueError, match="cannot be merged"):
+        whole.merged(clone(scaler).fit(X[:, :2]))
+
+
+def test_sparse_partitions_learn_what_dense_ones_do():
+    X = rows() * (rows(seed=4) > -1)
+    y = targets(X, "binary")
+    dense = partitions.fit(estimator("binary", fit_intercept=True), cut(X, y)).model
+    wider = [(csr_array(part), labels) for part, labels in cut(X, y)]
+    wider[1] = csr_array(np.hstack([wider[1][0].toarray(), np.zeros((225, 2))])), wider[1][1]  # more features, all 0
+    thin = partitions.fit(estimator("binary", fit_intercept=True), wider).model
+    assert thin.n_features_in_ == 5
+    padded = csr_array(np.hstack([X, np.zeros((900, 2))]))
+    assert_allclose(thin.decision_function(padded), dense.decision_function(X), atol=1e-5)
+
+
+def test_arrow_in_and_arrow_out():
+    X = rows()
+    y = np.array(["low", "high"])[targets(X, "binary").astype(int)]
+    frames = [(pandas.DataFrame(part, columns=["a", "b", "c"]), labels) for part, labels in cut(X, y)]
+    model = partitions.fit(estimator("binary"), frames).model
+    table = pa.table({"id": np.arange(900), "c": X[:, 2], "a": X[:, 0], "b": X[:, 1]})
+    named = pandas.DataFrame(X, columns=["a", "b", "c"])
+    answers = partitions.predict_arrow(model, table, keep=["id"])
+    assert answers.column_names == ["id", "prediction"]
+    assert answers["prediction"].to_pylist() == model.predict(named).tolist()
+    batch = table.to_batches()[0]
+    chances = partitions.predict_arrow(model, batch, method="predict_proba")
+    assert isinstance(chances, pa.RecordBatch)
+    assert_array_equal(chances.column("probability_low").to_numpy(), model.predict_proba(named)[:, 1])
+    assert partitions.predict_arrow(model, table.slice(0, 0)).num_rows == 0
+    with pytest.raises(ValueError, match="the table has no column 'b'"):
+        partitions.predict_arrow(model, table.drop_columns(["b"]))
+
+
+def test_files_are_partitions(tmp_path):
+    X = rows()
+    y = targets(X, "binary")
+    for i, (part, labels) in enumerate([*cut(X, y), (X[:0], y[:0])]):
+        frame = pandas.DataFrame(part, columns=["a", "b", "c"]).assign(label=labels)
+        frame.to_parquet(tmp_path / f"{i}.parquet")
+    paths = sorted(tmp_path.glob("*.parquet"))
+    fitted = partitions.fit(estimator("binary"), paths)
+    assert state(fitted.model) == state(partitions.fit(estimator("binary"), cut(X, y)).model)
+    assert fitted.model.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+# -- what goes wrong -------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_partition_raises_with_its_name():
+    X = rows(100)
+    y = targets(X, "binary")
+    broken = sources.FilePartition("nowhere/at-all.csv")
+    for n_jobs in (1, 2):
+        with pytest.raises(partitions.PartitionError, match=r"partition 'nowhere/at-all.csv'"):
+            partitions.fit(estimator("binary"), [(X, y), broken], n_jobs=n_jobs)
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(partitions.PartitionError, match="partition '1': the features contain a missing"):
+        partitions.fit(estimator("binary"), [(X, y), (bad, y)])
+
+
+@pytest.mark.parametrize(
+    "sources, message",
+    [
+        ([(np.ones((5, 2)), [0, 1, 0, 1, 0]), (np.ones((5, 3)), [0, 1, 0, 1, 0])], "'1' has 3 features, and '0' has 2"),
+        ([(np.ones((5, 2)), [0, 0, 0, 0, 0])], "classes must be at least 2"),
+        ([(np.ones((0, 2)), [])], "no partition holds a row"),
+        ([(np.ones((2, 2)), [0, 1]), (np.ones((2, 2)), ["a", "b"])], "of one kind"),
+        ([], "at least one partition"),
+        ([3], "partition 0 must be a path or"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(sources, message):
+    with pytest.raises(ValueError, match=message):
+        partitions.fit(estimator("binary"), sources)
+
+
+def test_models_that_cannot_be_shared_are_refused():
+    X = rows(100)
+    y = targets(X, "binary")
+    with pytest.raises(ValueError, match="needs a budget"):
+        partitions.fit(estimator("binary", budget=None), [(X, y)])
+    with pytest.raises(ValueError, match="one kernel of onkel's own"):
+        partitions.fit(estimator("binary", kernel=lambda a, b: a @ b.T, gamma="scale"), [(X, y)])
+    with pytest.raises(ValueError, match="one of onkel's estimators"):
+        partitions.fit(3, [(X, y)])
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("when", [("slopes", 2), ("slopes", 8), ("information", 1)])
+def test_a_run_that_was_killed_goes_on_from_its_last_round(when, tmp_path, small_sample):
+    X = rows()
+    y = targets(X, "binary")
+    whole = partitions.fit(estimator("binary"), cut(X, y))
+    seen = []
+
+    def kill(phase, done, of):
+        seen.append(phase)
+        if phase == when[0] and seen.count(phase) > when[1]:
+            raise Killed
+
+    with pytest.raises(Killed):
+        partitions.fit(estimator("binary"), cut(X, y), checkpoint=tmp_path, tell=kill)
+    told = []
+    again = partitions.fit(estimator("binary"), cut(X, y), checkpoint=tmp_path, tell=lambda *a: told.append(a[0]))
+    assert state(again.model) == state(whole.model)
+    assert "points" not in told
+    with pytest.raises(ValueError, match="checkpoint of another run"):
+        partitions.fit(estimator("binary", lam=0.2), cut(X, y), checkpoint=tmp_path)
+
+
+# -- first order -----------------------------------------------------------------------------------------------------
+
+
+def test_first_order_functions_are_averaged():
+    X = rows()
+    y = targets(X, "binary")
+    model = onkel.OGDClassifier(gamma=0.5, budget=None, random_state=0)
+    fitted = partitions.fit(model, cut(X, y, 3))
+    alone = [copy.deepcopy(model).partial_fit(part, labels, classes=[0, 1]) for part, labels in cut(X, y, 3)]
+    expected = sum(
+        len(labels) * each.decision_function(X) for each, (_, labels) in zip(alone, cut(X, y, 3), strict=True)
+    )
+    assert_allclose(fitted.model.decision_function(X), expected / len(y), atol=1e-10)
+    assert fitted.report.merges == [0.0, 0.0]
+    small = partitions.fit(onkel.OGDClassifier(gamma=0.5, budget=40, random_state=0), cut(X, y, 3))
+    assert small.model.n_support_ <= 40
+    assert len(small.report.merges) == 2
+    assert all(distance > 0 for distance in small.report.merges)
+
+
+def test_a_descent_is_all_of_its_state():
+    """What a checkpoint keeps is all that the next round needs."""
+    assert set(descent.Progress.__dataclass_fields__) == {
+        "w", "half", "value", "slope", "pairs", "fresh", "scale", "squares", "rounds", "done",
+    }  # fmt: skip
