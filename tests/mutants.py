@@ -413,7 +413,7 @@ MUTANTS = [
     Mutant(
         "the chosen lam is the one that is learned with",
         "src/onkel/choice/choosing.py",
-        "            recipe = replace(recipe, prior=GaussianPrior(choice.lam))\n",
+        "            recipe = replace(recipe, prior=GaussianPrior(lam))\n",
         "            pass\n",
         "test_stream_choice.py -k lam",
     ),

@@ -31,7 +31,7 @@ OPTIONS = {
     "lam": tuple(0.01 * 10.0**e for e in (0.0, 0.5, -0.5, 1.0, -1.0)),
 }
 # Of what was chosen before: more rows want narrower kernels. The median distance, their unit, has moved a little since.
-NEIGHBOURS = {"gamma": (1 / 3, 6.0), "lam": (1 / 4, 4.0)}
+NEIGHBOURS = {"gamma": (1 / 3, 12.0), "lam": (1 / 4, 4.0)}
 # The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
 BUDGETS = (200, 2000)
 SLACK = 0.01
