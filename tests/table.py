@@ -164,7 +164,7 @@ def newton_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
             "lam": st.floats(0.01, 2),
             "loss": st.sampled_from(losses),
             "spread": st.sampled_from([1.0, 2.5, 8.0]),
-            "forget": st.sampled_from([1.0, 1.0, 0.9]),
+            "forget": st.sampled_from([1.0, 0.9, "stream", "stream"]),
         }
     )
 
@@ -454,8 +454,15 @@ TABLE = [
         newton_parameters,
         {"classes": {"lam": 0.1}, "regression": {"lam": 0.1, "loss": "squared_error"}},
         {
-            "classes": [{"lam": 0.1, "loss": "squared_hinge"}, {"lam": 0.1, "spread": 2.0, "forget": 0.98}],
-            "regression": [{"lam": 0.1, "spread": 2.0, "forget": 0.98, "loss": "squared_error"}],
+            "classes": [
+                {"lam": 0.1, "loss": "squared_hinge"},
+                {"lam": 0.1, "forget": 1.0},
+                {"lam": 0.1, "spread": 2.0, "forget": 0.98},
+            ],
+            "regression": [
+                {"lam": 0.1, "forget": 1.0, "loss": "squared_error"},
+                {"lam": 0.1, "spread": 2.0, "forget": 0.98, "loss": "squared_error"},
+            ],
         },
         evicts=True,
         row_by_row=True,

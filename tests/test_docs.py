@@ -65,6 +65,7 @@ def test_every_public_recipe_has_an_example():
     "page",
     [
         "README.md",
+        "docs/learners.md",
         "docs/streams.md",
         "docs/multikernel.md",
         "docs/deploy.md",

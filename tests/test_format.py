@@ -62,6 +62,7 @@ def assert_documented(learner):
         # a kernel's own arrays are called as those of a learner with that kernel alone, an eviction's as its holder's
         name = re.sub(r"^update\.kernel[0-9]+\.", "update.kernelN.", name)
         name = re.sub(r"^update\.kernelN\.(learner|basis)\.(?!places)", lambda m: KERNEL[m[1]], name)
+        name = re.sub(r"^update\.memory[0-9]+\.", "update.", name)  # a memory's as those of one alone
         assert name.replace("eviction.eviction.", "eviction.") in known
 
 
@@ -223,7 +224,8 @@ def test_former_choosing(name, chosen, complete, rows):
 
 
 def test_a_model_of_version_1_that_is_not_fitted():
-    former = onkel.NewtonRegressor(kernel="rbf", relevances=None)
+    # what it says stays as it was, also where the default is another by now
+    former = onkel.NewtonRegressor(kernel="rbf", relevances=None, forget=1.0)
     assert onkel.load(DATA / "v1-unfitted.onkel").get_params() == former.get_params()
 
 

@@ -62,8 +62,9 @@ def test_after_the_budget_is_full_it_is_recursive_least_squares():
     # P^-1 grows by z z' a row: what a batch solution over the same rows, started from the same mean, would have
     X, y = waves(600)
     settings = {"gamma": 0.5, "budget": 10, "seed": 0, "fit_intercept": True}
-    reference = Newton(task="regression", loss="squared_error", spread=1.0, **settings).learn(X[:100], y[:100])
-    learner = onkel.Learner(recipes.Newton(loss="squared_error", spread=1.0), task="regression", **settings)
+    parameters = {"loss": "squared_error", "spread": 1.0, "forget": 1.0}
+    reference = Newton(task="regression", **parameters, **settings).learn(X[:100], y[:100])
+    learner = onkel.Learner(recipes.Newton(**parameters), task="regression", **settings)
     learner.learn_rows(X, y)
     assert len(reference.order) == 10
     Z = np.array([reference.z(x) for x in X[100:]])
@@ -76,7 +77,7 @@ def test_after_the_budget_is_full_it_is_recursive_least_squares():
 
 def test_easy_rows_change_nothing():
     X, y = waves(800, noise=0.0)
-    learner = onkel.Learner(recipes.Newton(), gamma=0.5, budget=50)
+    learner = onkel.Learner(recipes.Newton(forget=1.0), gamma=0.5, budget=50)
     learner.learn_rows(X, (y > 0).astype(float))
     easy = X[np.abs(learner.score_rows(X)[:, 0]) > 3]
     label = (learner.score_rows(easy)[:, 0] > 0).astype(float)

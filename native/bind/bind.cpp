@@ -43,16 +43,16 @@ class PyLearner {
   explicit PyLearner(const Config& config) : config_(config), core_(config) {}
 
   std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-                              std::size_t threads, std::size_t block_rows) {
+                              const Learner::Effort& effort, bool in_order) {
     if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
       throw nb::value_error("X, y and the weights must have the same number of rows");
     check_labels(y.data(), y.shape(0));
-    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr};
+    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr, in_order};
     Learner::Scores made;
     Patience patience;
     {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, scores ? &made : nullptr, {threads, block_rows}, std::ref(patience));
+      core_.learn(batch, scores ? &made : nullptr, effort, std::ref(patience));
     }
     patience.raise_if_interrupted();
     if (!scores) return std::nullopt;
@@ -196,6 +196,22 @@ class PyLearner {
   nb::tuple weight_history() const {
     auto [rows, weights] = unlocked([&] { return core_.weight_history(); });
     const std::size_t n = rows.size(), m = n == 0 ? 0 : weights.size() / n;
+    return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
+  }
+
+  Floats memories() const {
+    auto rows = unlocked([&] { return core_.memories(); });
+    const std::size_t n = rows.size();
+    return array(std::move(rows), {n});
+  }
+  Floats memory_weights() const {
+    auto values = unlocked([&] { return core_.memory_weights(); });
+    const std::size_t n = values.size();
+    return array(std::move(values), {n});
+  }
+  nb::tuple memory_history() const {
+    auto [rows, weights] = unlocked([&] { return core_.memory_history(); });
+    const std::size_t n = rows.size(), m = core_.memories().size();
     return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
   }
 
@@ -442,15 +458,17 @@ NB_MODULE(_core, m) {
         .def(
             "learn",
             [](PyLearner& self, const RowsIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs,
-               std::size_t block_rows) { return self.learn(self.dense<T>(x), y, weight, scores, n_jobs, block_rows); },
-            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+               std::size_t n_jobs, std::size_t block_rows, bool in_order) {
+              return self.learn(self.dense<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order);
+            },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true)
         .def(
             "learn",
             [](PyLearner& self, const CsrIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs,
-               std::size_t block_rows) { return self.learn(self.sparse<T>(x), y, weight, scores, n_jobs, block_rows); },
-            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a)
+               std::size_t n_jobs, std::size_t block_rows, bool in_order) {
+              return self.learn(self.sparse<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order);
+            },
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true)
         .def(
             "score",
             [](const PyLearner& self, const RowsIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
@@ -588,6 +606,11 @@ NB_MODULE(_core, m) {
       .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
       .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
                    nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                           "numpy.typing.NDArray[numpy.float64]]"))
+      .def_prop_ro("memories", &PyLearner::memories, nb::rv_policy::automatic)
+      .def_prop_ro("memory_weights", &PyLearner::memory_weights, nb::rv_policy::automatic)
+      .def_prop_ro("memory_history", &PyLearner::memory_history, nb::rv_policy::automatic,
+                   nb::sig("def memory_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                            "numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.core().sizes(); }); })
       .def("coefficients", &PyLearner::coefficients, "last"_a = false)

@@ -119,6 +119,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
          .y = example.y,
          .weight = example.weight,
          .gate = choice_.combination == Combination::spa ? chance(i) : 1.0,
+         .in_order = example.in_order,
          .block_y = example.block_y + example.row,
          .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + example.row},
         scores);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "learn/update.hpp"
@@ -28,6 +29,11 @@ class Informed : public Uncertain {
   // What the other knows is known here too, `weight` times: the information adds up and the function becomes the mean
   // of both. What of it lies outside of this span is lost. `kernel`: [point of the other][column of this basis].
   virtual void add_information(const Informed& other, std::span<const double> kernel, double weight) = 0;
+
+  // The memories in rows, the longest first, what each weighs, and what each weighed after some rows ([row][memory]).
+  virtual std::vector<double> memories() const = 0;
+  virtual std::vector<double> memory_weights() const = 0;
+  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const = 0;
 
   struct Moved {
     double data;  // (a - a')' (lam K + sum_i v_i k_i k_i') (a - a')

@@ -129,6 +129,7 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores) {
                     .t = t_ + 1,
                     .y = y,
                     .weight = weight,
+                    .in_order = batch.in_order,
                     .block_y = block_y_.data(),
                     .block_weight = block_weight},
                    predicted);
@@ -254,6 +255,21 @@ Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) 
         hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
   });
   return moved;
+}
+
+std::vector<double> Learner::memories() const {
+  const std::lock_guard turn(turns_);
+  return informed().memories();
+}
+
+std::vector<double> Learner::memory_weights() const {
+  const std::lock_guard turn(turns_);
+  return informed().memory_weights();
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
+  const std::lock_guard turn(turns_);
+  return informed().memory_history();
 }
 
 void Learner::widen(std::size_t outputs) {

@@ -46,6 +46,7 @@ class Learner {
     Rows rows;
     const double* y = nullptr;       // class indices or targets
     const double* weight = nullptr;  // 1 where it is null
+    bool in_order = true;            // whether the rows come in the order of time
   };
   // [row][output]
   struct Scores {
@@ -72,6 +73,9 @@ class Learner {
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Moved eliminate(double max_distance, std::size_t max_points);
+  std::vector<double> memories() const;
+  std::vector<double> memory_weights() const;
+  std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const;
   void widen(std::size_t outputs);
   void flush();
 

@@ -8,30 +8,40 @@
 namespace onkel {
 namespace {
 
-// Of a newcomer's squared length, what must lie outside of the span for it to join.
-constexpr double tolerance = 1e-4;
-constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
-// Of a row's variance k . A k, beside the size of its terms: what is below this is rounding, and the function is known
-// there.
-constexpr double digits = 1e-14;
 // What a row's weight may make of the prior's variance there is one part in so many: digits for all rows that follow.
 constexpr double most_certain = 1e10;
 constexpr std::size_t most_candidates = 32;
 constexpr int most_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
 
-// A tenth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
-std::int64_t period_of(double forget) {
-  const double tenth = std::floor((1 + 1e-9) / (10 * (1 - forget)));
-  return static_cast<std::int64_t>(std::clamp(tenth, 1.0, 1e15));
-}
-
-bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
-
 double largest(std::span<const double> values) {
   double found = 0.0;
   for (const double value : values) found = std::max(found, std::abs(value));
   return found;
+}
+
+// The memories in rows, 0 for all, and which share of the points each of them stands on. To forget costs the cube of
+// those, so that points beyond a thousand are for the longest memory alone.
+struct Memory {
+  double rows;
+  std::size_t share;
+};
+constexpr std::size_t most_shared = 1000;
+constexpr Memory memories_of_a_stream[] = {{0, 1}, {1000, 2}, {100, 4}, {10, 10}};
+
+std::vector<Belief> make_beliefs(const Spec& memory, double lam, bool constant, std::size_t budget,
+                                 std::size_t outputs) {
+  std::vector<Belief> made;
+  if (memory.name == "FadingMemory") {
+    made.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
+  } else if (memory.name == "StreamMemory") {
+    for (const auto& [rows, share] : memories_of_a_stream)
+      made.emplace_back(rows == 0 ? 1.0 : 1 - 1 / rows, lam, constant,
+                        rows == 0 ? budget : std::max<std::size_t>(1, std::min(budget, most_shared) / share), outputs);
+  } else {
+    unknown_part("memory", memory);
+  }
+  return made;
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
     : basis_(basis),
       function_(outputs, averaged),
       draws_(draws),
+      task_(task),
       loss_(recipe.part("loss"), task),
       logistic_(loss_.logistic()),
       inner_steps_(task == Task::regression ? 1 : 3),
@@ -48,43 +59,35 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       lam_(recipe.part("prior").at("lam")),
       min_slope_(recipe.part("dictionary").at("min_slope")),
       spread_(recipe.part("dictionary").at("spread")),
-      forget_(recipe.part("memory").at("forget")),
-      period_(forgets() ? period_of(forget_) : 1) {
+      beliefs_(make_beliefs(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
+      share_(beliefs_.size(), beliefs_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
+      each_(beliefs_.size()) {
   widen(outputs);
   begin();
 }
 
 // Nothing is known: the prior of the constant alone.
 void SecondOrder::begin() {
-  members_.clear();
   candidates_.clear();
-  factor_ = {};
-  covariance_ = {};
-  information_ = {};
   reach();
-  if (!basis_.has_constant()) return;
-  if (forgets()) information_.reach(1);
-  values_.assign(basis_.columns(), 0.0);
-  values_[0] = 1 / std::sqrt(lam_);
-  covariance_.change(values_, -1.0);
+  for (Belief& belief : beliefs_) belief.begin();
 }
 
 void SecondOrder::widen(std::size_t outputs) {
   function_.widen(outputs);
-  for (auto* scratch : {&f_, &direction_, &g_, &b_, &next_, &m_}) scratch->resize(outputs);
+  mixed_.widen(outputs);
+  for (View& view : each_) view.widen(outputs);
+  for (Belief& belief : beliefs_) belief.widen(outputs);
+  for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
 }
 
-void SecondOrder::reach() {
-  function_.reach(basis_.columns());
-  covariance_.reach(basis_.columns());
-}
+void SecondOrder::reach() { function_.reach(basis_.columns()); }
 
 void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
   function_.score(basis_, block, row, predicted, predicted);
 }
 
-Scored SecondOrder::scored(const Example& example, std::size_t row, std::span<double> f, std::span<double> direction,
-                           std::span<double> g) {
+Scored SecondOrder::scored(const Example& example, std::size_t row, View& view) {
   return {.basis = &basis_,
           .block = &example.block,
           .row = row,
@@ -93,43 +96,83 @@ Scored SecondOrder::scored(const Example& example, std::size_t row, std::span<do
           .step = example.t,
           .y = example.block_y[row],
           .weight = example.weight,
-          .f = f,
-          .direction = direction,
-          .g = g,
+          .f = view.f,
+          .direction = view.direction,
+          .g = view.g,
           .coefficient = {}};
 }
 
 void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
-  function_.score(basis_, example.block, example.row, f_, predicted);
-  require_in_range(f_, "the score", example.position);
-  Scored row = scored(example, example.row, f_, direction_, g_);
+  function_.score(basis_, example.block, example.row, mixed_.f, predicted);
+  require_in_range(mixed_.f, "the score", example.position);
+  Scored row = scored(example, example.row, mixed_);
   loss_.evaluate(row);
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
   // A hedge may let through a share of the rows only.
   const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
-  const bool informative = is_informative(row) && seen;
-  if (informative) {
+  const bool informative = is_informative(row) && seen, several = awake() > 1 && example.in_order;
+  if (informative || several) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", example.position);
   }
-  prepared_.emplace(Prepared{example, row, informative});
+  rows_.assign(1, row);
+  if (several) {
+    rows_.clear();
+    for (View& view : each_) rows_.push_back(scored(example, example.row, view));
+    score_each();
+    for (const View& view : each_) {
+      require_in_range(view.f, "the score", example.position);
+      require_in_range(view.g, "the slope", example.position);
+    }
+  }
+  prepared_.emplace(Prepared{example, row, seen, informative});
 }
 
+// The weights follow from what was predicted; then the points change, then each belief learns.
 void SecondOrder::commit() {
-  auto& [example, row, informative] = *prepared_;
-  if (informative) {
-    offer(row);
-    row.weight = std::min(row.weight, most_certain * lam_ / row.self());
-  }
+  auto& [example, row, seen, informative] = *prepared_;
+  const bool several = rows_.size() > 1;
+  const double residual = largest(row.g), most = most_certain * lam_ / (informative || several ? row.self() : 1.0);
+  if (!example.in_order) rest();
+  if (several) weigh(example);
+  if (informative) offer(row);
   grow(example.t);
-  if (informative) take_step(example, row);
-  if (forgets() && example.t % period_ == 0) forget();
+  double variance = 0.0;
+  for (std::size_t e = 0; e < rows_.size(); ++e) {
+    rows_[e].weight = std::min(rows_[e].weight, most);
+    if (!seen || !is_informative(rows_[e])) continue;
+    if (e > 0) exchange(beliefs_[e], rows_[e]);
+    variance += share_.weights()[e] * take_step(beliefs_[e], example, rows_[e]);
+  }
+  if (informative) {
+    const double weight = std::min(row.weight, most);
+    noise_ += weight * residual * residual / (1 + weight * variance);
+    ++steps_;
+  }
+  for (std::size_t e = 0; e < awake(); ++e) beliefs_[e].fade(example.t);
+  if (several || informative) publish();
+  if (resting_ && example.in_order) wake();
   function_.tick();
+}
+
+// The function becomes the mean of the beliefs.
+void SecondOrder::publish() {
+  const std::vector<double>& weights = share_.weights();
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    mixture_.assign(basis_.columns(), 0.0);
+    for (std::size_t e = 0; e < awake(); ++e)
+      for (std::size_t column = 0; column < beliefs_[e].columns(); ++column)
+        mixture_[beliefs_[e].basis_column(column)] += weights[e] * beliefs_[e].coefficient(column, o);
+    for (std::size_t column = 0; column < first().columns(); ++column) {
+      const std::size_t own = first().basis_column(column);
+      if (mixture_[own] != function_.last_coefficient(own, o)) function_.become(own, o, mixture_[own]);
+    }
+  }
 }
 
 bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g) > min_slope_; }
@@ -140,7 +183,7 @@ bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g
 // u^(1/q) (Efraimidis and Spirakis), of which the logarithm is kept.
 void SecondOrder::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
-  if (others >= budget_) return;
+  if (others >= budget_) return renew(row);
   const std::size_t room = std::min(most_candidates, budget_ - others);
   const double kappa = kernel_with_itself(*row.block, row.row), newness = outside(k_, kappa, l_);
   if (!is_independent(newness, kappa)) return;
@@ -166,7 +209,7 @@ void SecondOrder::offer(const Scored& row) {
 void SecondOrder::grow(std::int64_t t) {
   const double rows = static_cast<double>(t);
   const double target = std::min(rows, std::sqrt(rows / spread_ * static_cast<double>(budget_)));
-  while (static_cast<double>(members_.size()) < target && !candidates_.empty()) {
+  while (static_cast<double>(first().size()) < target && !candidates_.empty()) {
     const auto best = std::max_element(candidates_.begin(), candidates_.end(),
                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
     const std::size_t slot = best->slot;
@@ -179,70 +222,33 @@ double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
   return basis_.self_kernel(block, row, 0);
 }
 
-// kappa - |L^-1 k|^2 of a point with these columns; l = L^-1 k.
+// Of a point with these values at the columns of the basis, what lies outside of the span of all members.
 double SecondOrder::outside(std::span<const double> values, double kappa, Buffer<double>& l) const {
-  const std::size_t n = members_.size();
-  l.assign(Cholesky::room_for(n), 0.0);
-  for (std::size_t i = 0; i < n; ++i) l[i] = values[static_cast<std::size_t>(members_[i])];
-  factor_.solve(l);
-  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+  Buffer<double> k;
+  first().pick(values, k);
+  return first().outside(k, kappa, l);
 }
 
-// The point in this slot becomes a member: L grows by a row (l, sqrt(s)), and d_ holds L^-T l. False where it lies in
-// the span of the others.
-bool SecondOrder::extend(std::size_t slot) {
+// The point in this slot becomes a member, of every belief that has room for it.
+bool SecondOrder::join(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
-  const double kappa = values_[slot], s = outside(values_, kappa, l_);
-  if (!is_independent(s, kappa)) return false;
-  d_ = l_;
-  factor_.solve_transposed(d_);
-  factor_.append(l_, std::sqrt(s));
-  members_.push_back(static_cast<std::int64_t>(slot));
+  if (!first().join(slot, values_)) return false;
+  for (std::size_t e = 1; e < awake(); ++e)
+    if (beliefs_[e].size() < beliefs_[e].max_points()) beliefs_[e].join(slot, values_);
   return true;
-}
-
-// The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it. In the
-// coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
-bool SecondOrder::join(std::size_t slot) {
-  const std::size_t n = members_.size();
-  if (!extend(slot)) return false;
-  const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
-  std::fill(values_.begin(), values_.end(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) values_[static_cast<std::size_t>(members_[i])] = unit * d_[i];
-  values_[slot] = -unit;
-  covariance_.change(values_, -1.0);
-  if (forgets()) information_.reach(n_fixed() + n + 1);
-  return true;
-}
-
-// The columns that A is about: the constant and the members.
-std::vector<std::size_t> SecondOrder::covered() const {
-  std::vector<std::size_t> columns(basis_.has_constant() ? 1 : 0, 0);
-  columns.insert(columns.end(), members_.begin(), members_.end());
-  return columns;
 }
 
 // ---- The step ---------------------------------------------------------------------------------------------------
 
-void SecondOrder::take_step(const Example& example, Scored& row) {
-  multiply(example);
-  double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
-  const bool is_known = !(s > digits * covariance_.size_of_terms(k_));
-  const double residual = largest(row.g);
-  if (is_known) s = 0.0;
+// Returns the variance of the belief's function at the row, before.
+double SecondOrder::take_step(Belief& belief, const Example& example, Scored row) {
+  if (!belief.has_ahead(example.block.number, example.row)) look_ahead(belief, example);
+  belief.pick(k_, own_);
+  const double s = belief.look(example.row, own_);
   const double v = solve(row, s);
-  noise_ += row.weight * residual * residual / (1 + row.weight * s);
-  ++steps_;
-  if (forgets() && v != 0) learn_information(v);
-  if (is_known) return;
-  for (const std::size_t column : covered())
-    for (std::size_t o = 0; o < b_.size(); ++o)
-      if (const double change = h_[column] * b_[o]; change != 0) function_.add(column, o, change);
-  if (v == 0) return;
-  const double root = std::sqrt(v / (1 + v * s));
-  for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0);
+  belief.learn(b_, s, v);
+  return s;
 }
 
 // The diagonal of the loss's second derivative H in the scores. Log losses: p_c (1 - p_c), where |g_c| is p_c, or 1 -
@@ -269,7 +275,7 @@ double SecondOrder::mean_curvature(const Scored& row) const {
 // The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
 // is then the new score. Returns the mean curvature there.
 double SecondOrder::solve(Scored& row, double s) {
-  m_ = f_;
+  m_.assign(row.f.begin(), row.f.end());
   std::fill(b_.begin(), b_.end(), 0.0);
   double value = row.weight * row.loss;
   for (int step = 0; step < inner_steps_; ++step) {
@@ -278,7 +284,7 @@ double SecondOrder::solve(Scored& row, double s) {
     for (int halvings = 0;; ++halvings) {
       double length = 0.0;
       for (std::size_t o = 0; o < b_.size(); ++o) {
-        f_[o] = m_[o] + s * next_[o];
+        row.f[o] = m_[o] + s * next_[o];
         length += next_[o] * next_[o];
       }
       loss_.evaluate(row);
@@ -294,74 +300,86 @@ double SecondOrder::solve(Scored& row, double s) {
   return mean_curvature(row);
 }
 
-// h_ = A k_.
-void SecondOrder::multiply(const Example& example) {
-  const bool current = ahead_.block == example.block.number && ahead_.folds == covariance_.folds();
-  auto at = current ? std::find(ahead_.rows.begin(), ahead_.rows.end(), example.row) : ahead_.rows.end();
-  if (at == ahead_.rows.end()) {
-    look_ahead(example);
-    at = ahead_.rows.begin();
-  }
-  const double* product =
-      ahead_.products.data() + (at - ahead_.rows.begin()) * static_cast<std::ptrdiff_t>(ahead_.columns);
-  h_.assign(covariance_.columns(), 0.0);
-  std::copy_n(product, ahead_.columns, h_.begin());
-  covariance_.finish(k_.data(), h_.data());
-}
-
-// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before the next fold. A
-// row that turns out otherwise costs time and nothing else.
-void SecondOrder::look_ahead(const Example& example) {
-  const std::size_t n = covariance_.columns(), room = Covariance::most_open - covariance_.open() + 1;
-  ahead_.block = example.block.number;
-  ahead_.folds = covariance_.folds();
-  ahead_.columns = n;
-  ahead_.rows.assign(1, example.row);
-  std::vector<double> f(outputs()), direction(outputs()), g(outputs());
-  for (std::size_t i = example.row + 1; i < example.block.count && ahead_.rows.size() < room; ++i) {
+// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
+// that turns out otherwise costs time and nothing else.
+void SecondOrder::look_ahead(Belief& belief, const Example& example) {
+  const std::size_t room = belief.rows_ahead(example.t);
+  std::vector<std::size_t> rows{example.row};
+  std::vector<Buffer<double>> k(1);
+  belief.pick(k_, k[0]);  // with its own column, which is not in the block
+  View view;
+  view.widen(outputs());
+  Buffer<double> values(basis_.columns());
+  for (std::size_t i = example.row + 1; i < example.block.count && rows.size() < room; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
-    Scored row = scored(example, i, f, direction, g);
-    function_.score(basis_, example.block, i, f, {});
+    Scored row = scored(example, i, view);
     bool seems_informative = true;
-    if (row.y < static_cast<double>(f.size()) || f.size() == 1) {
+    if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
+      if (awake() == 1) {
+        function_.score(basis_, example.block, i, view.f, {});
+      } else {
+        basis_.values(example.block, i, values);
+        belief.pick(values, own_);
+        score(belief, own_, rest_of(values), view.f);
+      }
       loss_.evaluate(row);
       seems_informative = is_informative(row);
     }
-    if (seems_informative) ahead_.rows.push_back(i);
+    if (!seems_informative) continue;
+    rows.push_back(i);
+    k.emplace_back();
+    basis_.values(example.block, i, values);
+    belief.pick(values, k.back());
   }
-  ahead_.k.resize(ahead_.rows.size() * n);
-  ahead_.products.resize(ahead_.rows.size() * n);
-  std::copy_n(k_.data(), n, ahead_.k.data());  // with its own column, which is not in the block
-  for (std::size_t i = 1; i < ahead_.rows.size(); ++i)
-    basis_.values(example.block, ahead_.rows[i], {ahead_.k.data() + i * n, n});
-  covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
+  belief.look_ahead(example.block.number, std::move(rows), k);
 }
 
-// H += v z z', z the coordinates of the row whose columns are in k_.
-void SecondOrder::learn_information(double v) {
-  outside(k_, 0.0, l_);
-  z_.assign(n_fixed() + members_.size(), 0.0);
-  if (n_fixed() == 1) z_[0] = k_[0];
-  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed()));
-  information_.add_row(z_, v);
-}
-
-// What the rows so far told counts less, and the function stays.
-void SecondOrder::forget() {
-  if (information_.size() == 0) return;
-  information_.scale(std::pow(forget_, static_cast<double>(period_)));
-  adopt(std::move(information_));
-}
-
-// With s of the span as k . A k: what lies outside of it has the prior's variance.
+// With s of the span as k . A k: what lies outside of it has the prior's variance. Of several beliefs the mean, and how
+// far they are apart.
 double SecondOrder::variance(Block& block, std::size_t row) const {
-  Buffer<double> k(covariance_.columns()), h(covariance_.columns()), l;
-  basis_.values(block, row, k);
-  const double kappa = kernel_with_itself(block, row);
-  covariance_.multiply(k.data(), 1, h.data());
-  covariance_.finish(k.data(), h.data());
-  const double inside = isa::routines<double>().dot(k.data(), h.data(), h.size());
-  return std::max(0.0, inside) + std::max(0.0, outside(k, kappa, l)) / lam_;
+  Buffer<double> values(basis_.columns()), k, l;
+  basis_.values(block, row, values);
+  const double left = std::max(0.0, outside(values, kernel_with_itself(block, row), l)) / lam_;
+  if (awake() == 1) {
+    first().pick(values, k);
+    return first().variance(k) + left;
+  }
+  std::vector<double> f(outputs()), mean(outputs());
+  double inside = 0.0, apart = 0.0;
+  function_.score(basis_, block, row, mean, {});
+  const std::vector<double> rest = rest_of(values);
+  for (std::size_t e = 0; e < beliefs_.size(); ++e) {
+    beliefs_[e].pick(values, k);
+    inside += share_.weights()[e] * beliefs_[e].variance(k);
+    score(beliefs_[e], k, rest, f);
+    for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
+  }
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
+  return inside + left + (noise > 0 ? apart / noise : 0.0);
+}
+
+// What the points that are no members add to the score of every belief (see `set`).
+std::vector<double> SecondOrder::rest_of(std::span<const double> values) const {
+  std::vector<double> rest(outputs(), 0.0);
+  for (const std::size_t slot : dependent_points_)
+    for (std::size_t o = 0; o < rest.size(); ++o) rest[o] += function_.last_coefficient(slot, o) * values[slot];
+  return rest;
+}
+
+// What the beliefs make of the row whose columns are in k_.
+void SecondOrder::score_each() {
+  const std::vector<double> rest = rest_of(k_);
+  for (std::size_t e = 0; e < beliefs_.size(); ++e) {
+    beliefs_[e].pick(k_, own_);
+    score(beliefs_[e], own_, rest, each_[e].f);
+    loss_.evaluate(rows_[e]);
+  }
+}
+
+void SecondOrder::score(const Belief& belief, const Buffer<double>& k, std::span<const double> rest,
+                        std::span<double> f) const {
+  belief.score(k, f);
+  for (std::size_t o = 0; o < f.size(); ++o) f[o] += rest[o];
 }
 
 // ---- State ------------------------------------------------------------------------------------------------------
@@ -378,47 +396,64 @@ void SecondOrder::visit(Archive& archive) {
     slots.push_back(static_cast<std::int64_t>(candidate.slot));
     keys.push_back(candidate.key);
   }
-  archive.array("members", members_);
   archive.array("candidates", slots);
   archive.array("keys", keys);
   if (archive.loading()) {
     widen(outputs());
     archive.require(keys.size() == slots.size(), "keys", "must hold one key for each candidate");
-    std::vector<std::int64_t> used = members_;
-    used.insert(used.end(), slots.begin(), slots.end());
-    std::sort(used.begin(), used.end());
-    archive.require(std::adjacent_find(used.begin(), used.end()) == used.end(), "members",
-                    "must not share a slot with each other or with the candidates");
-    for (const std::int64_t slot : used)
-      archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
-                          slot < static_cast<std::int64_t>(basis_.end_slot()) &&
-                          basis_.alive(static_cast<std::size_t>(slot)),
-                      "members", "must hold, as the candidates, slots that have a point");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
   }
-  archive.part("factor", factor_);
-  archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
-  if (archive.loading()) {
-    // The factor is there for the members; other slots, of which there are few, have columns in the covariance too.
-    const std::size_t n = basis_.columns(), borne_out = 8 * factor_.size();
-    if (n > borne_out) archive.claim("members", (n * n - borne_out * borne_out) * sizeof(double));
-    covariance_ = {};
-    covariance_.reach(n);
-  }
-  struct {
-    SecondOrder& self;
-    void visit(Archive& inner) { self.covariance_.visit(inner, self.covered()); }
-  } covariance{*this};
-  archive.part("covariance", covariance);
-  struct {
-    SecondOrder& self;
-    void visit(Archive& inner) { self.information_.visit(inner, self.n_fixed() + self.members_.size()); }
-  } information{*this};
-  if (forgets()) archive.part("information", information);
+  visit_members(archive, first(), slots);
+  first().visit(archive, beliefs_.size() == 1);
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
+  if (archive.loading()) find_dependent_points();
+  if (beliefs_.size() == 1) {
+    for (std::size_t o = 0; o < outputs() && archive.loading(); ++o)
+      for (std::size_t column = 0; column < first().columns(); ++column)
+        first().set_coefficient(column, o, function_.last_coefficient(first().basis_column(column), o));
+    return;
+  }
+  archive.part("share", share_);
+  auto resting = static_cast<std::int64_t>(resting_);
+  archive.scalar("resting", resting);
+  archive.require(resting == 0 || resting == 1, "resting", "must be 0 or 1");
+  resting_ = resting == 1;
+  archive.scalar("due", due_);
+  archive.require(due_ >= 0 && due_ <= 1, "due", "must be between 0 and 1");
+  for (std::size_t e = 1; e < beliefs_.size(); ++e) {
+    struct {
+      SecondOrder& self;
+      Belief& belief;
+      void visit(Archive& inner) {
+        self.visit_members(inner, belief, {});
+        for (const std::int64_t slot : belief.members())
+          inner.require(self.first().holds(static_cast<std::size_t>(slot)), "members", "must be members of the first");
+        belief.visit(inner, false);
+      }
+    } memory{*this, beliefs_[e]};
+    archive.part("memory" + std::to_string(e), memory);
+  }
+}
+
+// The slots of a belief's points: each has one, and none is shared, nor one of `others`.
+void SecondOrder::visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others) {
+  std::vector<std::int64_t> members = belief.members();
+  archive.array("members", members);
+  if (!archive.loading()) return;
+  std::vector<std::int64_t> used = members;
+  used.insert(used.end(), others.begin(), others.end());
+  std::sort(used.begin(), used.end());
+  archive.require(std::adjacent_find(used.begin(), used.end()) == used.end(), "members",
+                  "must not share a slot with each other or with the candidates");
+  for (const std::int64_t slot : used)
+    archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
+                        slot < static_cast<std::int64_t>(basis_.end_slot()) &&
+                        basis_.alive(static_cast<std::size_t>(slot)),
+                    "members", "must hold, as the candidates, slots that have a point");
+  belief.set_members(std::move(members));
 }
 
 void SecondOrder::check_rows(std::int64_t t) const {

@@ -1,36 +1,37 @@
 // Newton: second-order learning on a budget (docs/newton.md).
 //
 // f is a Gaussian process with kernel k / lam, restricted to the span of the points (the dictionary) and the constant.
-// Its mean is the function, whose coefficients a have the covariance A: at first K^-1 / lam. An informative
-// row, one whose slope |g| is above a threshold, with kernel values k, makes one Newton step on
-//   |f' - f|^2 / (2 s) + loss(f'),  s = k . A k,  f = k . a:     a += A k b,   A -= v / (1 + v s) A k (A k)'.
-// In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P = L' A L: that form is the
-// definition (and the tests'), this one needs no triangular solve for each row.
+// An informative row, one whose slope |g| is above a threshold, makes one Newton step on
+//   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
+// In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
+// definition (and the tests'), the one that is computed needs no triangular solve for each row (see belief.hpp).
 //
-// Where the memory fades, the information H = sum v z z' is kept as well: every `period` rows it is scaled by the power
-// of forget, the function stays, and A is derived from lam I + H anew. Without fading H is derived from A when asked
-// for.
+// There is a belief for each memory, the longest first, which stands on all points, and the others on some. The
+// function is their mean, weighted by fixed share on the likelihood of what each predicted. Where rows come in no order
+// (`Example::in_order`) the first is alone: the others rest, and start from its function afterwards.
 //
 // Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies
 // outside of the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the
-// reservoir hold slots, and count for the budget; their coefficients are 0.
+// reservoir hold slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory
+// wins, an informative row takes the place of the point that is needed least, once in so many rows as that memory
+// holds.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "learn/belief.hpp"
+#include "learn/fixed_share.hpp"
 #include "learn/function.hpp"
 #include "learn/informed.hpp"
 #include "learn/loss.hpp"
 #include "learn/spec.hpp"
 #include "learn/update.hpp"
-#include "linalg/cholesky.hpp"
-#include "linalg/covariance.hpp"
 #include "linalg/draws.hpp"
-#include "linalg/information.hpp"
 
 namespace onkel {
 
@@ -44,7 +45,7 @@ class SecondOrder final : public Update, public Informed {
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
-  std::span<const double> prepared_scores() const override { return f_; }
+  std::span<const double> prepared_scores() const override { return mixed_.f; }
   void flush(std::int64_t) override {}
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -65,6 +66,11 @@ class SecondOrder final : public Update, public Informed {
   void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
   Moved eliminate(double max_distance, std::size_t max_points) override;
+  std::vector<double> memories() const override;
+  std::vector<double> memory_weights() const override { return share_.weights(); }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const override {
+    return {share_.rows(), share_.history()};
+  }
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
@@ -74,35 +80,52 @@ class SecondOrder final : public Update, public Informed {
     std::size_t slot;
     double key;
   };
+  // What a function makes of a row: scores, how the loss falls with them, and its slope.
+  struct View {
+    std::vector<double> f, direction, g;
+    void widen(std::size_t outputs) {
+      for (auto* numbers : {&f, &direction, &g}) numbers->resize(outputs);
+    }
+  };
 
-  Scored scored(const Example& example, std::size_t row, std::span<double> f, std::span<double> direction,
-                std::span<double> g);
+  Belief& first() { return beliefs_[0]; }
+  const Belief& first() const { return beliefs_[0]; }
+  // How many beliefs learn.
+  std::size_t awake() const { return resting_ ? 1 : beliefs_.size(); }
+  Scored scored(const Example& example, std::size_t row, View& view);
   double curvature(const Scored& row, std::size_t output) const;
   double steepest(const Scored& row) const;
   double mean_curvature(const Scored& row) const;
   bool is_informative(const Scored& row) const;
+  double log_likelihood(const Scored& row) const;
   void offer(const Scored& row);
   void grow(std::int64_t t);
   bool join(std::size_t slot);
-  bool extend(std::size_t slot);
-  void take_step(const Example& example, Scored& row);
+  double take_step(Belief& belief, const Example& example, Scored row);
   double solve(Scored& row, double s);
-  bool forgets() const { return forget_ < 1; }
-  void learn_information(double v);
-  void forget();
   void reach();
   void begin();
-  void multiply(const Example& example);
-  void look_ahead(const Example& example);
-  std::vector<std::size_t> covered() const;
+  void look_ahead(Belief& belief, const Example& example);
+  void score(const Belief& belief, const Buffer<double>& k, std::span<const double> rest, std::span<double> f) const;
+  void score_each();
+  void publish();
+  // The memories (second_order_memory.cpp).
+  void rest();
+  void wake();
+  void weigh(const Example& example);
+  void renew(const Scored& row);
+  void exchange(Belief& belief, Scored& row);
+  std::size_t least_needed();
+
   std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
-  Triangle coordinates() const;
-  Information current_information() const;
-  void adopt(Information information);
-  std::vector<double> mean(std::size_t output) const;
+  std::vector<double> last(std::size_t output) const;
   void move(std::size_t output, std::span<const double> coefficients);
   void erase(std::size_t slot);
-  std::vector<std::size_t> dependent_points();
+  void find_dependent_points();
+  void believe();
+  std::vector<double> rest_of(std::span<const double> values) const;
+  void visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others);
+  void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);
   double kernel_with_itself(Block& block, std::size_t row) const;
   double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
@@ -110,39 +133,36 @@ class SecondOrder final : public Update, public Informed {
   Basis& basis_;
   Function function_;
   Draws draws_;
+  Task task_;
   Loss loss_;
   bool logistic_;
   int inner_steps_;
   std::size_t budget_;
-  double lam_, min_slope_, spread_, forget_;
-  std::int64_t period_;                // rows from one forgetting to the next
-  std::vector<std::int64_t> members_;  // the dictionary's slots in the order of joining, which is L's
+  double lam_, min_slope_, spread_;
+  std::vector<Belief> beliefs_;
+  FixedShare share_;
+  bool resting_ = false;  // all but the first belief
+  double due_ = 0.0;      // of a point to be renewed
   std::vector<Candidate> candidates_;
-  Cholesky factor_;
-  Covariance covariance_;
-  Information information_;  // where the memory fades
-  double noise_ = 0.0;       // sum of the squared residuals, each over its own variance
-  std::int64_t steps_ = 0;   // second-order steps
+  std::vector<std::size_t> dependent_points_;  // slots of points that are no members, nor candidates
+  double noise_ = 0.0;                         // sum of the squared residuals, each over its own variance
+  std::int64_t steps_ = 0;                     // second-order steps
 
-  // The row prepared; its kernel values are in k_, its scores in f_.
+  // The row prepared; its kernel values are in k_, where they are needed.
   struct Prepared {
     Example example;
     Scored row;
-    bool informative;
+    bool seen, informative;
   };
   std::optional<Prepared> prepared_;
+  View mixed_;                // of the function
+  std::vector<View> each_;    // of the beliefs
+  std::vector<Scored> rows_;  // likewise
 
-  // Scratch: A_0 k of rows of a block that seemed informative, valid for one block and until the next fold.
-  struct Ahead {
-    std::uint64_t block = 0;
-    std::int64_t folds = 0;
-    std::size_t columns = 0;
-    std::vector<std::size_t> rows;
-    Buffer<double> k, products;
-  } ahead_;
+  // Scratch.
   Block scratch_;
-  Buffer<double> k_, h_, l_, d_, z_, values_;
-  std::vector<double> f_, direction_, g_, b_, next_, m_;
+  Buffer<double> k_, l_, values_, own_;
+  std::vector<double> b_, next_, m_, mixture_;
 };
 
 }  // namespace onkel

@@ -26,7 +26,8 @@ struct Example {
   std::int64_t position;  // in the stream, from 0
   std::int64_t t;         // from 1
   double y, weight;
-  double gate = 1.0;  // see Scored
+  double gate = 1.0;     // see Scored
+  bool in_order = true;  // whether this row comes after the last one in time
   // Of all rows of the block, for updates that prepare several rows at once: y as above, and the weights (null: all 1).
   const double* block_y = nullptr;
   const double* block_weight = nullptr;

@@ -1,6 +1,8 @@
 #include "linalg/cholesky.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace onkel {
 
@@ -34,6 +36,42 @@ void Cholesky::append(std::span<const double> l, double diagonal) {
   rows_.resize(offset(size_), 0.0);
   std::copy_n(l.begin(), i, rows_.data() + offset(i));
   diagonal_.push_back(diagonal);
+}
+
+// Row j is left out; each row after it has then one value beyond the diagonal, which a rotation makes 0.
+std::vector<Cholesky::Rotation> Cholesky::remove(std::size_t j) {
+  const std::size_t n = size_;
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = j + 1; i < n; ++i) {
+    rows.emplace_back(row(i) + j, row(i) + i);
+    rows.back().push_back(diagonal_[i]);
+  }
+  std::vector<Rotation> rotations;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const double x = rows[k][k], y = rows[k][k + 1], length = std::hypot(x, y);
+    const double c = x / length, s = y / length;
+    rotations.push_back({j + k, c, s});
+    for (std::size_t i = k; i < rows.size(); ++i) {
+      const double left = rows[i][k], right = rows[i][k + 1];
+      rows[i][k] = c * left + s * right;
+      rows[i][k + 1] = c * right - s * left;
+    }
+    rows[k][k] = length;
+  }
+  Cholesky made = leading(j);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    std::vector<double> l(row(j + 1 + k), row(j + 1 + k) + j);
+    l.insert(l.end(), rows[k].begin(), rows[k].begin() + static_cast<std::ptrdiff_t>(k));
+    made.append(l, rows[k][k]);
+  }
+  *this = std::move(made);
+  return rotations;
+}
+
+Cholesky Cholesky::leading(std::size_t n) const {
+  Cholesky made;
+  for (std::size_t i = 0; i < n; ++i) made.append({row(i), i}, diagonal_[i]);
+  return made;
 }
 
 void Cholesky::visit(Archive& archive) {

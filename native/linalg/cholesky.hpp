@@ -21,6 +21,15 @@ class Cholesky {
   void solve_transposed(std::span<double> x) const;
   // One more row, (l, diagonal); l beyond size() is not read.
   void append(std::span<const double> l, double diagonal);
+  // The plane rotation of coordinates i and i + 1 that an orthogonal change of basis is made of: (x, y) becomes
+  // (c x + s y, c y - s x).
+  struct Rotation {
+    std::size_t i;
+    double c, s;
+  };
+  // Point j leaves. The coordinates of a row become these rotations of the old ones, without the last.
+  std::vector<Rotation> remove(std::size_t j);
+  Cholesky leading(std::size_t n) const;                                                       // of the first n points
   double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
   // How many values a vector of n needs for these routines.
   static std::size_t room_for(std::size_t n) { return round_up(n, isa::score_lanes); }

@@ -1,6 +1,8 @@
 #include "linalg/covariance.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace onkel {
 namespace {
@@ -57,6 +59,26 @@ void Covariance::assign(std::span<const std::size_t> columns, const Triangle& ha
   std::fill(largest_.begin(), largest_.end(), 0.0);
   for (std::size_t i = 0; i < columns.size(); ++i) largest_[columns[i]] = half.at(i, i);
   signs_.clear();
+  ++folds_;
+}
+
+void Covariance::remove(std::size_t j) {
+  const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
+  Buffer<double> column(columns_), kept(columns_ * columns_, 0.0);
+  for (std::size_t i = 0; i < columns_; ++i) column[i] = at(i, j);
+  for (std::size_t k = 0; k + 1 < columns_; ++k) {
+    const std::size_t from = k < j ? k : k + 1;
+    const double step = column[from] / variance;
+    for (std::size_t i = 0; i + 1 < columns_; ++i) {
+      const std::size_t row = i < j ? i : i + 1;
+      // Both halves by the same product, so that they stay alike to the bit.
+      kept[(k / lanes * columns_ + i) * lanes + k % lanes] =
+          at(row, from) - (row > from ? column[row] * step : column[from] * (column[row] / variance));
+    }
+  }
+  tiles_ = std::move(kept);
+  largest_.erase(largest_.begin() + static_cast<std::ptrdiff_t>(j));
+  largest_.push_back(0.0);
   ++folds_;
 }
 

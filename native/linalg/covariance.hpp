@@ -36,6 +36,14 @@ class Covariance {
   void change(std::span<const double> c, double sign);
   // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
   double size_of_terms(std::span<const double> k);
+  // The changes that wait are folded in.
+  void settle() {
+    if (open() > 0) fold();
+  }
+  // Of column j; no change waits.
+  double variance(std::size_t j) const { return at(j, j); }
+  // A -= A_:j A_j: / A_jj, by which column j becomes zero, and the columns after it move up by one; no change waits.
+  void remove(std::size_t j);
   // A is this among these columns and zero elsewhere; no change waits.
   void assign(std::span<const std::size_t> columns, const Triangle& half);
   // Among these columns, with the changes that wait.

@@ -122,6 +122,36 @@ Information Information::transformed(const Matrix& m) const {
   return made;
 }
 
+Information Information::without_last(const std::vector<Cholesky::Rotation>& rotations, std::size_t first) const {
+  Matrix turned = dense();
+  for (const auto& [i, c, s] : rotations) {
+    const std::size_t one = first + i, two = one + 1;
+    double *upper = turned.row(one), *lower = turned.row(two);
+    for (std::size_t j = 0; j < size(); ++j) {
+      const double x = upper[j], y = lower[j];
+      upper[j] = c * x + s * y;
+      lower[j] = c * y - s * x;
+    }
+    for (std::size_t j = 0; j < size(); ++j) {
+      const double x = turned.at(j, one), y = turned.at(j, two);
+      turned.at(j, one) = c * x + s * y;
+      turned.at(j, two) = c * y - s * x;
+    }
+  }
+  Information made(size() - 1);
+  for (std::size_t i = 0; i + 1 < size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = turned.at(i, j);
+  return made;
+}
+
+Information Information::leading(std::size_t n) const {
+  add_waiting();
+  Information made(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = matrix_.at(i, j);
+  return made;
+}
+
 Matrix Information::dense() const {
   add_waiting();
   Matrix made(size(), size());

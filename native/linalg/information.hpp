@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "linalg/archive.hpp"
+#include "linalg/cholesky.hpp"
 #include "linalg/matrix.hpp"
 #include "linalg/triangle.hpp"
 
@@ -44,6 +45,9 @@ class Information {
   std::vector<double> mean(const std::vector<double>& linear, double lam) const;
   // H w.
   std::vector<double> times(const std::vector<double>& w) const;
+  // The same in rotated coordinates, of which the last is gone; `first`: the number of that which rotation 0 is about.
+  Information without_last(const std::vector<Cholesky::Rotation>& rotations, std::size_t first) const;
+  Information leading(std::size_t n) const;  // of the first n coordinates
   // M H M': the same in coordinates z' = M z.
   Information transformed(const Matrix& m) const;
 

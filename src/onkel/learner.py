@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel.learned import LearnedFunction
-from onkel.parts import Hedge
+from onkel.parts import Hedge, SecondOrder, StreamMemory
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -84,7 +84,8 @@ class Learner(LearnedFunction):
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:
         """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
-        return self.started_for(X).learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows)
+        core = self.started_for(X)
+        return core.learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows, self.in_order)
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
         """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
@@ -171,6 +172,27 @@ class Learner(LearnedFunction):
         return self._core.weight_history
 
     @property
+    def memory(self) -> float:
+        """The memory of a second-order recipe that has the largest weight, in rows: infinity is all of them."""
+        weights = self.memory_weights
+        return max(weights, key=weights.__getitem__, default=float("inf"))
+
+    @property
+    def memory_weights(self) -> dict[float, float]:
+        """What each memory of a second-order recipe weighs, by its rows: infinity is all of them."""
+        if self._core is None or not isinstance(self.recipe, SecondOrder) or isinstance(self.kernel, Hedge):
+            return {}
+        return dict(zip(self._core.memories.tolist(), self._core.memory_weights.tolist(), strict=True))
+
+    @property
+    def memory_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
+        """Numbers of rows, and the weights of the memories after so many."""
+        if not self.memory_weights:
+            return np.empty(0, np.int64), np.empty((0, 0))
+        assert self._core is not None
+        return self._core.memory_history
+
+    @property
     def n_support_per_kernel(self) -> NDArray[np.int64]:
         """Number of support vectors of each kernel."""
         return np.zeros(len(self.kernels), np.int64) if self._core is None else np.array(self._core.sizes, np.int64)
@@ -197,7 +219,10 @@ class Learner(LearnedFunction):
         """Return what is learned so far, for people to read; nothing before the first row."""
         if self.n_features is None:
             return {}
-        return {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}
+        facts = {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}
+        if isinstance(self.recipe, SecondOrder) and isinstance(self.recipe.memory, StreamMemory):
+            return facts | {"memory": "all rows" if self.memory == float("inf") else f"{self.memory:g} rows"}
+        return facts
 
     def __repr__(self) -> str:
         return f"Learner({self.recipe!r}, task={self.task!r}, kernel={self.kernel!r})"

@@ -206,6 +206,16 @@ class _KernelModel:
         return self._learner.current.n_support
 
     @property
+    def memory(self) -> float:
+        """The memory that the stream asks for, in rows, where the recipe is of the second order."""
+        return self._learner.current.memory
+
+    @property
+    def memory_weights(self) -> dict[float, float]:
+        """What each memory weighs, by its rows, where the recipe is of the second order."""
+        return self._learner.current.memory_weights
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the model in the core, which Python's own counts do not see."""
         return self._learner.nbytes

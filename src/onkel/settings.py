@@ -67,6 +67,7 @@ class Settings:
         self.dtype = dtype
         self.seed = int(seed)
         self.n_jobs = n_jobs
+        self.in_order = True  # whether rows come in the order of time; a shuffled `fit` has none
         self.n_features: int | None = None
         self.sparse = False
         self._core: _core.Learner | None = None

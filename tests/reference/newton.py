@@ -1,10 +1,11 @@
 """The second-order learner of docs/newton.md in orthonormal coordinates of the dictionary's span, one row at a time.
 
 Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, information H = sum v z z' beside
-that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1.
+that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. There is one such belief for each memory;
+the function is their mean, weighted by fixed share.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,6 +17,100 @@ TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the sp
 RESERVOIR = 32
 STEPS = 3
 MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
+MEMORIES = ((np.inf, 1), (1000, 2), (100, 4), (10, 10))  # rows, and the share of the points
+MOST_SHARED = 1000
+SHARE = 1e-3
+LEAST_LIKELIHOOD = 1e-4
+
+
+@dataclass
+class Belief:
+    """What one memory believes of the function."""
+
+    learner: "Newton"
+    forget: float
+    room: float = np.inf
+    order: list = field(default_factory=list)  # its points, as they joined
+    next_exchange: int = 0
+
+    def __post_init__(self):
+        fixed = self.fixed
+        self.L = np.zeros((0, 0))
+        self.w = np.zeros((fixed, self.learner.f.shape[1]))
+        self.H = np.zeros((fixed, fixed))
+
+    @property
+    def fixed(self):
+        return 1 if self.learner.fit_intercept else 0
+
+    @property
+    def memory(self):
+        return np.inf if self.forget == 1 else round(1 / (1 - self.forget), 9)
+
+    @property
+    def period(self):
+        return max(1, int((1 + 1e-9) / (10 * (1 - self.forget))))
+
+    @property
+    def P(self):
+        return np.linalg.inv(self.learner.lam * np.eye(len(self.H)) + self.H)
+
+    def inside(self, x):
+        return np.linalg.solve(self.L, self.learner.kernel(x, self.order)) if self.order else np.zeros(0)
+
+    def z(self, x):
+        constant = [CONSTANT] if self.learner.fit_intercept else []
+        return np.concatenate([constant, self.inside(x)])
+
+    def coefficients(self):
+        """Of the constant, where there is one, and of the points."""
+        return np.linalg.solve(self.lower.T, self.w)
+
+    @property
+    def lower(self):
+        """L of all coordinates, the constant's among them."""
+        return np.block(
+            [
+                [np.eye(self.fixed), np.zeros((self.fixed, len(self.L)))],
+                [np.zeros((len(self.L), self.fixed)), self.L],
+            ]
+        )
+
+    def join(self, member, new):
+        row = self.inside(member.x)
+        self.L = np.block([[self.L, np.zeros((len(row), 1))], [row[None], np.sqrt(new)]])
+        self.order.append(member)
+        self.w = np.vstack([self.w, np.zeros(self.w.shape[1])])
+        self.H = np.pad(self.H, (0, 1))
+
+    def costs(self):
+        a = self.coefficients()[self.fixed :]
+        return (a**2).sum(axis=1) / np.diag(self.A)[self.fixed :]
+
+    @property
+    def A(self):
+        """The covariance of the coefficients."""
+        return np.linalg.solve(self.lower.T, np.linalg.solve(self.lower.T, self.P).T)
+
+    def leave(self, member):
+        """Its coefficient is 0 from now on; rows are known by their projections on the points that stay."""
+        j = self.fixed + next(i for i, other in enumerate(self.order) if other is member)
+        a, A, lower = self.coefficients(), self.A, self.lower
+        a = np.delete(a - np.outer(A[:, j], a[j]) / A[j, j], j, axis=0)
+        rows = np.delete(lower, j, axis=0)
+        self.order = [other for other in self.order if other is not member]
+        self.L = np.linalg.cholesky(rows @ rows.T)[self.fixed :, self.fixed :]
+        M = np.linalg.solve(self.lower, rows)
+        self.H, self.w = M @ self.H @ M.T, self.lower.T @ a
+
+    def least_needed(self):
+        costs = self.costs()
+        return self.learner.cheapest(self.order, costs, costs)
+
+    def fade(self, t):
+        """Every tenth of the memory, counted in rows of the stream: H <- rho^m H, and w stays."""
+        if self.forget < 1 and t % self.period == 0:
+            self.H = self.forget**self.period * self.H
 
 
 @dataclass
@@ -23,33 +118,44 @@ class Newton(Budgeted):
     lam: float = 0.01
     loss: str = "log_loss"
     spread: float = 8.0
-    forget: float = 1.0
+    forget: float | str = "stream"
 
     def __post_init__(self):
         super().__post_init__()
-        fixed = 1 if self.fit_intercept else 0
-        self.order = []  # the dictionary, as it grew
         self.reservoir = []  # (key, member)
-        self.L = np.zeros((0, 0))
-        self.w = np.zeros((fixed, self.f.shape[1]))
-        self.H = np.zeros((fixed, fixed))
-        self.noise, self.steps = 0.0, 0
+        self.noise, self.steps, self.due = 0.0, 0, 0.0
+        if self.forget == "stream":
+            budget = MOST_SHARED if self.budget is None else min(self.budget, MOST_SHARED)
+            self.beliefs = [
+                Belief(self, 1 - 1 / rows, np.inf if share == 1 else max(1, budget // share))
+                for rows, share in MEMORIES
+            ]
+        else:
+            self.beliefs = [Belief(self, self.forget)]
+        self.weights = np.full(len(self.beliefs), 1 / len(self.beliefs))
 
     @property
-    def P(self):
-        return np.linalg.inv(self.lam * np.eye(len(self.H)) + self.H)
+    def first(self):
+        """The longest memory, which stands on all points."""
+        return self.beliefs[0]
 
-    # -- coordinates
-    def inside(self, x):
-        return np.linalg.solve(self.L, self.kernel(x, self.order)) if self.order else np.zeros(0)
+    # what tests ask of a learner with one memory
+    order = property(lambda self: self.first.order)
+    w = property(lambda self: self.first.w)
+    H = property(lambda self: self.first.H)
+    P = property(lambda self: self.first.P)
 
     def z(self, x):
-        constant = [CONSTANT] if self.fit_intercept else []
-        return np.concatenate([constant, self.inside(x)])
+        return self.first.z(x)
 
     def variance(self, x):
-        z = self.z(x)
-        return z @ self.P @ z + (1 - self.inside(x) @ self.inside(x)) / self.lam
+        zs = [belief.z(x) for belief in self.beliefs]
+        f = np.array([z @ belief.w for z, belief in zip(zs, self.beliefs, strict=True)])
+        inside = sum(u * (z @ b.P @ z) for u, z, b in zip(self.weights, zs, self.beliefs, strict=True))
+        noise = self.noise / self.steps if self.task == "regression" else 1.0
+        apart = self.weights @ ((f - self.weights @ f) ** 2).sum(axis=1) / noise
+        outside = 1 - self.first.inside(x) @ self.first.inside(x)
+        return inside + outside / self.lam + (apart if len(zs) > 1 else 0.0)
 
     @property
     def self_kernel(self):
@@ -61,30 +167,102 @@ class Newton(Budgeted):
         row, gap = self._look(self.columns(x), label, weight, x)
         self.gaps.append(gap)
         slope, threshold = np.abs(row.g).max(), 0.0 if self.task == "regression" else 0.1
-        if threshold:
-            self.close_call(abs(slope - threshold))
-        if slope > threshold:
+
+        def hard(slope):
+            if threshold:
+                self.close_call(abs(slope - threshold))
+            return slope > threshold
+
+        several = len(self.beliefs) > 1
+        if several:
+            self.weigh(x, label, weight)
+        informative = hard(slope)
+        if informative:
             self.offer(x, slope, weight)
         self.grow()
-        if slope > threshold:
-            self.step(x, label, min(weight, MOST_CERTAIN * self.lam / self.self_kernel), slope)
-        if self.forget < 1:
-            self.fade()
-        for member, a in zip(self.order, self.coefficients(), strict=True):
-            member.a = a
-        if self.fit_intercept:
-            self.constant.a = self.w[0]
+        weight = min(weight, MOST_CERTAIN * self.lam / self.self_kernel)
+        variance = 0.0
+        for belief, share in zip(self.beliefs, self.weights, strict=True):
+            own = np.abs(self.at(belief.z(x) @ belief.w, label, 1.0)[1]).max() if several else slope
+            if hard(own):
+                if several and belief is not self.first:
+                    self.exchange(belief, x)
+                variance += share * self.step(belief, x, label, weight)
+        if informative:
+            self.noise += weight * slope**2 / (1 + weight * variance)
+            self.steps += 1
+        for belief in self.beliefs:
+            belief.fade(self.t)
+        self.publish()
         for member in self._columns_in_order():
             member.total = member.total + member.a
         self._show()
 
-    def coefficients(self):
-        fixed = 1 if self.fit_intercept else 0
-        return np.linalg.solve(self.L.T, self.w[fixed:]) if self.order else np.zeros((0, self.w.shape[1]))
+    def publish(self):
+        """The function is the mean of the beliefs."""
+        columns = ([self.constant] if self.fit_intercept else []) + self.order
+        for member in columns:
+            member.a = np.zeros(self.f.shape[1])
+        for belief, share in zip(self.beliefs, self.weights, strict=True):
+            own = ([self.constant] if self.fit_intercept else []) + belief.order
+            for member, a in zip(own, belief.coefficients(), strict=True):
+                member.a = member.a + share * a
+
+    # -- the memories
+    def weigh(self, x, label, weight):
+        """Fixed share (Herbster and Warmuth) on the likelihood of what each memory predicted."""
+        logs = np.zeros(len(self.beliefs))
+        for e, belief in enumerate(self.beliefs):
+            value, g, _ = self.at(belief.z(x) @ belief.w, label, 1.0)
+            if self.task != "regression":
+                logs[e] = -value
+            elif self.noise > 0:
+                logs[e] = -(g[0] ** 2) / (2 * self.noise / self.steps)
+        logs = weight * np.maximum(logs, np.log(LEAST_LIKELIHOOD))
+        shares = self.weights * np.exp(logs - logs.max())
+        self.weights = (1 - SHARE) * shares / shares.sum() + SHARE / len(logs)
+        winner = self.beliefs[int(np.argmax(self.weights))]
+        if self.budget is not None and len(self.order) >= self.budget:
+            apart = np.sort(self.weights)
+            self.close_call(apart[-1] - apart[-2])
+            self.due = min(1.0, self.due + 1 / winner.memory)
+
+    def renew(self, x):
+        """At a full budget a hard row takes the place of the point that is needed least, once in a memory."""
+        if self.due < 1 - 1e-9 or self.newness(x) <= TOLERANCE:
+            return
+        self.due = 0.0
+        costs = dict.fromkeys(map(id, self.order), 0.0)
+        for belief, share in zip(self.beliefs, self.weights, strict=True):
+            for member, cost in zip(belief.order, belief.costs(), strict=True):
+                costs[id(member)] += share * cost
+        totals = [costs[id(member)] for member in self.order]
+        leaver = self.cheapest(self.order, totals, totals)
+        for belief in self.beliefs:
+            if any(member is leaver for member in belief.order):
+                belief.leave(leaver)
+        self.publish()
+        self.leave(leaver)
+        self.join(self.enter(x, self.t - 1, np.zeros(self.f.shape[1])))
+
+    def exchange(self, belief, x):
+        """A full belief takes in the nearest of all points, for the one that it needs least."""
+        if len(belief.order) < belief.room or self.t < belief.next_exchange:
+            return
+        near = self.kernel(x, self.order)
+        apart = np.sort(near)
+        nearest = self.order[int(np.argmax(near))]
+        if len(near) > 1 and len(belief.order) < len(self.order):
+            self.close_call(apart[-1] - apart[-2])
+        if any(member is nearest for member in belief.order):
+            return
+        belief.next_exchange = self.t + belief.period
+        belief.leave(belief.least_needed())
+        belief.join(nearest, 1 - np.sum(belief.inside(nearest.x) ** 2))
 
     # -- the dictionary
     def newness(self, x):
-        new = 1 - np.sum(self.inside(x) ** 2)
+        new = 1 - np.sum(self.first.inside(x) ** 2)
         self.close_call(0.01 * abs(new / TOLERANCE - 1))
         return new
 
@@ -92,8 +270,11 @@ class Newton(Budgeted):
         """Weighted reservoir sampling: keep the rows with the largest u^(1/q)."""
         budget = np.inf if self.budget is None else self.budget
         room = min(RESERVOIR, budget - len(self.order))
+        if room <= 0:
+            self.renew(x)
+            return
         new = self.newness(x)
-        if room <= 0 or new <= TOLERANCE:
+        if new <= TOLERANCE:
             return
         key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
         for other, _ in self.reservoir:
@@ -111,14 +292,17 @@ class Newton(Budgeted):
         while len(self.order) < min(self.t, np.sqrt(self.t / self.spread * room)) and self.reservoir:
             best = max(self.reservoir, key=lambda entry: entry[0])
             self.reservoir.remove(best)
-            member, row, new = best[1], self.inside(best[1].x), self.newness(best[1].x)
-            if new <= TOLERANCE:
-                self.leave(member)
-                continue
-            self.L = np.block([[self.L, np.zeros((len(row), 1))], [row[None], np.sqrt(new)]])
-            self.order.append(member)
-            self.w = np.vstack([self.w, np.zeros(self.w.shape[1])])
-            self.H = np.pad(self.H, (0, 1))
+            if not self.join(best[1]):
+                self.leave(best[1])
+
+    def join(self, member):
+        """The point joins every belief that has room for it."""
+        if self.newness(member.x) <= TOLERANCE:
+            return False
+        for belief in self.beliefs:
+            if len(belief.order) < belief.room:
+                belief.join(member, 1 - np.sum(belief.inside(member.x) ** 2))
+        return True
 
     # -- the step
     def at(self, f, label, weight):
@@ -150,10 +334,10 @@ class Newton(Budgeted):
             diagonal = {"squared_error": 1.0, "squared_hinge": 2.0 * (z < 1)}[self.loss] * direction**2
         return weight * value, weight * g, weight * diagonal
 
-    def step(self, x, label, weight, slope):
-        """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then H += v z z'."""
-        z, P = self.z(x), self.P
-        m, s = z @ self.w, z @ P @ z
+    def step(self, belief, x, label, weight):
+        """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then H += v z z'. Returns s."""
+        z, P = belief.z(x), belief.P
+        m, s = z @ belief.w, z @ P @ z
         b = np.zeros(len(m))
         value, g, diagonal = self.at(m, label, weight)
         for _ in range(1 if self.task == "regression" else STEPS):
@@ -168,17 +352,11 @@ class Newton(Budgeted):
             value, g, diagonal = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
         v = diagonal.sum() / max(1, len(m) - 1)
-        self.w = self.w + np.outer(P @ z, b)
-        self.H = self.H + v * np.outer(z, z)
-        self.noise += weight * slope**2 / (1 + weight * s)
-        self.steps += 1
-
-    def fade(self):
-        """Every tenth of the memory, counted in rows of the stream: H <- rho^m H, and w stays."""
-        m = max(1, int((1 + 1e-9) / (10 * (1 - self.forget))))
-        if self.t % m == 0:
-            self.H = self.forget**m * self.H
+        belief.w = belief.w + np.outer(P @ z, b)
+        belief.H = belief.H + v * np.outer(z, z)
+        return s
 
     def _know(self, label):
         super()._know(label)
-        self.w = np.pad(self.w, ((0, 0), (0, self.f.shape[1] - self.w.shape[1])))
+        for belief in self.beliefs:
+            belief.w = np.pad(belief.w, ((0, 0), (0, self.f.shape[1] - belief.w.shape[1])))

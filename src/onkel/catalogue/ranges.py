@@ -35,5 +35,7 @@ def check(parameter: Parameter, value: Any) -> None:
         check_choice(parameter.name, value, parameter.note.choices)
     elif bool in kinds:
         check_flag(parameter.name, value)
+    elif isinstance(value, str) and str in kinds and float in kinds:
+        check_choice(parameter.name, value, ("stream",))
     elif kinds & {int, float}:
         check_number(parameter.name, value, **limits_of(parameter), integer=float not in kinds)

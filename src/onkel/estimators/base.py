@@ -89,6 +89,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         targets, weight = fresh._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         fresh._start(rows, horizon=n_rows * self.n_epochs)
+        fresh._learner.current.in_order = not self.shuffle
         self._become(fresh)
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
@@ -125,6 +126,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
                 self._learner.current.n_jobs = self._threads()
+                self._learner.current.in_order = True
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._reset()

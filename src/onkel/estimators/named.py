@@ -9,14 +9,14 @@ from __future__ import annotations
 from onkel import recipes  # noqa: F401 (which fills the table of learners)
 from onkel.catalogue import LEARNERS
 from onkel.estimators.making import named_estimator
-from onkel.estimators.second_order import ChosenPrior, Predictive
+from onkel.estimators.second_order import Predictive, SecondOrderEstimator
 from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
 
 __all__ = [name for row in LEARNERS.values() for name in row.estimators.values()]
 
 
 @named_estimator
-class NewtonClassifier(ChosenPrior, KernelClassifierBase):
+class NewtonClassifier(SecondOrderEstimator, KernelClassifierBase):
     """Second-order learning on a budget: the learner to try first.
 
     A Gaussian process on the span of the support vectors, learned in one pass: rows that are predicted well cost their

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import RegressorBase
 from onkel.parts import GaussianPrior, SecondOrder
 
 
-class ChosenPrior(KernelEstimator):
-    """The λ of the prior, which may have been chosen on the stream."""
+class SecondOrderEstimator(KernelEstimator):
+    """The λ of the prior and the memory, which the stream may have chosen."""
 
     @property
     def lam_(self) -> float:
@@ -23,8 +23,23 @@ class ChosenPrior(KernelEstimator):
         assert isinstance(recipe.prior, GaussianPrior)
         return recipe.prior.lam
 
+    @property
+    def memory_(self) -> float:
+        """The memory that the stream asks for, in rows: the one of the largest weight. Infinity is all rows."""
+        return self._fitted().memory
 
-class Predictive(ChosenPrior, RegressorBase):
+    @property
+    def memory_weights_(self) -> dict[float, float]:
+        """What each memory weighs, by its rows; one alone unless `forget` is "stream"."""
+        return self._fitted().memory_weights
+
+    @property
+    def memory_weights_history_(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
+        return self._fitted().memory_weights_history
+
+
+class Predictive(SecondOrderEstimator, RegressorBase):
     """Predictions with their standard deviations."""
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:

@@ -80,7 +80,15 @@ from onkel.parts.losses import (
     loss_named,
 )
 from onkel.parts.recipe import FirstOrder, Recipe, SecondOrder
-from onkel.parts.second_order import Dictionary, FadingMemory, GaussianPrior, GrowingDictionary, Memory, Prior
+from onkel.parts.second_order import (
+    Dictionary,
+    FadingMemory,
+    GaussianPrior,
+    GrowingDictionary,
+    Memory,
+    Prior,
+    StreamMemory,
+)
 from onkel.parts.steps import (
     DecayingStep,
     GradientStep,
@@ -172,6 +180,7 @@ __all__ = [
     "SquaredPassiveAggressiveStep",
     "Step",
     "Stop",
+    "StreamMemory",
     "kernel_named",
     "loss_named",
 ]

@@ -49,3 +49,15 @@ class FadingMemory(Memory):
     """
 
     forget: float = number(1.0, above=0, at_most=1)
+
+
+@dataclass(frozen=True)
+class StreamMemory(Memory):
+    """The stream decides: memories of 10, 100 and 1000 rows and of all rows learn side by side, and are weighed.
+
+    All share one kernel row. The longest stands on all points, the others on half, a quarter and a tenth of them. The
+    function is the mean of theirs, weighted by the likelihood of what each has predicted. After each row the part
+    ``share`` of all weight is divided evenly, so that another memory can win when the stream changes (fixed share).
+    """
+
+    share: float = number(1e-3, above=0, below=1)

@@ -1,0 +1,136 @@
+// Belief: what one memory makes of the rows: a function on a span of points (and the constant), and how certain each of
+// its coefficients is (docs/newton.md).
+//
+// The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
+// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
+// z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
+// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. Without fading H is
+// derived from A when asked for.
+//
+// Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "linalg/archive.hpp"
+#include "linalg/buffer.hpp"
+#include "linalg/cholesky.hpp"
+#include "linalg/covariance.hpp"
+#include "linalg/information.hpp"
+#include "linalg/triangle.hpp"
+
+namespace onkel {
+
+// Whether enough of a point lies outside of a span for it to join: `outside` of its squared length `kappa`.
+bool is_independent(double outside, double kappa);
+
+class Belief {
+ public:
+  // `max_points`: how many points it may stand on.
+  Belief(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
+
+  bool fades() const { return forget_ < 1; }
+  double memory() const { return std::round(1e9 / (1 - forget_)) / 1e9; }  // in rows
+  std::size_t size() const { return members_.size(); }
+  std::size_t max_points() const { return max_points_; }
+  const std::vector<std::int64_t>& members() const { return members_; }  // slots of the basis, in the order of joining
+  bool holds(std::size_t slot) const;
+  void set_members(std::vector<std::int64_t> members) { members_ = std::move(members); }  // on loading
+  std::size_t columns() const { return n_fixed_ + members_.size(); }
+  // The column of the basis that this one is.
+  std::size_t basis_column(std::size_t column) const {
+    return column < n_fixed_ ? 0 : static_cast<std::size_t>(members_[column - n_fixed_]);
+  }
+  double coefficient(std::size_t column, std::size_t output) const { return a_[output][column]; }
+  void set_coefficient(std::size_t column, std::size_t output, double value) { a_[output][column] = value; }
+
+  void begin();  // nothing is known: the prior of the constant alone
+  void widen(std::size_t outputs);
+  // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
+  // what so long a memory holds of so many rows.
+  void begin_as(const Belief& other, double rows);
+
+  // ---- A row ---------------------------------------------------------------------------------------------------
+  // Its values at these columns, of those at all of the basis.
+  void pick(std::span<const double> values, Buffer<double>& k) const;
+  void score(const Buffer<double>& k, std::span<double> f) const;
+  // What is computed ahead for rows of a block, good until A_0 changes: the number of the block, the rows, and the
+  // values k of each, one after the other.
+  bool has_ahead(std::uint64_t block, std::size_t row);
+  void look_ahead(std::uint64_t block, std::vector<std::size_t> rows, const std::vector<Buffer<double>>& k);
+  // How many rows may come before A_0 changes.
+  std::size_t rows_ahead(std::int64_t t) const;
+  // h = A k of a row that is computed ahead; returns s = k . A k, or 0 where that is rounding: the function is known.
+  double look(std::size_t row, const Buffer<double>& k);
+  // After that: a += h b for each output, and the information v of the row.
+  void learn(std::span<const double> b, double s, double v);
+  // Whether it is full, and may exchange a point at row t; it did so.
+  bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
+  void exchanged(std::int64_t t) { next_exchange_ = t + period_; }
+  // After row t: what the rows so far told counts less.
+  void fade(std::int64_t t);
+  double variance(const Buffer<double>& k) const;  // k . A k
+
+  // ---- Points --------------------------------------------------------------------------------------------------
+  // kappa - |L^-1 k|^2 of a point with these values at its columns; l = L^-1 k.
+  double outside(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
+  // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
+  // the others.
+  bool extend(std::size_t slot, std::span<const double> values);
+  // The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it.
+  bool join(std::size_t slot, std::span<const double> values);
+  // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
+  std::vector<double> costs();
+  std::size_t least_needed();
+  // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then.
+  void leave(std::size_t slot);
+
+  // ---- What is known -------------------------------------------------------------------------------------------
+  Triangle coordinates() const;  // L of the coordinates: that of the points, and 1 for the constant
+  Information current_information() const;
+  void adopt(Information information);  // from now on this is known
+  const Cholesky& factor() const { return factor_; }
+  Matrix covariance() const;  // of the coefficients
+  // Only these columns stay, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
+  // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
+  // left out.
+  void stand_on(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance);
+  std::vector<double> mean(std::span<const double> coefficients) const;  // the coordinates w = L' a
+  std::vector<double> from_mean(std::span<const double> w) const;        // a = L^-T w
+
+  // `alone`: its coefficients are those of the function, which is saved already.
+  void visit(Archive& archive, bool alone);
+
+ private:
+  void reach();
+  void derive() const;
+  std::size_t padded() const { return covariance_.columns(); }
+
+  double forget_, lam_;
+  std::size_t n_fixed_, max_points_;
+  std::int64_t period_;             // rows from one forgetting to the next
+  std::int64_t next_exchange_ = 0;  // the first row at which a point may be exchanged again
+  std::vector<std::int64_t> members_;
+  std::vector<Buffer<double>> a_;  // [output][column]
+  Cholesky factor_;
+  mutable Covariance covariance_;
+  mutable bool stale_ = false;  // A is to be derived from H
+  Information information_;     // where the memory fades
+
+  // Scratch.
+  struct Ahead {
+    std::uint64_t block = 0;
+    std::int64_t folds = -1;
+    std::size_t columns = 0;
+    std::vector<std::size_t> rows;
+    Buffer<double> k, products;
+  } ahead_;
+  Buffer<double> k_, h_, l_, d_;
+};
+
+}  // namespace onkel

@@ -1,0 +1,40 @@
+// FixedShare: weights of experts by the likelihood of what they predicted, each of which keeps a share, since the best
+// may change (Herbster and Warmuth 1998).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linalg/archive.hpp"
+
+namespace onkel {
+
+class FixedShare {
+ public:
+  FixedShare(std::size_t experts, double share);
+
+  const std::vector<double>& weights() const { return weights_; }
+  std::size_t winner() const;  // the expert with the most weight, the first of equals
+  void begin();                // all are equal
+  void begin_with_first();     // all weight is the first's
+  // After row t: w <- w likelihood, normalised, of which `share` is then divided evenly.
+  void weigh(std::span<const double> log_likelihoods);
+  // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
+  // many.
+  void remember(std::int64_t t);
+  const std::vector<std::int64_t>& rows() const { return rows_; }
+  const std::vector<double>& history() const { return history_; }  // [row][expert]
+
+  void visit(Archive& archive);
+
+ private:
+  double share_;
+  std::vector<double> weights_;
+  std::int64_t stride_ = 1;
+  std::vector<std::int64_t> rows_;
+  std::vector<double> history_;
+};
+
+}  // namespace onkel
