@@ -203,6 +203,11 @@ void Hedge::share_budget(std::int64_t t) {
       dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
 }
 
+const Informed& Hedge::heaviest() const {
+  const auto found = std::max_element(weights_.begin(), weights_.end()) - weights_.begin();
+  return dynamic_cast<const Informed&>(*members_[static_cast<std::size_t>(found)].learner);
+}
+
 Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
   if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
   const std::size_t m = members_.size();
@@ -211,8 +216,7 @@ Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
   Informed::Moved moved{0.0, 0.0};
   for (std::size_t i = 0; i < m; ++i) {
     Member& member = members_[i];
-    const std::size_t kept =
-        max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
+    const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
     const double own = max_distance / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
     const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
     moved.data += weights_[i] * weights_[i] * part.data;

@@ -77,6 +77,8 @@ class Hedge final : public Update, public Several, public Uncertain {
   bool is_uncertain() const override;
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
+  // Of a sum of second-order learners, the one with the largest weight.
+  const Informed& heaviest() const;
   // Points of each leave (see Informed), until there are no more than `max_points` in all, and on while the sum moves
   // by at most `max_distance` in the direct sum of the kernels' spaces; from then on that is the budget.
   Informed::Moved eliminate(double max_distance, std::size_t max_points);

@@ -214,6 +214,12 @@ Informed& Learner::informed() const {
   throw std::invalid_argument("this learner has no information: it takes first-order steps");
 }
 
+// Of a sum, the heaviest of its learners.
+const Informed& Learner::remembering() const {
+  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
+  return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
+}
+
 Informed::Knowledge Learner::information() const {
   const std::lock_guard turn(turns_);
   return informed().information();
@@ -259,17 +265,17 @@ Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) 
 
 std::vector<double> Learner::memories() const {
   const std::lock_guard turn(turns_);
-  return informed().memories();
+  return remembering().memories();
 }
 
 std::vector<double> Learner::memory_weights() const {
   const std::lock_guard turn(turns_);
-  return informed().memory_weights();
+  return remembering().memory_weights();
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
   const std::lock_guard turn(turns_);
-  return informed().memory_history();
+  return remembering().memory_history();
 }
 
 void Learner::widen(std::size_t outputs) {

@@ -45,6 +45,7 @@ class Competition:
             dtype=own.dtype,
             seed=own.seed,
         )
+        competitor.in_order = own.in_order
         scores = competitor.learn_rows(first.rows, first.y, first.weight, scores=True)
         assert scores is not None
         return loss_of(own.task)(scores, first.y)
