@@ -14,8 +14,8 @@ from onkel.parts import CallableKernel, Kernel
 
 CONSTANT = np.longdouble(5) / 16  # the constant column: the kernel becomes k + CONSTANT**2
 FORMULAS = {
-    "rbf": lambda A, B, gamma: np.exp(-gamma * ((A[:, None] - B[None]) ** 2).sum(-1)),
-    "laplacian": lambda A, B, gamma: np.exp(-gamma * abs(A[:, None] - B[None]).sum(-1)),
+    "rbf": lambda A, B, gamma, relevances=1: np.exp(-gamma * (relevances * (A[:, None] - B[None]) ** 2).sum(-1)),
+    "laplacian": lambda A, B, gamma, relevances=1: np.exp(-gamma * (relevances * abs(A[:, None] - B[None])).sum(-1)),
     "linear": lambda A, B: A @ B.T,
     "poly": lambda A, B, gamma, coef0, degree: (gamma * A @ B.T + coef0) ** int(degree),
     "sigmoid": lambda A, B, gamma, coef0: np.tanh(gamma * A @ B.T + coef0),
@@ -60,7 +60,8 @@ class Expansion:
     def values(self, A: Any, B: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return long(self.kernel.function(A, B))
-        return gram(self.kernel.alone, A, B)
+        terms, scales = self.kernel.alone
+        return gram(terms, A * long(scales), B * long(scales)) if scales else gram(terms, A, B)
 
     def scores(self, X: Any) -> Any:
         X = long(X)

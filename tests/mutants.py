@@ -12,6 +12,48 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "relevances multiply rows before distances are computed",
+        "native/basis/basis.hpp",
+        "static_cast<T>(static_cast<double>(value) * scale(metric, feature))",
+        "value",
+        "test_relevances.py -k 'to_the_bit and dense'",
+    ),
+    Mutant(
+        "sparse points are known to each metric by its own values",
+        "native/basis/sparse.cpp",
+        "const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);",
+        "const T x = point.values[i];",
+        "test_relevances.py -k 'to_the_bit and csr'",
+    ),
+    Mutant(
+        "the weights of a sum do not move with the rows that chose its kernels",
+        "native/learn/hedge.cpp",
+        "if (prepared_.t > choice_.start) move_along_gradient();",
+        "move_along_gradient();",
+        "test_relevances.py -k follow_the_gradient",
+    ),
+    Mutant(
+        "the budget of a sum follows its weights",
+        "native/learn/hedge.cpp",
+        "    share_budget(prepared_.t);\n",
+        "",
+        "test_relevances.py -k follows_the_weights",
+    ),
+    Mutant(
+        "the gradient of the validation loss knows that the fit moves, too",
+        "native/choice/relevances.cpp",
+        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
+        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a learned kernel is judged by rows that no search has seen",
+        "src/onkel/choice/relevances.py",
+        "n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)",
+        "n_rows = min(len(first), MOST_NUMBERS)",
+        "test_relevances.py -k more_features",
+    ),
+    Mutant(
         "the site has no link to nowhere",
         "scripts/site",
         "            if not target.exists():\n",
@@ -413,7 +455,7 @@ MUTANTS = [
     Mutant(
         "the chosen lam is the one that is learned with",
         "src/onkel/choice/choosing.py",
-        "            recipe = replace(recipe, prior=GaussianPrior(choice.lam))\n",
+        "            recipe = replace(recipe, prior=GaussianPrior(lam))\n",
         "            pass\n",
         "test_stream_choice.py -k lam",
     ),

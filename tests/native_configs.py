@@ -20,7 +20,8 @@ KERNELS = [
     RBF(0.5),
     Laplacian(0.3),
     RBF(0.5) + 0.1 * Polynomial(degree=2),
-    RBF(2.0),
+    RBF(2.0, (2.0, 0.5)),
+    Laplacian(0.3, (0.0, 1.0, 3.0)),
     Linear(),
     Sigmoid(0.3),
     0.5 * RBF(0.1) * Polynomial(degree=2) + Laplacian(1.0) * Linear(),
@@ -44,6 +45,10 @@ def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
                 learner = case.learner(kernel=RBF(0.5), **made)
             yield f"{case}-{batch_size}-{learner.kernel.name}{'-sparse' * sparse}", learner, sparse
     members = [recipes.RBP(), recipes.SPA(eta=0.5), recipes.BOGD(eta=0.3), recipes.Projectron(), recipes.Forgetron()]
+    pair = Hedge((RBF(0.5), Laplacian(0.2, (2.0, 1.0, 0.5))), "sum", start=10)
+    for sparse in (False, True):
+        learner = onkel.Learner(recipes.Newton(), kernel=pair, budget=20, fit_intercept=True, seed=2)
+        yield f"Hedge-Newton-sum{'-sparse' * sparse}", learner, sparse
     for recipe, combination, sparse in itertools.product(members, COMBINATIONS, (False, True)):
         hedge = Hedge(SEVERAL if recipe.eviction.needs_psd else INDEFINITE, combination)
         learner = onkel.Learner(recipe, kernel=hedge, budget=20, dtype="float32" if sparse else "float64", seed=2)
@@ -61,8 +66,9 @@ def line(name: str, learner: onkel.Learner, sparse: bool) -> str:
 def _words(settings: dict[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         if key == "kernels":
-            for stream, terms in value:
+            for stream, (terms, scales) in value:
                 yield f"kernel={stream}"
+                yield from (f"scale={scale!r}" for scale in scales)
                 for weight, factors in terms:
                     yield f"term={float(weight)!r}"
                     for factor in factors:

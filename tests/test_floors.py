@@ -28,7 +28,7 @@ PYTHON = [
     ["cli"],
     ["__main__", "__init__"],
 ]
-NATIVE = [["isa"], ["linalg"], ["basis"], ["learn"], ["io"], ["bind"]]
+NATIVE = [["isa"], ["linalg"], ["basis"], ["learn"], ["choice"], ["io"], ["bind"]]
 # What a floor may use of one above it, and why.
 EXCEPTIONS = {
     ("models", "_public"): "a file, and a converter, may name any public class, which is loaded when it is asked for",

@@ -50,8 +50,8 @@ PLAIN = {
     for i, numbers in enumerate(
         [
             {},
-            {f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2}[f.name] for f in fields(made)},
-            {f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4}[f.name] for f in fields(made)},
+            {f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2, "relevances": ()}[f.name] for f in fields(made)},
+            {f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4, "relevances": ()}[f.name] for f in fields(made)},
         ][: 3 if fields(made) else 1]
     )
 }
@@ -100,7 +100,7 @@ def values_of_core(kernel, X, S, dtype="float64", container=np.asarray, hedged=F
 @every_kernel
 def test_the_formula_is_that_of_the_tests_own(name):
     X, S = rows(), rows(20, seed=1)
-    expected = gram(EVERY[name].alone, long(X), long(S))
+    expected = gram(EVERY[name].alone[0], long(X), long(S))
     np.testing.assert_allclose(exact(EVERY[name], X, S).astype(float), expected.astype(float), rtol=1e-15, atol=1e-16)
     np.testing.assert_allclose(EVERY[name].matrix(X, S), expected.astype(float), rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(EVERY[name].matrix(csr_array(X), csr_array(S)).shape, expected.shape)

@@ -7,6 +7,16 @@
 
 namespace onkel {
 
+Basis::Basis(Type type, const std::vector<Plane>& planes, bool constant, const Fourier& fourier)
+    : type_(type), metrics_(1), constant_(constant), fourier_(fourier) {
+  for (const Plane& plane : planes) {
+    planes_.push_back(plane.terms);
+    const auto found = std::find(metrics_.begin(), metrics_.end(), plane.scales);
+    metric_of_.push_back(static_cast<std::size_t>(found - metrics_.begin()));
+    if (found == metrics_.end()) metrics_.push_back(plane.scales);
+  }
+}
+
 double Basis::dot(const Block& block, std::size_t row, const double* weights) const {
   const double sum = type_ == Type::f32
                          ? isa::routines<float>().dot(table_row<float>(block, row), weights, columns())
@@ -166,40 +176,43 @@ namespace {
 template <class T>
 class DenseBasis final : public Basis {
  public:
-  DenseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width) {}
+  DenseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), tiles_(n_metrics()) {}
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
     block.rows = rows;
     block.begin = begin;
     block.count = count;
     block.is_packed = false;
-    block.planes = planes().size();
+    block.planes = n_planes();
     block.stride = spread_stride(columns() + rounded(count));
     const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
     for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
+    scale_rows(block);
     write_features(block);
-    team.split(tiles_.size() / (width_ * lanes), isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
+    team.split(rounded(slots()) / lanes, isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
       for (std::size_t plane = 0; plane < block.planes; ++plane)
-        evaluate(plane, row_at(block, 0), count, tiles_.data() + first * width_ * lanes, last - first,
-                 table_row<T>(block, 0, plane) + first_slot() + first * lanes, block.planes * block.stride);
+        evaluate(plane, row_at(block, 0, metric(plane)), count, tiles_[metric(plane)].data() + first * width_ * lanes,
+                 last - first, table_row<T>(block, 0, plane) + first_slot() + first * lanes,
+                 block.planes * block.stride);
     });
   }
 
   double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
     pack(block);
     T values[lanes];
-    evaluate(plane, row_at(block, row), 1, packed(block) + row / lanes * width_ * lanes, 1, values, lanes);
+    const std::size_t m = metric(plane);
+    evaluate(plane, row_at(block, row, m), 1, packed(block, m) + row / lanes * width_ * lanes, 1, values, lanes);
     return static_cast<double>(values[row % lanes]);
   }
 
   double self_kernel(std::size_t slot, std::size_t plane) const override {
     const std::size_t index = slot - first_slot();
     std::vector<T> point(width_);
-    read(index, point.data());
+    read(index, point.data(), metric(plane));
     T values[lanes];
-    evaluate(plane, point.data(), 1, tiles_.data() + index / lanes * width_ * lanes, 1, values, lanes);
+    evaluate(plane, point.data(), 1, tiles_[metric(plane)].data() + index / lanes * width_ * lanes, 1, values, lanes);
     return static_cast<double>(values[index % lanes]);
   }
 
@@ -224,7 +237,7 @@ class DenseBasis final : public Basis {
           born(first_slot() + i) >= 0 ||
               std::all_of(points.data() + i * width_, points.data() + (i + 1) * width_, [](T x) { return x == 0; }),
           "points", "must be zero where there is no point");
-    tiles_.assign(rounded(slots()) * width_, T{0});
+    for (Buffer<T>& tiles : tiles_) tiles.assign(rounded(slots()) * width_, T{0});
     for (std::size_t i = 0; i < slots(); ++i) write(i, points.data() + i * width_);
     restore_diagonal();
   }
@@ -232,14 +245,28 @@ class DenseBasis final : public Basis {
  private:
   static constexpr std::size_t lanes = isa::lanes<T>;
   static const isa::Routines<T>& routines() { return isa::routines<T>(); }
-  const T* row_at(const Block& block, std::size_t row) const {
+  const T* row_at(const Block& block, std::size_t row, std::size_t metric = 0) const {
+    if (metric > 0)
+      return reinterpret_cast<const T*>(block.scaled.data()) + ((metric - 1) * block.count + row) * width_;
     return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
   }
-  static T* packed(Block& block) { return reinterpret_cast<T*>(block.packed.data()); }
+  static std::size_t row_tiles(const Block& block) { return (block.count + lanes - 1) / lanes; }
+  T* packed(Block& block, std::size_t metric) const {
+    return reinterpret_cast<T*>(block.packed.data()) + metric * row_tiles(block) * width_ * lanes;
+  }
+
+  void scale_rows(Block& block) const {
+    const std::size_t bytes = (n_metrics() - 1) * block.count * width_ * sizeof(T);
+    if (block.scaled.size() < bytes) block.scaled.resize(bytes);
+    T* out = reinterpret_cast<T*>(block.scaled.data());
+    for (std::size_t m = 1; m < n_metrics(); ++m)
+      for (std::size_t row = 0; row < block.count; ++row)
+        for (std::size_t f = 0; f < width_; ++f) *out++ = scaled(m, f, row_at(block, row)[f]);
+  }
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(base_alone(Base::dot), row_at(block, 0), block.count, width_, waves(),
+    routines().tile(base_alone(Base::dot), row_at(block, 0, metric(0)), block.count, width_, waves(),
                     rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(), block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
@@ -259,7 +286,7 @@ class DenseBasis final : public Basis {
   // Kernel values of rows against tiles: out[row * stride + point].
   void evaluate(std::size_t plane, const T* rows, std::size_t count, const T* tiles, std::size_t n_tiles, T* out,
                 std::size_t stride) const {
-    const Terms& terms = planes()[plane];
+    const Terms& terms = this->terms(plane);
     if (is_plain(terms)) {
       routines().tile(terms[0].factors[0], rows, count, width_, tiles, n_tiles, width_, out, stride);
       return;
@@ -280,27 +307,33 @@ class DenseBasis final : public Basis {
 
   std::size_t lane(std::size_t index) const { return index / lanes * width_ * lanes + index % lanes; }
   void write(std::size_t index, const T* point) {
-    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(index) + f * lanes] = point[f];
+    for (std::size_t m = 0; m < n_metrics(); ++m)
+      for (std::size_t f = 0; f < width_; ++f) tiles_[m][lane(index) + f * lanes] = scaled(m, f, point[f]);
   }
-  void read(std::size_t index, T* point) const {
-    for (std::size_t f = 0; f < width_; ++f) point[f] = tiles_[lane(index) + f * lanes];
+  void read(std::size_t index, T* point, std::size_t metric = 0) const {
+    for (std::size_t f = 0; f < width_; ++f) point[f] = tiles_[metric][lane(index) + f * lanes];
   }
 
-  void grow() override { tiles_.resize(tiles_.size() + isa::score_lanes * width_, T{0}); }
+  void grow() override {
+    for (Buffer<T>& tiles : tiles_) tiles.resize(tiles.size() + isa::score_lanes * width_, T{0});
+  }
 
   void store(std::size_t slot, const Block& block, std::size_t row) override {
     write(slot - first_slot(), row_at(block, row));
   }
 
   void clear(std::size_t slot) override {
-    for (std::size_t f = 0; f < width_; ++f) tiles_[lane(slot - first_slot()) + f * lanes] = T{0};
+    for (Buffer<T>& tiles : tiles_)
+      for (std::size_t f = 0; f < width_; ++f) tiles[lane(slot - first_slot()) + f * lanes] = T{0};
   }
 
   void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block&, std::size_t) override {
-    const std::size_t out = lane(into - first_slot()), first = lane(a - first_slot()), second = lane(b - first_slot());
-    for (std::size_t f = 0; f < width_ * lanes; f += lanes)
-      tiles_[out + f] = static_cast<T>(h * static_cast<double>(tiles_[first + f]) +
-                                       (1 - h) * static_cast<double>(tiles_[second + f]));
+    std::vector<T> first(width_), second(width_);
+    read(a - first_slot(), first.data());
+    read(b - first_slot(), second.data());
+    for (std::size_t f = 0; f < width_; ++f)
+      first[f] = static_cast<T>(h * static_cast<double>(first[f]) + (1 - h) * static_cast<double>(second[f]));
+    write(into - first_slot(), first.data());
   }
 
   void refresh(std::size_t slot, Block& block, std::size_t from) const override {
@@ -312,14 +345,14 @@ class DenseBasis final : public Basis {
         std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
     // Kernel values are symmetric to the bit, so the point plays the row and 16 rows at a time play the points.
     pack(block);
-    const std::size_t first = from / lanes, tiles = (block.count + lanes - 1) / lanes;
+    const std::size_t first = from / lanes, tiles = row_tiles(block);
     block.column.resize((tiles * lanes + width_) * sizeof(T));
     T* values = reinterpret_cast<T*>(block.column.data());
     T* point = values + tiles * lanes;
-    read(slot - first_slot(), point);
     for (std::size_t plane = 0; plane < block.planes; ++plane) {
-      evaluate(plane, point, 1, packed(block) + first * width_ * lanes, tiles - first, values + first * lanes,
-               tiles * lanes);
+      read(slot - first_slot(), point, metric(plane));
+      evaluate(plane, point, 1, packed(block, metric(plane)) + first * width_ * lanes, tiles - first,
+               values + first * lanes, tiles * lanes);
       for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row, plane)[slot] = values[row];
     }
   }
@@ -339,18 +372,20 @@ class DenseBasis final : public Basis {
 
   void pack(Block& block) const {
     if (block.is_packed) return;
-    const std::size_t tiles = (block.count + lanes - 1) / lanes;
-    block.packed.resize(tiles * width_ * lanes * sizeof(T));
-    T* out = packed(block);
-    for (std::size_t t = 0; t < tiles; ++t, out += width_ * lanes)
-      for (std::size_t l = 0; l < lanes; ++l)
-        for (std::size_t f = 0; f < width_; ++f)
-          out[f * lanes + l] = t * lanes + l < block.count ? row_at(block, t * lanes + l)[f] : T{0};
+    block.packed.resize(n_metrics() * row_tiles(block) * width_ * lanes * sizeof(T));
+    for (std::size_t m = 0; m < n_metrics(); ++m) {
+      if (!is_used(m)) continue;
+      T* out = packed(block, m);
+      for (std::size_t t = 0; t < row_tiles(block); ++t, out += width_ * lanes)
+        for (std::size_t l = 0; l < lanes; ++l)
+          for (std::size_t f = 0; f < width_; ++f)
+            out[f * lanes + l] = t * lanes + l < block.count ? row_at(block, t * lanes + l, m)[f] : T{0};
+    }
     block.is_packed = true;
   }
 
   std::size_t width_;
-  Buffer<T> tiles_;
+  std::vector<Buffer<T>> tiles_;  // one a metric
   mutable Buffer<T> waves_;
   mutable std::once_flag waves_made_;
 };
@@ -358,11 +393,11 @@ class DenseBasis final : public Basis {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                         std::size_t width) {
   return std::make_unique<DenseBasis<T>>(planes, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_dense_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
-template std::unique_ptr<Basis> make_dense_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<float>(const std::vector<Plane>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_dense_basis<double>(const std::vector<Plane>&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

@@ -31,7 +31,8 @@ struct Block {
   std::size_t stride = 0;            // of the table, in values
   std::size_t planes = 1;
   Buffer<std::byte> table;   // table[row][plane][column]
-  Buffer<std::byte> packed;  // the rows as tiles, made when the first of them becomes a point
+  Buffer<std::byte> scaled;  // the rows as each metric but the first sees them: [metric - 1][row]
+  Buffer<std::byte> packed;  // the rows as tiles, [metric], made when the first of them becomes a point
   Buffer<std::byte> column;  // a point and its kernel values, while its column is written
   bool is_packed = false;
   // Where several kernels share their points: what each of them makes of one row, and the block that the row is of.
@@ -100,12 +101,21 @@ T value_at(const Terms& terms, const Quantity& quantity) {
   return out[0];
 }
 
+// What each feature of a row is multiplied by before anything is computed of it: r_j^(1/p) where the kernel's
+// relevances are r and a feature's share of the base quantity grows by the p-th power. Features beyond the last have 1.
+using Scales = std::vector<double>;
+
+// A kernel, or a base quantity, and the scales of its rows.
+struct Plane {
+  Terms terms;
+  Scales scales;
+};
+
 class Basis {
  public:
   // One kernel a plane of the table. A learner has one; more are the quantities that several kernels share.
   // `type`: of the values in its tables.
-  Basis(Type type, std::vector<Terms> planes, bool constant, const Fourier& fourier = {})
-      : type_(type), planes_(std::move(planes)), constant_(constant), fourier_(fourier) {}
+  Basis(Type type, const std::vector<Plane>& planes, bool constant, const Fourier& fourier = {});
   virtual ~Basis() = default;
 
   // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
@@ -181,7 +191,22 @@ class Basis {
  protected:
   static std::size_t rounded(std::size_t n) { return round_up(n, isa::score_lanes); }
   std::size_t slots() const { return births_.size(); }
-  const std::vector<Terms>& planes() const { return planes_; }
+  std::size_t n_planes() const { return planes_.size(); }
+  const Terms& terms(std::size_t plane = 0) const { return planes_[plane]; }
+  // Rows and points as a plane sees them: those of its metric. The first metric has them as they came, and is what is
+  // saved and shown.
+  std::size_t n_metrics() const { return metrics_.size(); }
+  std::size_t metric(std::size_t plane) const { return metric_of_[plane]; }
+  bool is_used(std::size_t metric) const {
+    return std::find(metric_of_.begin(), metric_of_.end(), metric) != metric_of_.end();
+  }
+  double scale(std::size_t metric, std::size_t feature) const {
+    return feature < metrics_[metric].size() ? metrics_[metric][feature] : 1.0;
+  }
+  template <class T>
+  T scaled(std::size_t metric, std::size_t feature, T value) const {
+    return metric == 0 ? value : static_cast<T>(static_cast<double>(value) * scale(metric, feature));
+  }
   const Fourier& fourier() const { return fourier_; }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
@@ -208,6 +233,8 @@ class Basis {
 
   Type type_;
   std::vector<Terms> planes_;
+  std::vector<Scales> metrics_;  // different ones; the first is empty
+  std::vector<std::size_t> metric_of_;
   bool constant_;
   Fourier fourier_;
   std::vector<std::int64_t> births_;
@@ -219,10 +246,10 @@ class Basis {
 };
 
 template <class T>
-std::unique_ptr<Basis> make_dense_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+std::unique_ptr<Basis> make_dense_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                         std::size_t width);
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                          std::size_t width);
 
 // A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.

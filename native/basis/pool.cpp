@@ -44,10 +44,11 @@ namespace {
 template <class T>
 class PlainView final : public View {
  public:
-  PlainView(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant, std::size_t width, Pool& pool)
-      : View(type_of<T>(), {kernel.terms}, constant), function_(kernel.function), width_(width), pool_(pool) {
+  PlainView(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant, std::size_t width, Pool& pool)
+      : View(type_of<T>(), {{kernel.terms, {}}}, constant), function_(kernel.function), width_(width), pool_(pool) {
     for (std::size_t plane = 0; plane < planes.size(); ++plane)
-      plane_of_[static_cast<std::size_t>(planes[plane][0].factors[0].base)] = plane;
+      if (planes[plane].scales == kernel.scales)
+        plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
   void project(Block& shared, std::size_t row, Block& own) const override {
@@ -129,7 +130,7 @@ class PlainView final : public View {
     const std::size_t n = rounded(slots());
     if (function_) {
       call(row, out, own.column);
-    } else if (const Terms& terms = planes()[0]; is_plain(terms)) {
+    } else if (const Terms& terms = this->terms(); is_plain(terms)) {
       pick(raw, at, terms[0].factors[0].base, out, n);
       isa::routines<T>().shape(terms[0].factors[0], out, n);
     } else {
@@ -168,8 +169,7 @@ class PlainView final : public View {
   // kernel(x, x), of what the pool says of its planes.
   template <class Plane>
   double self_value(const Plane& plane) const {
-    return static_cast<double>(
-        value_at<T>(planes()[0], [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
+    return static_cast<double>(value_at<T>(terms(), [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
   }
 
   void grow() override { places_.resize(places_.size() + isa::score_lanes, 0); }
@@ -209,23 +209,26 @@ class PlainView final : public View {
 
 }  // namespace
 
-std::vector<Terms> shared_planes(const std::vector<KernelChoice>& kernels) {
-  std::vector<Terms> planes;
-  for (const Base base : bases) {
-    const bool used = std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return uses(k.terms, base); });
-    if (used) planes.push_back({Term{1.0, {base_alone(base)}}});
-  }
+std::vector<Plane> shared_planes(const std::vector<KernelChoice>& kernels) {
+  std::vector<Plane> planes;
+  for (const Base base : bases)
+    for (const KernelChoice& kernel : kernels) {
+      const bool there = std::any_of(planes.begin(), planes.end(), [&](const Plane& plane) {
+        return uses(plane.terms, base) && plane.scales == kernel.scales;
+      });
+      if (uses(kernel.terms, base) && !there) planes.push_back({{Term{1.0, {base_alone(base)}}}, kernel.scales});
+    }
   return planes;
 }
 
 template <class T>
-std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant,
+std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant,
                                 std::size_t width, Pool& pool) {
   return std::make_unique<PlainView<T>>(kernel, planes, constant, width, pool);
 }
-template std::unique_ptr<View> make_view<float>(const KernelChoice&, const std::vector<Terms>&, bool, std::size_t,
+template std::unique_ptr<View> make_view<float>(const KernelChoice&, const std::vector<Plane>&, bool, std::size_t,
                                                 Pool&);
-template std::unique_ptr<View> make_view<double>(const KernelChoice&, const std::vector<Terms>&, bool, std::size_t,
+template std::unique_ptr<View> make_view<double>(const KernelChoice&, const std::vector<Plane>&, bool, std::size_t,
                                                  Pool&);
 
 }  // namespace onkel

@@ -17,6 +17,7 @@ namespace onkel {
 // A kernel of a learner: a sum of terms, or a function of the caller's own.
 struct KernelChoice {
   Terms terms;
+  Scales scales;             // of its rows
   KernelFunction function;   // in place of `terms`, where it is set
   std::uint32_t number = 0;  // its number among several: of its draws, and in its names
 };
@@ -53,11 +54,11 @@ class View : public Basis {
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };
 
-// The planes that these kernels share, one a base quantity.
-std::vector<Terms> shared_planes(const std::vector<KernelChoice>& kernels);
+// The planes that these kernels share, one a base quantity and scales.
+std::vector<Plane> shared_planes(const std::vector<KernelChoice>& kernels);
 
 template <class T>
-std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Terms>& planes, bool constant,
+std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant,
                                 std::size_t width, Pool& pool);
 
 }  // namespace onkel

@@ -118,8 +118,8 @@ class FeatureTable {
 template <class T>
 class SparseBasis final : public Basis {
  public:
-  SparseBasis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width) {}
+  SparseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {}
 
   std::size_t max_rows() const override { return 1; }
 
@@ -132,20 +132,24 @@ class SparseBasis final : public Basis {
 
   double self_kernel(Block& block, std::size_t, std::size_t plane) const override {
     T square = 0;
-    for (const T x : row_at(block).values) square += x * x;
-    return self_kernel(square, planes()[plane]);
+    const Sparse<T> row = row_at(block);
+    for (std::size_t i = 0; i < row.values.size(); ++i) {
+      const T x = scaled(metric(plane), static_cast<std::size_t>(row.features[i]), row.values[i]);
+      square += x * x;
+    }
+    return self_kernel(square, terms(plane));
   }
   double self_kernel(std::size_t slot, std::size_t plane) const override {
-    return self_kernel(squares_[slot - first_slot()], planes()[plane]);
+    return self_kernel(sides_[metric(plane)].squares[slot - first_slot()], terms(plane));
   }
 
-  void tile_point(std::size_t slot, Block& block) const override { fill(points_[slot - first_slot()].view(), block); }
+  void tile_point(std::size_t slot, Block& block) const override { fill(points()[slot - first_slot()].view(), block); }
 
   void visit(Archive& archive) override {
     Basis::visit(archive);
     std::vector<std::int64_t> offsets{0}, features;
     std::vector<T> values;
-    for (const Point& point : points_) {
+    for (const Point& point : points()) {
       features.insert(features.end(), point.features.begin(), point.features.end());
       values.insert(values.end(), point.values.begin(), point.values.end());
       offsets.push_back(static_cast<std::int64_t>(values.size()));
@@ -179,6 +183,15 @@ class SparseBasis final : public Basis {
     std::vector<T> values;
     Sparse<T> view() const { return {features, values}; }
   };
+  // The points as one metric sees them, and the index over them.
+  struct Side {
+    std::vector<Point> points;
+    Buffer<T> squares, lengths;  // |s|^2 and |s|_1, and zeros up to a multiple of 16
+    FeatureTable<T> features;
+  };
+  // As they came.
+  std::vector<Point>& points() { return sides_[0].points; }
+  const std::vector<Point>& points() const { return sides_[0].points; }
 
   static Sparse<T> row_at(const Block& block) {
     const std::int64_t first = block.rows.offsets[block.begin];
@@ -193,13 +206,22 @@ class SparseBasis final : public Basis {
 
   // The table of one row.
   void fill(const Sparse<T>& row, Block& block) const {
-    block.planes = planes().size();
+    block.planes = n_planes();
     block.stride = columns();
     const std::size_t bytes = block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
-    write_fixed(row, table_row<T>(block, 0));
+    const std::size_t n = row.values.size();
+    block.scaled.resize((n_metrics() - 1) * n * sizeof(T));
+    T* const values = reinterpret_cast<T*>(block.scaled.data());
+    for (std::size_t m = 1; m < n_metrics(); ++m)
+      for (std::size_t i = 0; i < n; ++i)
+        values[(m - 1) * n + i] = scaled(m, static_cast<std::size_t>(row.features[i]), row.values[i]);
+    const auto seen = [&](std::size_t plane) {
+      return metric(plane) == 0 ? row : Sparse<T>{row.features, {values + (metric(plane) - 1) * n, n}};
+    };
+    write_fixed(seen(0), table_row<T>(block, 0));
     for (std::size_t plane = 0; plane < block.planes; ++plane)
-      evaluate(planes()[plane], row, table_row<T>(block, 0, plane) + first_slot(), block.column);
+      evaluate(plane, seen(plane), table_row<T>(block, 0, plane) + first_slot(), block.column);
   }
 
   // The constant and the random features at one row.
@@ -227,10 +249,12 @@ class SparseBasis final : public Basis {
   }
 
   // Kernel values of one row against every slot.
-  void evaluate(const Terms& terms, const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
+  void evaluate(std::size_t plane, const Sparse<T>& row, T* out, Buffer<std::byte>& scratch) const {
     const std::size_t n = rounded(slots());
+    const Terms& terms = this->terms(plane);
+    const Side& side = sides_[metric(plane)];
     if (is_plain(terms)) {
-      gather(terms[0].factors[0].base, row, out, n);
+      gather(terms[0].factors[0].base, side, row, out, n);
       isa::routines<T>().shape(terms[0].factors[0], out, n);
       return;
     }
@@ -238,19 +262,19 @@ class SparseBasis final : public Basis {
     T* const quantities = reinterpret_cast<T*>(scratch.data());
     const auto of = [&](Base base) { return quantities + static_cast<std::size_t>(base) * n; };
     for (const Base base : bases)
-      if (uses(terms, base)) gather(base, row, of(base), n);
+      if (uses(terms, base)) gather(base, side, row, of(base), n);
     add_up(terms, of, n, quantities + n_bases * n, out);
   }
 
   // |x - s|^2 = |x|^2 + |s|^2 - 2 x.s, and |x - s|_1 = |x|_1 + |s|_1 - sum over shared features of
   // (|x_f| + |s_f| - |x_f - s_f|): every base quantity is a sum over shared features.
-  void gather(Base base, const Sparse<T>& row, T* quantities, std::size_t n) const {
+  void gather(Base base, const Side& side, const Sparse<T>& row, T* quantities, std::size_t n) const {
     std::fill_n(quantities, n, T{0});
     T norm = 0;
     for (std::size_t i = 0; i < row.values.size(); ++i) {
       const T x = row.values[i];
       norm += base == Base::manhattan ? std::abs(x) : x * x;
-      const Feature<T>* feature = features_.find(row.features[i]);
+      const Feature<T>* feature = side.features.find(row.features[i]);
       if (feature == nullptr) continue;
       if (base == Base::manhattan)
         gather_overlap(x, *feature, quantities);
@@ -258,14 +282,14 @@ class SparseBasis final : public Basis {
         gather_products(x, *feature, quantities);
     }
     if (base == Base::dot) return;
-    const Buffer<T>& norms = base == Base::manhattan ? lengths_ : squares_;
+    const Buffer<T>& norms = base == Base::manhattan ? side.lengths : side.squares;
     const T share = base == Base::manhattan ? T{1} : T{2};
     constexpr std::size_t step = 4 * isa::score_lanes;  // few enough to look for the pairs that cancel one by one
     for (std::size_t first = 0; first < n; first += step) {
       const std::size_t last = std::min(first + step, n);
       if (!isa::routines<T>().distances(norm, norms.data() + first, share, quantities + first, last - first)) continue;
       for (std::size_t j = first; j < std::min(last, slots()); ++j)
-        if (isa::cancels(quantities[j], norm + norms[j])) quantities[j] = distance(base, row, points_[j].view());
+        if (isa::cancels(quantities[j], norm + norms[j])) quantities[j] = distance(base, row, side.points[j].view());
     }
   }
 
@@ -303,22 +327,25 @@ class SparseBasis final : public Basis {
     const std::size_t index = slot - first_slot();
     make_room();
     const Sparse<T> row = row_at(block);
-    points_[index].features.assign(row.features.begin(), row.features.end());
-    points_[index].values.assign(row.values.begin(), row.values.end());
+    points()[index].features.assign(row.features.begin(), row.features.end());
+    points()[index].values.assign(row.values.begin(), row.values.end());
     enter(index);
   }
 
   void clear(std::size_t slot) override {
     const std::size_t index = slot - first_slot();
-    for (const std::int32_t number : points_[index].features)
-      features_.remove(number, static_cast<std::uint32_t>(index));
-    points_[index] = {};
-    squares_[index] = lengths_[index] = T{0};
+    for (std::size_t m = 0; m < n_metrics(); ++m) {
+      Side& side = sides_[m];
+      for (const std::int32_t number : side.points[index].features)
+        if (is_used(m)) side.features.remove(number, static_cast<std::uint32_t>(index));
+      side.points[index] = {};
+      side.squares[index] = side.lengths[index] = T{0};
+    }
   }
 
   void mix(std::size_t into, std::size_t first, std::size_t second, double h, Block&, std::size_t) override {
     make_room();
-    const Point &a = points_[first - first_slot()], &b = points_[second - first_slot()];
+    const Point &a = points()[first - first_slot()], &b = points()[second - first_slot()];
     Point sum;
     for (std::size_t i = 0, j = 0; i < a.features.size() || j < b.features.size();) {
       const bool take_a = j == b.features.size() || (i < a.features.size() && a.features[i] <= b.features[j]);
@@ -329,37 +356,45 @@ class SparseBasis final : public Basis {
       sum.values.push_back(static_cast<T>(h * x + (1 - h) * y));
     }
     clear(into);
-    points_[into - first_slot()] = std::move(sum);
+    points()[into - first_slot()] = std::move(sum);
     enter(into - first_slot());
   }
 
   void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
 
   void make_room() {
-    points_.resize(slots());
-    squares_.resize(rounded(slots()));
-    lengths_.resize(rounded(slots()));
+    for (Side& side : sides_) {
+      side.points.resize(slots());
+      side.squares.resize(rounded(slots()));
+      side.lengths.resize(rounded(slots()));
+    }
   }
 
+  // The point is there as it came: makes it known to every metric that is used.
   void enter(std::size_t index) {
-    T square = 0, length = 0;
-    const Point& point = points_[index];
-    for (std::size_t i = 0; i < point.values.size(); ++i) {
-      const T x = point.values[i];
-      square += x * x;
-      length += std::abs(x);
-      enter(features_.with_another(point.features[i]), static_cast<std::uint32_t>(index), x);
+    for (std::size_t m = 0; m < n_metrics(); ++m) {
+      if (!is_used(m)) continue;
+      Side& side = sides_[m];
+      Point& point = side.points[index];
+      if (m > 0) point = points()[index];
+      T square = 0, length = 0;
+      for (std::size_t i = 0; i < point.values.size(); ++i) {
+        const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);
+        square += x * x;
+        length += std::abs(x);
+        enter(side.features.with_another(point.features[i]), static_cast<std::uint32_t>(index), x);
+      }
+      side.squares[index] = square;
+      side.lengths[index] = length;
     }
-    squares_[index] = square;
-    lengths_[index] = length;
   }
 
   // Chooses how the feature is held.
   void enter(Feature<T>& feature, std::uint32_t index, T value) {
-    const std::size_t room = rounded(points_.size());
+    const std::size_t room = rounded(slots());
     if (feature.dense.empty()) {
       feature.add(index, value);
-      if (feature.points.size() * 8 > points_.size()) feature.become_dense(room);
+      if (feature.points.size() * 8 > slots()) feature.become_dense(room);
       return;
     }
     if (feature.dense.size() < room) feature.dense.resize(room, T{0});
@@ -368,23 +403,23 @@ class SparseBasis final : public Basis {
 
   void rebuild(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& features,
                const std::vector<T>& values) {
-    points_.assign(slots(), {});
-    squares_.assign(rounded(slots()), T{0});
-    lengths_.assign(rounded(slots()), T{0});
-    features_.clear();
+    for (Side& side : sides_) {
+      side.points.assign(slots(), {});
+      side.squares.assign(rounded(slots()), T{0});
+      side.lengths.assign(rounded(slots()), T{0});
+      side.features.clear();
+    }
     for (std::size_t index = 0; index < slots(); ++index) {
       for (std::int64_t i = offsets[index]; i < offsets[index + 1]; ++i) {
-        points_[index].features.push_back(static_cast<std::int32_t>(features[static_cast<std::size_t>(i)]));
-        points_[index].values.push_back(values[static_cast<std::size_t>(i)]);
+        points()[index].features.push_back(static_cast<std::int32_t>(features[static_cast<std::size_t>(i)]));
+        points()[index].values.push_back(values[static_cast<std::size_t>(i)]);
       }
       enter(index);
     }
   }
 
   std::size_t width_;
-  std::vector<Point> points_;
-  Buffer<T> squares_, lengths_;  // |s|^2 and |s|_1, and zeros up to a multiple of 16
-  FeatureTable<T> features_;
+  std::vector<Side> sides_;  // one a metric
   mutable Buffer<T> waves_;
   mutable std::once_flag waves_made_;
 };
@@ -392,11 +427,11 @@ class SparseBasis final : public Basis {
 }  // namespace
 
 template <class T>
-std::unique_ptr<Basis> make_sparse_basis(const std::vector<Terms>& planes, bool constant, const Fourier& fourier,
+std::unique_ptr<Basis> make_sparse_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                          std::size_t width) {
   return std::make_unique<SparseBasis<T>>(planes, constant, fourier, width);
 }
-template std::unique_ptr<Basis> make_sparse_basis<float>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
-template std::unique_ptr<Basis> make_sparse_basis<double>(const std::vector<Terms>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<float>(const std::vector<Plane>&, bool, const Fourier&, std::size_t);
+template std::unique_ptr<Basis> make_sparse_basis<double>(const std::vector<Plane>&, bool, const Fourier&, std::size_t);
 
 }  // namespace onkel

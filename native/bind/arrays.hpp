@@ -26,7 +26,8 @@ namespace onkel {
 
 namespace nb = nanobind;
 
-using Product = std::pair<double, std::vector<nb::tuple>>;  // a weight, and the factors
+using Product = std::pair<double, std::vector<nb::tuple>>;             // a weight, and the factors
+using Formula = std::pair<std::vector<Product>, std::vector<double>>;  // a sum of those, and the scales of its rows
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -104,5 +105,6 @@ inline Terms terms_named(const std::vector<Product>& products) {
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
 }
+inline Plane plane_named(const Formula& formula) { return {terms_named(formula.first), formula.second}; }
 
 }  // namespace onkel

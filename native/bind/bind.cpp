@@ -17,6 +17,8 @@
 #include <variant>
 
 #include "bind/arrays.hpp"
+#include "bind/choice.hpp"
+#include "bind/patience.hpp"
 #include "bind/spans.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
@@ -33,27 +35,7 @@ namespace {
 
 using namespace nb::literals;
 
-using KernelIn = std::variant<std::vector<Product>, nb::callable>;
-
-// Lets Ctrl-C through now and then: asked once a block, it checks at most fifty times a second.
-class Patience {
- public:
-  bool operator()() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(20)) return true;
-    last_ = now;
-    const nb::gil_scoped_acquire lock;
-    interrupted_ = PyErr_CheckSignals() != 0;
-    return !interrupted_;
-  }
-  void raise_if_interrupted() const {
-    if (interrupted_) throw nb::python_error();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  bool interrupted_ = false;
-};
+using KernelIn = std::variant<Formula, nb::callable>;
 
 // A learner with what the binding must know to check its arguments.
 class PyLearner {
@@ -373,6 +355,7 @@ StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_
 NB_MODULE(_core, m) {
   // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
   nb::set_leak_warnings(false);
+  bind_choice(m);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -561,9 +544,10 @@ NB_MODULE(_core, m) {
                           .constant = constant,
                           .seed = seed};
             for (const auto& [number, kernel] : kernels) {
-              config.kernels.push_back({.terms = {}, .function = {}, .number = number});
-              if (const auto* products = std::get_if<std::vector<Product>>(&kernel)) {
-                config.kernels.back().terms = terms_named(*products);
+              config.kernels.push_back({.terms = {}, .scales = {}, .function = {}, .number = number});
+              if (const auto* formula = std::get_if<Formula>(&kernel)) {
+                config.kernels.back().terms = terms_named(formula->first);
+                config.kernels.back().scales = formula->second;
               } else {
                 const auto& function = std::get<nb::callable>(kernel);
                 config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)
@@ -572,7 +556,7 @@ NB_MODULE(_core, m) {
             }
             if (hedge)
               config.hedge = {combination_named(spec(*hedge).name), spec(*hedge).at("discount"),
-                              spec(*hedge).at("smoothing")};
+                              spec(*hedge).at("smoothing"), static_cast<std::int64_t>(spec(*hedge).at("start"))};
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },

@@ -18,16 +18,16 @@ using namespace nb::literals;
 // The span of points that all partitions of the rows agree on.
 class PySpan {
  public:
-  PySpan(Terms terms, const Rows& points, bool single, bool constant)
+  PySpan(const Plane& plane, const Rows& points, bool single, bool constant)
       : width_(points.width),
         single_(single),
         sparse_(points.offsets != nullptr),
-        span_(basis_of(terms, points, single, constant), points) {}
+        span_(basis_of(plane, points, single, constant), points) {}
 
-  static std::unique_ptr<Basis> basis_of(const Terms& terms, const Rows& points, bool single, bool constant) {
+  static std::unique_ptr<Basis> basis_of(const Plane& plane, const Rows& points, bool single, bool constant) {
     const auto make = [&]<class T>(T) {
-      return points.offsets != nullptr ? make_sparse_basis<T>({terms}, constant, {}, points.width)
-                                       : make_dense_basis<T>({terms}, constant, {}, points.width);
+      return points.offsets != nullptr ? make_sparse_basis<T>({plane}, constant, {}, points.width)
+                                       : make_dense_basis<T>({plane}, constant, {}, points.width);
     };
     return single ? make(float{}) : make(double{});
   }
@@ -104,11 +104,10 @@ void bind_spans(nb::module_& m) {
   const auto take_points = [&]<class T, class In>(T, std::type_identity<In>) {
     span.def(
             "__init__",
-            [](PySpan* self, const std::vector<Product>& kernel, const In& points, std::size_t n_features,
-               bool constant) {
+            [](PySpan* self, const Formula& kernel, const In& points, std::size_t n_features, bool constant) {
               const Rows rows = rows_in<T>(points, n_features);
-              const Terms terms = terms_named(kernel);
-              unlocked([&] { new (self) PySpan(terms, rows, std::is_same_v<T, float>, constant); });
+              const Plane plane = plane_named(kernel);
+              unlocked([&] { new (self) PySpan(plane, rows, std::is_same_v<T, float>, constant); });
             },
             "kernel"_a, "points"_a.noconvert(), "n_features"_a, "constant"_a)
         .def(
@@ -138,11 +137,11 @@ void bind_spans(nb::module_& m) {
         "rows"_a.noconvert(), "y"_a, "weight"_a.none());
     m.def(
         "choose_points",
-        [](const std::vector<Product>& kernel, const In& candidates, std::size_t n_features, const Numbers& keys,
+        [](const Formula& kernel, const In& candidates, std::size_t n_features, const Numbers& keys,
            std::size_t n_first, std::size_t budget) {
           const Rows rows = rows_in<T>(candidates, n_features);
           if (keys.shape(0) != rows.count) throw nb::value_error("one key for each candidate");
-          const auto basis = PySpan::basis_of(terms_named(kernel), rows, std::is_same_v<T, float>, false);
+          const auto basis = PySpan::basis_of(plane_named(kernel), rows, std::is_same_v<T, float>, false);
           auto chosen =
               unlocked([&] { return choose_points(*basis, rows, {keys.data(), keys.shape(0)}, n_first, budget); });
           const std::size_t n = chosen.size();

@@ -9,12 +9,17 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t most_remembered = 256;
+// Of a sum: the step along the gradient, what every weight gets of all (so that none vanishes for good), and the most
+// that a row's slope counts for, in units of the loss's own size.
+constexpr double step = 0.1, share = 1e-4, steepest = 10.0;
+constexpr std::size_t unbounded = std::size_t{1} << 60;
 
 }  // namespace
 
-Hedge::Hedge(const HedgeChoice& choice, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+Hedge::Hedge(const HedgeChoice& choice, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
              std::size_t budget, const Draws& draws)
     : choice_(choice),
+      loss_(std::move(loss)),
       task_(task),
       pool_(std::move(pool)),
       members_(std::move(members)),
@@ -47,14 +52,14 @@ void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores
 }
 
 // Two classes: sum of theta_i sign f_i. Several: each for its strongest class, nobody's where all scores are 0.
-// Regression: the weighted mean.
+// Regression, and a sum of any kind: the weighted mean.
 void Hedge::vote(std::span<const double> scores, std::span<double> predicted) const {
   const std::size_t outputs = predicted.size();
   std::fill(predicted.begin(), predicted.end(), 0.0);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto own = scores.subspan(i * outputs, outputs);
-    if (task_ == Task::regression) {
-      predicted[0] += weights_[i] * own[0];
+    if (sums() || task_ == Task::regression) {
+      for (std::size_t o = 0; o < outputs; ++o) predicted[o] += weights_[i] * own[o];
     } else if (task_ == Task::binary) {
       predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 ? -weights_[i] : 0.0;
     } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
@@ -120,6 +125,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
         scores);
     faults_[i] = fault(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
   }
+  if (sums()) judge_sum(example);
   if (!predicted.empty()) vote(scores_, predicted);
 }
 
@@ -130,17 +136,129 @@ void Hedge::commit() {
   }
   lowest_ = prepared_.lowest;
   highest_ = prepared_.highest;
-  if (choice_.combination != Combination::uniform) {
+  if (sums()) {
+    if (prepared_.t > choice_.start) move_along_gradient();
+    share_budget(prepared_.t);
+  } else if (choice_.combination != Combination::uniform) {
     for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * faults_[i] * log_discount_;
     weigh();
   }
   remember(prepared_.t);
 }
 
+// dl(F)/dtheta_i = l'(F) . f_i, less what is common to all of them, l'(F) . F.
+void Hedge::judge_sum(const Example& example) {
+  const std::size_t n = outputs();
+  std::vector<double> f(n), direction(n), g(n);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t o = 0; o < n; ++o) f[o] += weights_[i] * members_[i].learner->prepared_scores()[o];
+  Scored row{.basis = &pool_->points(),
+             .block = &example.block,
+             .row = example.row,
+             .position = example.position,
+             .t = example.t,
+             .step = example.t,
+             .y = example.y,
+             .weight = example.weight,
+             .f = f,
+             .direction = direction,
+             .g = g,
+             .coefficient = {}};
+  loss_.evaluate(row);
+  require_in_range(g, "the slope", example.position);
+  prepared_.residual = task_ == Task::regression ? f[0] - example.y : 0.0;
+  prepared_.slopes.assign(members_.size(), 0.0);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t o = 0; o < n; ++o)
+      prepared_.slopes[i] += g[o] * (members_[i].learner->prepared_scores()[o] - f[o]);
+}
+
+// theta_i <- theta_i e^(-step slope_i), then a share of all for each. Slopes of a regression's loss are in units of the
+// mean squared residual, so that they have none.
+void Hedge::move_along_gradient() {
+  ++moves_;
+  squares_ += prepared_.residual * prepared_.residual;
+  const double unit = task_ != Task::regression ? 1.0 : squares_ / static_cast<double>(moves_);
+  const double m = static_cast<double>(members_.size());
+  for (std::size_t i = 0; i < members_.size() && unit > 0; ++i)
+    logs_[i] -= step * std::clamp(prepared_.weight * prepared_.slopes[i] / unit, -steepest, steepest);
+  weigh();
+  for (std::size_t i = 0; i < members_.size(); ++i) logs_[i] = std::log((1 - share) * weights_[i] + share / m);
+  weigh();
+}
+
+// Learners that know how certain they are can let points go: whenever the number of rows has doubled each has the
+// budget that its weight deserves, and at least half of an equal part.
+void Hedge::share_budget(std::int64_t t) {
+  if (!is_uncertain() || t <= choice_.start || (t & (t - 1)) != 0) return;
+  const std::size_t m = members_.size();
+  if (budget_ >= unbounded) return;
+  const auto all = static_cast<double>(budget_ * m), least = all / (2 * static_cast<double>(m));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double deserved = least + weights_[i] * (all - least * static_cast<double>(m));
+    members_[i].learner->budget() = std::max<std::size_t>(1, static_cast<std::size_t>(deserved));
+  }
+  for (Member& member : members_)
+    if (member.view->size() > member.learner->budget())
+      dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
+}
+
+const Informed& Hedge::heaviest() const {
+  const auto found = std::max_element(weights_.begin(), weights_.end()) - weights_.begin();
+  return dynamic_cast<const Informed&>(*members_[static_cast<std::size_t>(found)].learner);
+}
+
+Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
+  if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
+  const std::size_t m = members_.size();
+  std::size_t all = 0;
+  for (const Member& member : members_) all += member.view->size();
+  Informed::Moved moved{0.0, 0.0};
+  for (std::size_t i = 0; i < m; ++i) {
+    Member& member = members_[i];
+    const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
+    const double own = max_distance / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
+    const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
+    moved.data += weights_[i] * weights_[i] * part.data;
+    moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
+    if (max_points < unbounded) member.learner->budget() = kept;
+  }
+  if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
+  return moved;
+}
+
+bool Hedge::is_uncertain() const {
+  return sums() && std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+           return dynamic_cast<const Informed*>(member.learner.get()) != nullptr;
+         });
+}
+
+double Hedge::variance(Block& block, std::size_t row) const {
+  block.views.resize(members_.size());
+  double deviation = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].view->project(block, row, block.views[i]);
+    const auto& learner = dynamic_cast<const Uncertain&>(*members_[i].learner);
+    const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
+    deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
+  }
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
+  return noise > 0 ? deviation * deviation / noise : 0.0;
+}
+
+// Before the weights have moved, that of the terms.
+double Hedge::noise_variance() const {
+  if (moves_ > 0) return squares_ / static_cast<double>(moves_);
+  double mean = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    mean += weights_[i] * dynamic_cast<const Uncertain&>(*members_[i].learner).noise_variance();
+  return mean;
+}
+
 // A budget for all: the member may have what the others leave. Where its rule raises the budget, it is raised for all.
 template <class Work>
 void Hedge::with_budget(Member& member, const Work& work) {
-  if (choice_.combination == Combination::uniform || choice_.combination == Combination::deterministic) {
+  if (choice_.combination != Combination::stochastic && choice_.combination != Combination::spa) {
     work();
     return;
   }
@@ -254,6 +372,19 @@ void Hedge::visit(Archive& archive) {
   archive.scalar("budget", budget);
   archive.require(budget >= 1, "budget", "must be positive");
   budget_ = static_cast<std::size_t>(budget);
+  if (sums()) {
+    archive.scalar("squares", squares_);
+    archive.scalar("moves", moves_);
+    archive.require(squares_ >= 0, "squares", "must not be negative");
+    std::vector<std::int64_t> budgets;
+    for (const Member& member : members_) budgets.push_back(static_cast<std::int64_t>(member.learner->budget()));
+    archive.array("budgets", budgets);
+    archive.require(budgets.size() == members_.size() &&
+                        std::all_of(budgets.begin(), budgets.end(), [](std::int64_t b) { return b >= 1; }),
+                    "budgets", "must hold one positive number a kernel");
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      members_[i].learner->budget() = static_cast<std::size_t>(budgets[i]);
+  }
   if (task_ == Task::regression) {
     archive.scalar("lowest", lowest_);
     archive.scalar("highest", highest_);

@@ -1,5 +1,5 @@
 // Hedge: several kernels at once, a learner each, weighted by what they got right (OMKC; SPA paper, sections 4
-// and 6.2).
+// and 6.2), or by what their sum got right.
 //
 // The prediction is the weighted vote of the learners (regression: the weighted mean), the weights theta start equal
 // and fall by a factor `discount` with every mistake. Who learns from a row is the combination's choice:
@@ -9,7 +9,10 @@
 //                  function change only then, the rows it saw are all the stream there is for it (SD, Algorithm 4)
 //   spa            everybody sees every row, but admits with p_i times its own probability; the step uses the latter
 //                  alone (BOMKC, Algorithm 2)
-// A budget is divided among the learners of the first two, and one for all of the others.
+//   sum            everybody, and the prediction is the sum F of theta_i f_i itself: theta moves along the gradient of
+//                  the loss of F (exponentiated gradient, Kivinen and Warmuth), from the first row after `start` on
+// A budget is divided among the learners of the first two and of the last, and one for all of the others. Learners of a
+// sum that know how certain they are share it by their weights: whenever the number of rows has doubled.
 #pragma once
 
 #include <cstddef>
@@ -20,21 +23,23 @@
 #include <vector>
 
 #include "basis/pool.hpp"
+#include "learn/informed.hpp"
 #include "learn/loss.hpp"
 #include "learn/update.hpp"
 #include "linalg/draws.hpp"
 
 namespace onkel {
 
-enum class Combination { uniform, deterministic, stochastic, spa };
+enum class Combination { uniform, deterministic, stochastic, spa, sum };
 
 struct HedgeChoice {
   Combination combination = Combination::deterministic;
   double discount = 0.99;    // gamma in the paper
   double smoothing = 0.001;  // delta in the paper
+  std::int64_t start = 0;    // of a sum: rows that do not move the weights
 };
 
-class Hedge final : public Update, public Several {
+class Hedge final : public Update, public Several, public Uncertain {
  public:
   struct Member {
     std::unique_ptr<View> view;
@@ -46,7 +51,7 @@ class Hedge final : public Update, public Several {
   };
 
   // `budget`: of each member, or of all together.
-  Hedge(const HedgeChoice& choice, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+  Hedge(const HedgeChoice& choice, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
         std::size_t budget, const Draws& draws);
 
   std::size_t outputs() const override { return members_[0].learner->outputs(); }
@@ -68,10 +73,23 @@ class Hedge final : public Update, public Several {
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
   std::vector<std::int64_t> sizes() const override;
   void keep(const std::vector<std::size_t>& functions) override;
+  // Of a sum of second-order learners: the deviation is the weighted sum of its terms' deviations.
+  bool is_uncertain() const override;
+  double variance(Block& block, std::size_t row) const override;
+  double noise_variance() const override;
+  // Of a sum of second-order learners, the one with the largest weight.
+  const Informed& heaviest() const;
+  // Points of each leave (see Informed), until there are no more than `max_points` in all, and on while the sum moves
+  // by at most `max_distance` in the direct sum of the kernels' spaces; from then on that is the budget.
+  Informed::Moved eliminate(double max_distance, std::size_t max_points);
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
  private:
+  bool sums() const { return choice_.combination == Combination::sum; }
+  void judge_sum(const Example& example);
+  void move_along_gradient();
+  void share_budget(std::int64_t t);
   double chance(std::size_t i) const;
   bool visits(std::size_t i, std::int64_t t) const;
   double fault(std::span<const double> f, double y, double range) const;
@@ -83,6 +101,7 @@ class Hedge final : public Update, public Several {
   void remember(std::int64_t t);
 
   HedgeChoice choice_;
+  Loss loss_;
   Task task_;
   std::unique_ptr<Pool> pool_;
   std::vector<Member> members_;
@@ -102,8 +121,12 @@ class Hedge final : public Update, public Several {
     double weight = 0.0;
     double lowest = 0.0, highest = 0.0;
     std::vector<std::size_t> visited;
+    double residual = 0.0;       // of the sum
+    std::vector<double> slopes;  // of the sum's loss, by each weight
   } prepared_;
   std::vector<double> scores_, faults_;
+  double squares_ = 0.0;    // of the residuals of a sum, and how many they are
+  std::int64_t moves_ = 0;  // rows that moved its weights
 };
 
 }  // namespace onkel

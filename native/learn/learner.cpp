@@ -24,7 +24,7 @@ Fourier fourier_of(const Config& config) {
 
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
-  std::vector<Terms> planes;
+  std::vector<Plane> planes;
   bool constant = config.constant;
   Fourier fourier;
   if (config.hedge) {
@@ -33,7 +33,7 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
   } else {
     const KernelChoice& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
-    planes = {kernel.terms};
+    planes = {{kernel.terms, kernel.scales}};
     // They take memory from the first row on, whatever the data: a file must not ask for it with two numbers.
     if (features_asked(config.recipe) > most_frequencies / config.width)
       throw std::invalid_argument("random features times features must be at most 2^28");
@@ -58,15 +58,15 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
   if (features_asked(config.recipe) > 0)
     throw std::invalid_argument("random features belong to one kernel: several cannot share a learner with them");
   auto pool = std::make_unique<Pool>(basis);
-  const std::vector<Terms> planes = shared_planes(config.kernels);
+  const std::vector<Plane> planes = shared_planes(config.kernels);
   std::vector<Hedge::Member> members;
   for (const KernelChoice& kernel : config.kernels) {
     auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
     auto learner = make_one(config, kernel.number, *view);
     members.push_back({std::move(view), std::move(learner), kernel.number});
   }
-  return std::make_unique<Hedge>(*config.hedge, config.task, std::move(pool), std::move(members), config.budget,
-                                 Draws{config.seed});
+  return std::make_unique<Hedge>(*config.hedge, Loss(config.recipe.part("loss"), config.task), config.task,
+                                 std::move(pool), std::move(members), config.budget, Draws{config.seed});
 }
 
 std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
@@ -214,6 +214,12 @@ Informed& Learner::informed() const {
   throw std::invalid_argument("this learner has no information: it takes first-order steps");
 }
 
+// Of a sum, the heaviest of its learners.
+const Informed& Learner::remembering() const {
+  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
+  return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
+}
+
 Informed::Knowledge Learner::information() const {
   const std::lock_guard turn(turns_);
   return informed().information();
@@ -249,23 +255,27 @@ Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) 
   const std::lock_guard call(calls_);
   const std::lock_guard turn(turns_);
   Informed::Moved moved;
-  whole_or_not_at_all([&] { moved = informed().eliminate(max_distance, max_points); });
+  whole_or_not_at_all([&] {
+    auto* hedge = dynamic_cast<Hedge*>(update_.get());
+    moved =
+        hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
+  });
   return moved;
 }
 
 std::vector<double> Learner::memories() const {
   const std::lock_guard turn(turns_);
-  return informed().memories();
+  return remembering().memories();
 }
 
 std::vector<double> Learner::memory_weights() const {
   const std::lock_guard turn(turns_);
-  return informed().memory_weights();
+  return remembering().memory_weights();
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
   const std::lock_guard turn(turns_);
-  return informed().memory_history();
+  return remembering().memory_history();
 }
 
 void Learner::widen(std::size_t outputs) {
@@ -370,11 +380,12 @@ std::vector<double> Learner::constants(Which which) const {
 Learner::RandomFeatures Learner::random_features(Which which) const {
   const std::lock_guard turn(turns_);
   const Fourier fourier = fourier_of(config_);
+  const Scales& scales = config_.kernels[0].scales;
   RandomFeatures made;
   for (std::size_t i = 0; i < fourier.count(); ++i) {
     made.phases.push_back(fourier.phase(i));
     for (std::size_t feature = 0; feature < config_.width; ++feature)
-      made.frequencies.push_back(fourier.frequency(i, feature));
+      made.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
   }
   for (std::size_t output = 0; output < update_->outputs(); ++output)
     for (std::size_t i = 0; i < fourier.count(); ++i)
@@ -390,7 +401,7 @@ const Several& Learner::several() const {
 
 const Uncertain& Learner::uncertain() const {
   const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
-  if (uncertain == nullptr) throw std::invalid_argument("this learner has no variance");
+  if (uncertain == nullptr || !uncertain->is_uncertain()) throw std::invalid_argument("this learner has no variance");
   return *uncertain;
 }
 

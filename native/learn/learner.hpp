@@ -135,6 +135,7 @@ class Learner {
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
   Informed& informed() const;
+  const Informed& remembering() const;
   void visit(Archive& archive);
   void check_rows() const;
 

@@ -27,6 +27,7 @@ Combination combination_named(const std::string& name) {
   if (name == "deterministic") return Combination::deterministic;
   if (name == "stochastic") return Combination::stochastic;
   if (name == "spa") return Combination::spa;
+  if (name == "sum") return Combination::sum;
   throw std::invalid_argument("there is no combination called '" + name + "'");
 }
 

@@ -96,6 +96,7 @@ class Several {
 class Uncertain {
  public:
   virtual ~Uncertain() = default;
+  virtual bool is_uncertain() const { return true; }  // a hedge is where its learners are
   // At a row, in units of the noise's variance; and that variance.
   virtual double variance(Block& block, std::size_t row) const = 0;
   virtual double noise_variance() const = 0;

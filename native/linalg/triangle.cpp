@@ -135,4 +135,30 @@ void Solver::solve(Triangle& x) const {
     }
 }
 
+void Solver::solve(std::span<double> x) const {
+  for (std::size_t first = 0; first < below_.rows(); first += lanes) {
+    const double *inverse = inverses_.data() + first * lanes, *tile = below_.tile(first / lanes);
+    double solved[lanes] = {};
+    for (std::size_t i = 0; i < lanes; ++i)
+      for (std::size_t j = 0; j <= i; ++j) solved[i] += inverse[i * lanes + j] * x[first + j];
+    std::copy_n(solved, lanes, x.begin() + static_cast<std::ptrdiff_t>(first));
+    for (std::size_t i = first + lanes; i < below_.rows(); ++i)
+      for (std::size_t j = 0; j < lanes; ++j) x[i] += tile[(i - first) * lanes + j] * solved[j];
+  }
+}
+
+void Solver::solve_transposed(std::span<double> x) const {
+  for (std::size_t end = below_.rows(); end > 0; end -= lanes) {
+    const std::size_t first = end - lanes;
+    const double *inverse = inverses_.data() + first * lanes, *tile = below_.tile(first / lanes);
+    double rest[lanes], solved[lanes] = {};
+    std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(first), lanes, rest);
+    for (std::size_t i = end; i < below_.rows(); ++i)
+      for (std::size_t j = 0; j < lanes; ++j) rest[j] += tile[(i - first) * lanes + j] * x[i];
+    for (std::size_t i = 0; i < lanes; ++i)
+      for (std::size_t j = 0; j <= i; ++j) solved[j] += inverse[i * lanes + j] * rest[i];
+    std::copy_n(solved, lanes, x.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+}
+
 }  // namespace onkel

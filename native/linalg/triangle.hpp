@@ -53,6 +53,9 @@ class Solver {
   static Solver of_symmetric(Triangle matrix, double least);
   // x <- L^-1 x, of a lower triangular x.
   void solve(Triangle& x) const;
+  // x <- L^-1 x, and x <- L^-T x, of a vector with zeros up to whole blocks.
+  void solve(std::span<double> x) const;
+  void solve_transposed(std::span<double> x) const;
 
  private:
   Solver() = default;

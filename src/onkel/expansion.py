@@ -80,6 +80,14 @@ class Term:
         """Whether the points are held as CSR."""
         return bool(issparse(self.points))
 
+    @property
+    def importances(self) -> Floats:
+        """How much each feature counts, without its unit: its relevance times the points' spread in it, to the power
+        that the kernel's distance has; the largest is 1."""
+        spread = self.dense_points().std(axis=0) if len(self) else np.zeros(self.n_features)
+        counts = self.relevances * spread ** self.kernel.bases[0].power
+        return np.asarray(counts / counts.max()) if counts.any() else counts
+
     def chosen(self, index: NDArray[np.intp]) -> Term:
         """Return the term of some of its points, in this order."""
         return replace(
@@ -185,7 +193,7 @@ def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: st
     last, average = (_coefficients(core, len(kernels), len(births), which) for which in (True, False))
     weights = core.weights if combination != "sum" else np.ones(1)
     terms = (
-        Term(kernel, np.ones(n_features), points, births, ghosts, last[i], average[i], float(weights[i]))
+        Term(kernel, kernel.relevances_of(n_features), points, births, ghosts, last[i], average[i], float(weights[i]))
         for i, kernel in enumerate(kernels)
     )
     features = RandomFeatures(frequencies, phases) if len(phases) else None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.expansion import Expansion, expansion_of, points_of
-from onkel.parts import Hedge
+from onkel.parts import Hedge, SecondOrder
 from onkel.state import LearnerState
 
 Floats = NDArray[np.float64]
@@ -21,9 +21,20 @@ class LearnedFunction(LearnerState):
         """Return the function learned so far, as a value of its own."""
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
-        combination = "sum" if not isinstance(self.kernel, Hedge) else "mean" if self.task == "regression" else "vote"
         still = self.at_rest()
-        return expansion_of(still.started(self.n_features), self.kernels, combination, self.n_features)
+        return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
+
+    @property
+    def combination(self) -> str:
+        """How the functions make a prediction: the "sum" of the only one, or the "mean" or the "vote" of several."""
+        if not isinstance(self.kernel, Hedge):
+            return "sum"
+        return "mean" if self.kernel.adds_up or self.task == "regression" else "vote"
+
+    @property
+    def adds_up_knowledge(self) -> bool:
+        """Whether it is a sum of second-order learners."""
+        return isinstance(self.kernel, Hedge) and self.kernel.adds_up and isinstance(self.recipe, SecondOrder)
 
     @property
     def coefficients(self) -> Floats:
@@ -75,7 +86,7 @@ class LearnedFunction(LearnerState):
         self.kernel.check_psd(needed_by="compress")
         if self._core is None:
             return 0.0, None
-        if not self._core.has_information:
+        if not self._core.has_information and not self.adds_up_knowledge:
             return self._core.compress(eps, n_support), None
         data, rkhs = self._core.eliminate(eps, n_support)
         return rkhs, data**2 / 2

@@ -33,6 +33,8 @@ class Learner(LearnedFunction):
         A width that the stream chooses is an `onkel.choice.ChoosingLearner` around this one.
     degree : int, default=3
     coef0 : float, default=0.0
+    relevances : sequence of float, default=None
+        What each feature's share of the distance is multiplied by, with the kernels "rbf" and "laplacian".
     budget : int, default=None
         The most support vectors to keep; None for no bound.
     average : bool, default=None
@@ -177,8 +179,12 @@ class Learner(LearnedFunction):
 
     @property
     def memory_weights(self) -> dict[float, float]:
-        """What each memory of a second-order recipe weighs, by its rows: infinity is all of them."""
-        if self._core is None or not isinstance(self.recipe, SecondOrder) or isinstance(self.kernel, Hedge):
+        """What each memory of a second-order recipe weighs, by its rows: infinity is all of them.
+
+        Of a sum of learners, those of the one with the largest weight.
+        """
+        votes = isinstance(self.kernel, Hedge) and not self.adds_up_knowledge
+        if self._core is None or not isinstance(self.recipe, SecondOrder) or votes:
             return {}
         return dict(zip(self._core.memories.tolist(), self._core.memory_weights.tolist(), strict=True))
 

@@ -118,8 +118,18 @@ class KernelParameters:
             "A Kernel is a part, or a weighted sum of products of them (`onkel.parts`); a callable is called as "
             "``kernel(x[None], S)`` for each row with the support vectors S.",
             kind="{kernels} or Kernel or callable",
+            stream='between "rbf" and, in regression with relevances, "laplacian"',
         ),
     ] = "rbf"
+    relevances: Annotated[
+        Any,
+        Note(
+            'What each feature\'s share of the distance is multiplied by, with the kernels "rbf" and "laplacian".',
+            "None is 1 for each. Where they have another mean than 1 it is made part of `gamma_`.",
+            kind="array-like of shape (n_features,)",
+            stream='them, together with the width (`gamma` must be "stream" then, otherwise they are 1),',
+        ),
+    ] = None
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -745,7 +745,15 @@ def POLK(
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
 
 
-@named(regressor={"loss": "squared_error"}, lam="stream", gamma="stream", budget=800, fit_intercept=True)
+@named(
+    regressor={"loss": "squared_error"},
+    lam="stream",
+    gamma="stream",
+    kernel="stream",
+    relevances="stream",
+    budget=800,
+    fit_intercept=True,
+)
 def Newton(
     lam: Annotated[
         float,

@@ -124,8 +124,12 @@ _TAKES["kernel"] = with_note(
     more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
     kind="{kernels} or Kernel",
 )
-_CHOSEN = ("gamma", "lam")  # what a `ChoosingLearner` may choose on the first records
+_CHOSEN = ("gamma", "lam", "relevances", "kernel")  # what a `ChoosingLearner` may choose on the first records
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
+
+
+def _is_stream(value: Any) -> bool:
+    return isinstance(value, str) and value == "stream"
 
 
 def _declared(cls: type[Any]) -> type[Any]:
@@ -152,14 +156,19 @@ class _KernelModel:
 
     def __post_init__(self) -> None:
         told = {name: getattr(self, name) for name in _TAKES}
-        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
+        chosen = [name for name in _CHOSEN if _is_stream(getattr(self, name, None))]
+        if told["relevances"] is not None and "relevances" not in chosen:
+            raise ValueError("relevances must be None or 'stream': the features of records have names, and no order")
+        untold = {"gamma": 1.0, "relevances": None, "kernel": "rbf"}
         self._recipe = _recipe_named(self.recipe) if isinstance(self.recipe, str) else self.recipe
         learner = Learner(
             self._recipe,
             task=self._task,
             seed=random.randrange(2**31) if self.seed is None else self.seed,
-            **told | {name: 1.0 for name in chosen if name in told},
+            **told | {name: untold[name] for name in chosen if name in told},
         )
+        if "gamma" not in chosen:  # which the others need
+            chosen = [name for name in chosen if name == "lam"]
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
@@ -337,7 +346,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         return pd.DataFrame(shares / shares.sum(axis=1, keepdims=True), index=X.index, columns=self._labels)
 
     def _check_probabilities(self) -> None:
-        if not self._recipe.loss.logistic or isinstance(self.kernel, Hedge):
+        if not self._recipe.loss.logistic or (isinstance(self.kernel, Hedge) and not self.kernel.adds_up):
             what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self._recipe.loss.name!r}"
             raise NotImplementedError(f"{what} has no probabilities: wrap it in onkel.river.PlattClassifier")
 
@@ -423,7 +432,7 @@ def _named(row: Named, task: str) -> type[Any]:
             raise TypeError(f"{row.estimators[task]} has no parameter {strange!r}; expected one of {', '.join(fields)}")
         for name, parameter in fields.items():
             setattr(self, name, told.get(name, parameter.default))
-        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
+        chosen = [name for name in _CHOSEN if _is_stream(getattr(self, name, None))]
         self.recipe = row.recipe(**{name: getattr(self, name) for name in own if name not in chosen})
         self.__post_init__()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ class Settings:
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
+        relevances: Sequence[float] | None = None,
         budget: int | None = None,
         average: bool | None = None,
         fit_intercept: bool = False,
@@ -55,6 +56,8 @@ class Settings:
         self.recipe = recipe
         self.task = task
         self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        if relevances is not None:
+            self.kernel = self.kernel.with_relevances(relevances)
         recipe.check_kernel(self.kernel, budget)
         self.budget = budget
         # Several kernels vote with their last functions, as in the paper.
@@ -92,6 +95,11 @@ class Settings:
     @in_turn  # of two threads that find no core one makes it: what is learned with another would be lost
     def _started(self, n_features: int, sparse: bool, n_outputs: int | None) -> _core.Learner:
         if self._core is None:
+            for kernel in self.kernels:
+                if len(kernel.scales) > n_features:
+                    raise ValueError(
+                        f"the kernel has relevances of {len(kernel.scales)} features, and the rows have {n_features}"
+                    )
             self.n_features = n_features
             self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
             numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)

@@ -33,7 +33,12 @@ class Line {
       config.type = value == "float32" ? Type::f32 : Type::f64;
     } else if (key == "kernel") {
       end_factor();
-      config.kernels.push_back({.terms = {}, .function = {}, .number = static_cast<std::uint32_t>(std::stoul(value))});
+      config.kernels.push_back(
+          {.terms = {}, .scales = {}, .function = {}, .number = static_cast<std::uint32_t>(std::stoul(value))});
+    } else if (key == "scale") {
+      config.kernels.back().scales.push_back(std::stod(value));
+    } else if (key == "start") {
+      config.hedge->start = static_cast<std::int64_t>(std::stod(value));
     } else if (key == "term") {
       end_factor();
       config.kernels.back().terms.push_back({std::stod(value), {}});

@@ -189,7 +189,10 @@ class Reference:
     def _look(self, columns, label, weight, x):
         """Score the row and measure its loss; also how far from a jump of the loss."""
         f = columns @ self._full(self.f)
-        size = np.abs(columns) @ np.abs(self._full(self.f))  # of the terms: what rounding is relative to
+        return self._judge(f, np.abs(columns) @ np.abs(self._full(self.f)), label, weight, x)
+
+    def _judge(self, f, size, label, weight, x):
+        """Measure the loss of scores; ``size`` is that of their terms, which rounding is relative to."""
         rival_gap = np.inf
         if self.task == "multiclass":
             others = [c for c in range(len(f)) if c != label]

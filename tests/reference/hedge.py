@@ -20,6 +20,7 @@ class Hedge:
         self.log_weights = np.zeros(len(learners))
         self.t, self.low, self.high = 0, np.inf, -np.inf
         self.scores, self.gaps, self.history = [], [], []
+        self.residuals = []  # of a sum
 
     @property
     def weights(self):
@@ -53,6 +54,7 @@ class Hedge:
             visited = draws < chance
             self.close_call(np.abs(draws - chance).min())
         faults = np.array([self.fault(learner, x, label) for learner in self.learners])
+        slopes = self.slopes(x, label) if self.combination == "sum" else None
         for learner, seen, p in zip(self.learners, visited, chance, strict=True):
             if not seen:
                 continue
@@ -65,9 +67,32 @@ class Hedge:
                     learner.gate = 0.0
             learner.learn(x[None], [label], [weight], scores=False)
             self.close_call(learner.gaps[-1])
-        if self.combination != "uniform":
+        if self.combination == "sum":
+            self.move(slopes, weight)
+        elif self.combination != "uniform":
             self.log_weights = self.log_weights + visited * weight * faults * np.log(self.discount)
         self.history.append(self.weights)
+
+    def slopes(self, x, label):
+        """The derivatives of the sum's loss by the weights, less what all have in common."""
+        each = [learner.columns(x) @ learner._full(learner.f) for learner in self.learners]
+        total = sum(theta * f for theta, f in zip(self.weights, each, strict=True))
+        unit = 1.0
+        if self.task == "regression":
+            self.residuals.append(float(total[0] - label))
+            unit = np.mean(np.square(self.residuals))
+        terms = (
+            theta * (np.abs(learner.columns(x)) @ np.abs(learner._full(learner.f)))
+            for theta, learner in zip(self.weights, self.learners, strict=True)
+        )
+        row, gap = self.learners[0]._judge(total, sum(terms), label, 1.0, x)
+        self.close_call(gap)
+        return np.array([row.g @ (f - total) / unit if unit else 0.0 for f in each])
+
+    def move(self, slopes, weight):
+        """Exponentiated gradient with the step 0.1, and a share of 1e-4 for all."""
+        self.log_weights = self.log_weights - 0.1 * np.clip(weight * slopes, -10, 10)
+        self.log_weights = np.log((1 - 1e-4) * self.weights + 1e-4 / len(self.learners))
 
     def fault(self, learner, x, label):
         f = learner.columns(x) @ learner._full(learner.f)
@@ -82,7 +107,9 @@ class Hedge:
         votes = 0.0
         for theta, learner in zip(self.weights, self.learners, strict=True):
             f = learner.columns(x) @ learner.predicting()
-            if self.task == "binary":
+            if self.combination == "sum":
+                pass
+            elif self.task == "binary":
                 f = np.sign(f)
             elif self.task == "multiclass":
                 f = np.eye(len(f))[int(np.argmax(f))] * bool(f.any())

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from onkel.choice.first_rows import BUDGETS, Choice, FirstRows, loss_of
+from onkel.choice.competition import Competition
+from onkel.choice.first_rows import Choice, FirstRows
+from onkel.choice.relevances import FIRST
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
-from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, LogLoss, SecondOrder, SquaredError
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, SecondOrder
 from onkel.state import Stateful
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_choice, check_flag
@@ -26,8 +28,9 @@ class ChoosingLearner(Stateful):
     ----------
     learner : Learner
         It has learned nothing yet. What is chosen takes the place of its own.
-    chosen : collection of {"gamma", "lam"}
-        "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior.
+    chosen : collection of {"gamma", "lam", "relevances", "kernel"}
+        "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior, "relevances" those of
+        the features, "kernel" whether the relevances' kernel is gaussian or, in regression, Laplacian.
 
     Attributes
     ----------
@@ -47,9 +50,13 @@ class ChoosingLearner(Stateful):
 
     def __init__(self, learner: Learner, chosen: Collection[str]) -> None:
         for name in chosen:
-            check_choice("what is chosen", name, ("gamma", "lam"))
-        if "gamma" in chosen and not isinstance(learner.kernel, RBF):
+            check_choice("what is chosen", name, ("gamma", "lam", "relevances", "kernel"))
+        started = learner.t > 0 and "relevances" in chosen
+        made = isinstance(learner.kernel, RBF | Hedge) if started else isinstance(learner.kernel, RBF)
+        if "gamma" in chosen and not made:
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
+        if "relevances" in chosen and "gamma" not in chosen:
+            raise ValueError("relevances='stream' are chosen with a width: gamma must be 'stream', too")
         if "lam" in chosen and not isinstance(learner.recipe, SecondOrder):
             raise ValueError(
                 f"lam='stream' chooses the λ of a SecondOrder recipe, and the recipe is {learner.recipe!r}"
@@ -117,47 +124,54 @@ class ChoosingLearner(Stateful):
             self.first = self.first.extended(rows[learned], y[learned], weight[learned])
 
     def _choose(self) -> None:
-        """Start anew with the width and the λ that the rows so far ask for."""
+        """Start anew with the kernel and the λ that the rows so far ask for."""
         first, own = self.first, self.current
         assert first is not None
         n_classes = own.n_outputs if own.task == "multiclass" else 1
-        rival = _competitor(own)
-        assert isinstance(rival.prior, GaussianPrior)
-        most = BUDGETS[isinstance(own.recipe, SecondOrder)]
-        loss = loss_of(own.task)
-
-        def kernel_at(choice: Choice) -> Kernel:
-            return RBF(choice.gamma) if "gamma" in self.chosen else own.kernel
-
-        def losses_at(choice: Choice) -> Floats:
-            competitor = Learner(
-                replace(rival, prior=GaussianPrior(choice.lam)),
-                task=own.task,
-                kernel=kernel_at(choice),
-                budget=most if own.budget is None else min(most, own.budget),
-                fit_intercept=True,
-                n_classes=n_classes,
-                dtype=own.dtype,
-                seed=own.seed,
-            )
-            scores = competitor.learn_rows(first.rows, first.y, first.weight, scores=True)
-            assert scores is not None
-            return loss(scores, first.y)
-
-        gamma = own.kernel.gamma if isinstance(own.kernel, RBF) else 1.0
-        last = Choice(gamma, rival.prior.lam)
-        start = last._replace(lam=GaussianPrior().lam) if "lam" in self.chosen else last
-        choice = first.best(start, self.chosen, losses_at)
+        competition = Competition(own, first, n_classes)
+        kernel, lam = self._chosen(competition, first)
         if first.complete:
             self.first, self.complete = None, True
-        if choice == last:
-            return
         recipe = own.recipe
         if isinstance(recipe, SecondOrder):
-            recipe = replace(recipe, prior=GaussianPrior(choice.lam))
-        fresh = own.blank(recipe=recipe, kernel=kernel_at(choice), n_classes=n_classes)
+            recipe = replace(recipe, prior=GaussianPrior(lam))
+        if kernel == own.kernel and recipe == own.recipe:
+            return
+        fresh = own.blank(recipe=recipe, kernel=kernel, n_classes=n_classes)
         fresh.learn_rows(first.rows, first.y, first.weight)
         self.current = fresh
+
+    def _chosen(self, competition: Competition, first: FirstRows) -> tuple[Kernel, float]:
+        """The kernel, or the sum of two, and the λ."""
+        own = self.current
+        relevances = np.ones(first.rows.shape[1])
+        if "relevances" in self.chosen and first.compete:
+            relevances = competition.start(relevances)
+
+        def gaussian(choice: Choice) -> RBF:
+            return RBF(choice.gamma) if (relevances == 1).all() else RBF(choice.gamma, tuple(relevances.tolist()))
+
+        def kernel_at(choice: Choice) -> Kernel:
+            return gaussian(choice) if "gamma" in self.chosen else own.kernel
+
+        lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
+        width = competition.middle(relevances) if "gamma" in self.chosen else 1.0
+        before = own.kernels[0]
+        last = None
+        if isinstance(before, RBF) and (before.relevances_of(len(relevances)) == relevances).all():
+            last = Choice(before.gamma, competition.lam)
+        choice = first.best(
+            Choice(width, lam), self.chosen, lambda choice: competition.losses_of(kernel_at(choice), choice.lam), last
+        )
+        isotropic = kernel_at(choice)
+        if "relevances" not in self.chosen or len(first) < FIRST:
+            return isotropic, choice.lam
+        learned = competition.learned(gaussian(choice), choice.lam, None if "kernel" in self.chosen else RBF)
+        if learned is None:
+            return isotropic, choice.lam
+        if isinstance(own.recipe, SecondOrder):  # the rows to come decide how much each of them counts
+            return Hedge((isotropic, learned), "sum", start=len(first)), choice.lam
+        return min((isotropic, learned), key=lambda kernel: competition.loss_of(kernel, choice.lam)), choice.lam
 
     def learn_csr(self, rows: Csr, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
@@ -233,12 +247,3 @@ class ChoosingLearner(Stateful):
         if (kept is None) != (complete or learner.n_features is None):
             raise ValueError("the first rows must be there from the first row on, until the last choice")
         return choosing
-
-
-def _competitor(own: Learner) -> SecondOrder:
-    """The learner that competes for a width or a λ: a second-order one, as the learner's own may be."""
-    regression = own.task == "regression"
-    loss = SquaredError() if regression else LogLoss()
-    if isinstance(own.recipe, SecondOrder):
-        return replace(own.recipe, loss=loss)
-    return SecondOrder(loss, dictionary=GrowingDictionary(min_slope=0.0 if regression else 0.1))

@@ -1,11 +1,12 @@
 """gamma="stream", lam="stream": a gaussian kernel's width and a Newton step's λ, chosen on the first rows of a stream.
 
 The first rows are kept. After 4 and 16 of them the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
-several widths around that value compete, and then several λ at the width that won: for each a second-order learner
-predicts the rows so far, each before learning from it. Of those whose loss over the later half of the rows is within
-1 % of the least, the narrowest width wins, since more rows and points than those want narrower kernels, and the λ
-nearest to 0.01. Each time the learner starts anew and is shown the rows so far again; after the last choice they are
-dropped. All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
+several widths around that value compete, and then several λ at the width that won (at the last two of these stages
+the neighbours of those that won before): for each a second-order learner predicts the rows so far, each before learning
+from it. Of those whose loss over the later half of the rows is within 1 % of the least, the narrowest width wins, since
+more rows and points than those want narrower kernels, and the λ nearest to 0.01. Each time the learner starts anew and
+is shown the rows so far again; after the last choice they are dropped. All of this is a function of the rows alone, so
+it does not depend on how they were cut into calls.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ OPTIONS = {
     "gamma": tuple(2.0**e for e in range(3, -6, -1)),
     "lam": tuple(0.01 * 10.0**e for e in (0.0, 0.5, -0.5, 1.0, -1.0)),
 }
+# Of what was chosen before: more rows want narrower kernels. The median distance, their unit, has moved a little since.
+NEIGHBOURS = {"gamma": (1 / 3, 12.0), "lam": (1 / 4, 4.0)}
 # The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
 BUDGETS = (200, 2000)
 SLACK = 0.01
@@ -47,6 +50,11 @@ class FirstRows:
     def __init__(self, rows: Any, y: Floats, weight: Floats) -> None:
         self.rows, self.y, self.weight = rows, y, weight
 
+    @property
+    def later(self) -> slice:
+        """The half that judges: the first half would speak for what is best for few rows."""
+        return slice(len(self) // 2, None)
+
     def __len__(self) -> int:
         return len(self.y)
 
@@ -61,32 +69,44 @@ class FirstRows:
         return FirstRows(stacked, np.concatenate([self.y, y]), np.concatenate([self.weight, weight]))
 
     @property
+    def compete(self) -> bool:
+        """Whether these are enough for learners to compete on."""
+        return len(self) >= STAGES[2]
+
+    @property
     def complete(self) -> bool:
         """Whether these are all the rows that are kept."""
         return len(self) == STAGES[-1]
 
-    def best(self, start: Choice, chosen: Collection[str], losses_at: Callable[[Choice], Floats]) -> Choice:
-        """Return what these rows ask for, differing from ``start`` in what is chosen.
+    def best(
+        self, start: Choice, chosen: Collection[str], losses_at: Callable[[Choice], Floats], last: Choice | None = None
+    ) -> Choice:
+        """Return what these rows ask for, differing from ``start`` in what is chosen: around its width.
 
-        ``losses_at`` are the losses, row by row, of a learner with that choice.
+        ``losses_at`` are the losses, row by row, of a learner with that choice. Where ``last`` was chosen on fewer
+        rows, but enough of them, only its neighbours compete.
         """
-        middle = 1.0 / median_distance(self.rows) if "gamma" in chosen else start.gamma
-        choice = start._replace(gamma=middle)
-        if len(self) < STAGES[2]:
+        choice, middle = start, start.gamma
+        if not self.compete:
             return choice
 
         @cache
         def loss(choice: Choice) -> float:
-            # the first half would speak for what is best for few rows
-            later = slice(len(self) // 2, None)
-            return float(np.sum(self.weight[later] * losses_at(choice)[later]))
+            return self.total(losses_at(choice))
 
         for name, unit in (("gamma", middle), ("lam", 1.0)):
             if name in chosen:
                 candidates = [choice._replace(**{name: unit * option}) for option in OPTIONS[name]]
+                if last is not None and len(self) > STAGES[3]:
+                    low, high = (factor * getattr(last, name) for factor in NEIGHBOURS[name])
+                    candidates = [c for c in candidates if low < getattr(c, name) < high] or candidates
                 least = min(map(loss, candidates))
                 choice = next(c for c in candidates if loss(c) <= (1 + SLACK) * least)
         return choice
+
+    def total(self, losses: Floats) -> float:
+        """Return the weighted sum of the later rows' losses."""
+        return float(np.sum(self.weight[self.later] * losses[self.later]))
 
     def widened(self, n_features: int) -> FirstRows:
         """Return these sparse rows with more features, which they did not have."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
-from onkel.parts import RBF, Linear, Polynomial, Recipe
+from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
@@ -155,7 +156,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             seed=self._seed(),
             n_jobs=self._threads(),
         )
-        chosen = [name for name in ("gamma", "lam") if self._stream_chooses(name)]
+        chosen = self._chosen_on_stream(learner)
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
 
     def _chosen_kernel(self) -> Any:
@@ -172,6 +173,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             given["horizon"] = horizon
         return make(**given)
 
+    def _chosen_on_stream(self, learner: Learner) -> list[str]:
+        """What the stream decides about the learner: of a kernel that is not gaussian, nothing."""
+        chosen = [name for name in ("gamma", "lam", "relevances", "kernel") if self._stream_chooses(name)]
+        if "gamma" not in chosen or not isinstance(learner.kernel, RBF):
+            return [name for name in chosen if name == "lam"]
+        return chosen
+
     def _stream_chooses(self, name: str) -> bool:
         value = getattr(self, name, None)
         if name == "gamma" and self._has_no_width():
@@ -186,7 +194,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
-            if self._stream_chooses("gamma"):
+            if self.gamma == "stream" and getattr(self, "kernel", "") in ("rbf", "stream"):
                 return 1.0  # until the learner has chosen
             if self.gamma in ("auto", "stream"):  # the latter of a kernel that has no width
                 return 1.0 / int(rows.shape[1])
@@ -276,10 +284,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
-        if self._stream_chooses("gamma"):
-            kernel = self._learner.current.kernel
-            assert isinstance(kernel, RBF)
-            self.gamma_ = float(kernel.gamma)
+        if isinstance(self._learner, ChoosingLearner):
+            self.gamma_ = float(getattr(self._learner.current.kernels[-1], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -423,5 +429,43 @@ def _variance(rows: Any) -> float:
 class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
 
-    def _chosen_kernel(self) -> Any:
-        return self.kernel
+    def _chosen_kernel(self) -> Kernel:
+        made = "rbf" if self._stream_chooses("kernel") else self.kernel
+        kernel = kernel_named(made, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        if self.relevances is None:
+            return kernel
+        if isinstance(self.relevances, str):
+            check_choice("relevances", self.relevances, ("stream",))
+            return kernel
+        kernel = kernel.with_relevances(self.relevances)
+        if len(self.relevances) != self.n_features_in_:
+            raise ValueError(
+                f"relevances must be one number for each of the {self.n_features_in_} features, "
+                f"got {len(self.relevances)}"
+            )
+        self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
+        return kernel
+
+    def __onkel_contents__(self) -> Contents:
+        contents = super().__onkel_contents__()
+        if contents.learner is None or not contents.learner.kernels[-1].scales:
+            return contents
+        counts = self.importances_
+        names = getattr(self, "feature_names_in_", np.arange(1, len(counts) + 1))
+        most = {str(names[i]): round(float(counts[i]), 3) for i in np.argsort(-counts, kind="stable")[:10]}
+        return replace(contents, facts={**contents.facts, "importances": most})
+
+    @property
+    def importances_(self) -> Floats:
+        """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
+        return self._fitted().expansion().terms[-1].importances
+
+    @property
+    def kernel_(self) -> Kernel:
+        """The kernel; where relevances were learned, the one that has them."""
+        return self._fitted().kernels[-1]
+
+    @property
+    def relevances_(self) -> Floats:
+        """What `kernel_` multiplies each feature's share of the distance by."""
+        return self.kernel_.relevances_of(self.n_features_in_)

@@ -33,6 +33,12 @@ FROM_SVC = {
 }
 
 FUNCTION_ATTRIBUTES = """\
+kernel_ : Kernel
+    The kernel in use; where relevances were learned, the one that has them.
+relevances_ : ndarray of shape (n_features,)
+    What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
+importances_ : ndarray of shape (n_features,)
+    The same without the features' units: times the support vectors' spread in each; the largest is 1.
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     Coefficients of the predicting function.
 intercept_ : ndarray of shape (1 or n_classes,)

@@ -65,7 +65,8 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
             '"uniform" (U): all learn, with equal weights. "deterministic" (DD): all learn. "stochastic" (SD): kernel '
             "i is visited with probability p_i = (1 - δ) θ_i/max θ + δ, and its weight and its function change only "
             'then. "spa" (BOMKC): weights change with every mistake, and kernel i admits a row with p_i times the '
-            "probability of the recipe.",
+            'probability of the recipe. "sum": all learn, and the prediction is Σ θ_i f_i; θ moves along the gradient '
+            "of the loss of that sum.",
             choices=COMBINATIONS,
         ),
     ] = "spa"
@@ -195,7 +196,9 @@ class MultiKernelClassifier(ClassifierBase, SeveralKernels):
     True
     """
 
-    _votes = True
+    @property
+    def _votes(self) -> bool:  # type: ignore[override]
+        return self.combination != "sum"
 
 
 @estimator

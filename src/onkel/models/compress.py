@@ -90,13 +90,15 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     """
     model = at_rest(model, "compress")
     learner = fitted_learner(model, "compress")
-    check_one_kernel(learner)
     if eps is None and n_support is None:
         raise ValueError("compress needs eps (the distance allowed) or n_support (the number to keep)")
     if eps is not None:
         check_number("eps", eps, at_least=0)
     if n_support is not None:
         check_number("n_support", n_support, at_least=1, integer=True)
+    if isinstance(learner.kernel, Hedge) and X is None and learner.adds_up_knowledge:
+        return _smaller_sum(model, learner, eps, n_support)
+    check_one_kernel(learner)
     function, rows = learner.expansion().predicting, learner.t
     if X is None:
         small, distance, change = smaller(function, learner, eps=eps, n_support=n_support)
@@ -115,6 +117,17 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         budget = max(size, budget if n_support is None else min(budget, n_support))
     compressed = with_function(model, learner.blank(budget=budget), small)
     return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
+
+
+def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
+    """Make each function of a sum of second-order learners smaller; together they are what they were."""
+    bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
+    made = learner.blank(budget=min(bounds, default=None))
+    assert learner.n_features is not None
+    made.load_state(learner.state(), learner.n_features, learner.sparse)
+    distance, change = made.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
+    changed = None if change is None else change / max(1, learner.t)
+    return Compressed(model.__onkel_with_learner__(made), distance, made.n_support, changed)
 
 
 def smaller(

@@ -100,6 +100,9 @@ _PARTS: dict[str, Callable[[Tree], Tree]] = {
 def _estimator(members: Tree) -> Tree:
     """An estimator or a scaler: what is fitted has become fields like any other."""
     fitted = _renamed(members.pop("fitted"), _FITTED)
+    parameters = members.get("parameters")
+    if isinstance(parameters, dict) and "kernel" in parameters:
+        parameters.setdefault("relevances", None)  # which nobody had
     if members.get("statistics", fitted) is None:
         members.pop("statistics")
     return members | fitted

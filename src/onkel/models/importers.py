@@ -37,7 +37,7 @@ class _Machine:
     def function(self) -> Expansion:
         """Return the machine's function."""
         coefficients = Coefficients(self.coefficients[None], np.array([self.constant]), np.empty((1, 0)))
-        relevances, ghosts = np.ones(self.points.shape[1]), np.zeros(len(self.births), bool)
+        relevances, ghosts = self.kernel.relevances_of(self.points.shape[1]), np.zeros(len(self.births), bool)
         term = Term(self.kernel, relevances, self.points, self.births, ghosts, coefficients, coefficients)
         return Expansion((term,), self.rows)
 
@@ -184,14 +184,15 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
 
 def _kernel(kind_of_kernel: type[PlainKernel], numbers: dict[str, Any]) -> Kernel:
     """A kernel of those of the numbers that it has."""
-    kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(kind_of_kernel)}
+    has = kind_of_kernel().spec[1]
+    kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(kind_of_kernel) if f.name in has}
     return kind_of_kernel(**{name: kind(numbers[name]) for name, kind in kinds.items()})
 
 
 # -- files of LIBSVM ---------------------------------------------------------------------------------------------------
 
 _CLASSIFIES = {"c_svc": True, "nu_svc": True, "epsilon_svr": False, "nu_svr": False}
-_KERNEL_NUMBERS = {name: tuple(f.name for f in fields(kernel)) for name, kernel in LIBSVM_KERNELS.items()}
+_KERNEL_NUMBERS = {name: tuple(kernel().spec[1]) for name, kernel in LIBSVM_KERNELS.items()}
 _IGNORED = ("probA", "probB", "prob_density_marks")
 
 

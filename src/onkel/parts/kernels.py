@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
@@ -150,8 +151,21 @@ class Kernel(Part):
 
     @property
     def alone(self) -> Any:
-        """One kernel as the core takes it: its terms."""
-        return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms]
+        """One kernel as the core takes it: its terms, and what it multiplies each feature by."""
+        return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms], self.scales
+
+    @property
+    def scales(self) -> list[float]:
+        """What each feature of a row is multiplied by first; features beyond the last have 1."""
+        return []
+
+    def relevances_of(self, n_features: int) -> NDArray[np.float64]:
+        """Return what each feature's share of the base quantity is multiplied by."""
+        return np.ones(n_features)
+
+    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+        """Return the kernel with these relevances of the features, whose mean becomes part of its width."""
+        raise ValueError(f"relevances belong to the kernels rbf and laplacian, and the kernel is {self!r}")
 
     @property
     def bases(self) -> tuple[Base, ...]:
@@ -181,7 +195,17 @@ class Kernel(Part):
 
     def matrix(self, X: Any, S: Any) -> NDArray[np.float64]:
         """Return the kernel's values between the rows of ``X`` and those of ``S``, dense or sparse."""
+        X, S = self._scaled(X), self._scaled(S)
         return np.asarray(self.of({base: base.between(X, S) for base in self.bases}), np.float64)
+
+    def _scaled(self, rows: Any) -> Any:
+        """Rows, dense or sparse, with their features multiplied."""
+        if not self.scales:
+            return rows
+        held: Any = rows if issparse(rows) else np.asarray(rows, np.float64)
+        factors = np.ones(held.shape[1])
+        factors[: len(self.scales)] = self.scales
+        return csr_array(held.multiply(factors)) if issparse(rows) else held * factors
 
     def derivative(self, X: Any, S: Any, feature: int) -> NDArray[np.float64]:
         """Return the derivatives of `matrix` by the logarithm of a factor that multiplies a feature of all rows.
@@ -189,6 +213,7 @@ class Kernel(Part):
         With the factors already applied to dense ``X`` and ``S``, this is ``dk / d log s_j``; for the gaussian kernel
         ``-2 gamma s_j^2 (x_j - x'_j)^2 k``.
         """
+        X, S = self._scaled(X), self._scaled(S)
         quantities = {base: base.between(X, S) for base in self.bases}
         x, s = np.asarray(X, np.float64)[:, feature, None], np.asarray(S, np.float64)[None, :, feature]
         derivative = np.zeros(next(iter(quantities.values())).shape)
@@ -251,12 +276,55 @@ class PlainKernel(Kernel):
 Term = tuple[float, tuple[PlainKernel, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExponentialKernel(PlainKernel):
-    """``exp(-gamma q)``."""
+    """``exp(-gamma q)``, of a distance ``q`` to which each feature adds its share times its relevance."""
 
     psd = True
     gamma: float = number(1.0, above=0)
+    relevances: tuple[float, ...] = ()  # one a feature; those beyond the last have 1
+
+    def __post_init__(self) -> None:
+        check_number("gamma", self.gamma, above=0)
+        object.__setattr__(self, "relevances", tuple(self.relevances))
+        for relevance in self.relevances:
+            check_number("a relevance", relevance, at_least=0)
+
+    def __repr__(self) -> str:
+        shown = [f"{relevance:.4g}" for relevance in self.relevances[:8]] + ["..."] * (len(self.relevances) > 8)
+        relevances = f", relevances=({', '.join(shown)})" if shown else ""
+        return f"{type(self).__name__}(gamma={self.gamma!r}{relevances})"
+
+    @property
+    def spec(self) -> Spec:
+        """The kernel as the core takes it."""
+        return self.name, {"gamma": float(self.gamma)}, {}
+
+    @property
+    def scales(self) -> list[float]:
+        """What each feature of a row is multiplied by first: its share grows by the power of the base quantity."""
+        return [float(relevance ** (1 / self.base.power)) for relevance in self.relevances]
+
+    def relevances_of(self, n_features: int) -> NDArray[np.float64]:
+        """Return what each feature's share of the distance is multiplied by."""
+        made = np.ones(n_features)
+        made[: len(self.relevances)] = self.relevances[:n_features]
+        return made
+
+    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+        """Return the kernel with these relevances of the features, whose mean becomes part of its width.
+
+        Examples
+        --------
+        >>> from onkel.parts import RBF
+        >>> RBF(0.5).with_relevances([1.0, 3.0])
+        RBF(gamma=1.0, relevances=(0.5, 1.5))
+        """
+        given = np.asarray(relevances, np.float64)
+        if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
+            raise ValueError("relevances must be numbers of at least 0, one a feature, and not all of them 0")
+        mean = float(given.mean())
+        return replace(self, gamma=self.gamma * mean, relevances=tuple((given / mean).tolist()))
 
     def value(self, q: Any, m: Mathematics) -> Any:
         """The formula, of the base quantity."""
@@ -267,9 +335,9 @@ class ExponentialKernel(PlainKernel):
         return -self.gamma * self.value(q, ARRAYS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RBF(ExponentialKernel):
-    """``exp(-gamma |x - x'|^2)``, the gaussian kernel."""
+    """``exp(-gamma |x - x'|^2)``, the gaussian kernel; with relevances r ``exp(-gamma sum_j r_j (x_j - x'_j)^2)``."""
 
     name = "rbf"
     base = Base.SQUARED_DISTANCE
@@ -277,9 +345,9 @@ class RBF(ExponentialKernel):
     elsewhere = Elsewhere("rbf", 2, "RBF")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplacian(ExponentialKernel):
-    """``exp(-gamma |x - x'|_1)``."""
+    """``exp(-gamma |x - x'|_1)``; with relevances r ``exp(-gamma sum_j r_j |x_j - x'_j|)``."""
 
     name = "laplacian"
     base = Base.MANHATTAN
@@ -370,6 +438,7 @@ class KernelProduct(Kernel):
         for factor in self.factors:
             if not isinstance(factor, PlainKernel):
                 raise ValueError(f"a product of kernels must be made of plain kernels, got {factor!r}")
+            _check_isotropic("a product of kernels", factor)
         if len(self.factors) < 2:
             raise ValueError(f"a product of kernels must have at least two factors, got {len(self.factors)}")
 
@@ -398,6 +467,7 @@ class KernelSum(Kernel):
             check_number("the weight of a kernel", weight, above=0)
             if not isinstance(kernel, PlainKernel | KernelProduct):
                 raise ValueError(f"a sum of kernels must be made of plain kernels and their products, got {kernel!r}")
+            _check_isotropic("a sum of kernels", kernel)
         if not self.summands:
             raise ValueError("a sum of kernels must have at least one term")
 
@@ -405,6 +475,11 @@ class KernelSum(Kernel):
     def terms(self) -> tuple[Term, ...]:
         """The weighted products."""
         return tuple((weight, kernel.terms[0][1]) for weight, kernel in self.summands)
+
+
+def _check_isotropic(what: str, kernel: Kernel) -> None:
+    if kernel.scales:
+        raise ValueError(f"{what} has no relevances of its own, and it holds {kernel!r}")
 
 
 def _sum(terms: Sequence[Term]) -> Kernel:
@@ -447,27 +522,31 @@ class CallableKernel(Kernel):
         return np.asarray(self.function(X, S), np.float64)
 
 
-COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa")
+COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa", "sum")
 
 
 @dataclass(frozen=True)
 class Hedge(Kernel):
-    """Several kernels at once, a function each: they vote, weighted by what they got right (SPA paper, section 4).
+    """Several kernels at once, a function each: they vote, weighted by what they got right (SPA paper, section 4), or
+    add up.
 
     Parameters
     ----------
     kernels : tuple of Kernel
-    combination : {"uniform", "deterministic", "stochastic", "spa"}
+    combination : {"uniform", "deterministic", "stochastic", "spa", "sum"}
         Who learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
         weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
         then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
-        recipe's own probability.
+        recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the gradient
+        of the loss of that sum (exponentiated gradient).
     discount : float
         γ in the paper: what a mistake multiplies a kernel's weight θ by.
     smoothing : float
         δ in the paper: the least probability that a kernel learns from a row.
     numbers : tuple of int, default=()
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
+    start : int, default=0
+        Of a sum: so many rows, the first, do not move the weights.
 
     Examples
     --------
@@ -482,6 +561,7 @@ class Hedge(Kernel):
     discount: float = 0.99
     smoothing: float = 0.001
     numbers: tuple[int, ...] = ()
+    start: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -493,6 +573,7 @@ class Hedge(Kernel):
         check_choice("combination", self.combination, COMBINATIONS)
         check_number("discount", self.discount, above=0, at_most=1)
         check_number("smoothing", self.smoothing, above=0, at_most=1)
+        check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
         for each in self.numbers:
             check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
@@ -507,7 +588,12 @@ class Hedge(Kernel):
     @property
     def hedge(self) -> Spec:
         """How the kernels are combined, as the core takes it."""
-        return self.combination, {"discount": float(self.discount), "smoothing": float(self.smoothing)}, {}
+        return self.combination, {name: float(getattr(self, name)) for name in ("discount", "smoothing", "start")}, {}
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the prediction is the weighted sum of the functions, rather than a vote."""
+        return self.combination == "sum"
 
     @property
     def shares_budget(self) -> bool:

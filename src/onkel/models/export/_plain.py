@@ -2,7 +2,7 @@
 
 Every model of the library is ``z = (x - shift) * factor``, then for each of its kernels
 ``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random features where a budget rule keeps
-them, and a vote or a mean where there are several kernels.
+them, and a vote or a weighted mean where there are several kernels.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Plain:
     factor: Floats  # of the scaler, 1 without one
     points: Floats  # (n_points, n_features), scaled
     functions: tuple[Function, ...]
-    combination: str  # "sum" of one, "vote" or "mean" of several kernels
+    combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels
     features: RandomFeatures | None
     sigmoids: Floats | None  # slopes and offsets of Platt's, a row each, where they make the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
@@ -65,6 +65,16 @@ class Plain:
     def n_outputs(self) -> int:
         """Number of scores: 1, or one a class."""
         return len(self.functions[0].constants)
+
+    @property
+    def scales(self) -> list[tuple[float, ...]]:
+        """What kernels multiply the features by, each that differs once; first nothing, where one has no scales."""
+        return sorted({self.scales_of(function.kernel) for function in self.functions})
+
+    def scales_of(self, kernel: Kernel) -> tuple[float, ...]:
+        """What a kernel multiplies each feature by, or nothing."""
+        beyond = (1.0,) * (self.n_features - len(kernel.scales))
+        return (*kernel.scales, *beyond) if kernel.scales else ()
 
     @property
     def least_exponent(self) -> float:
@@ -107,7 +117,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False) -> Plain:
         combination=expansion.combination,
         features=_features(expansion),
         sigmoids=_sigmoids(model) if contents.calibrated else None,
-        logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
+        logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
     )
     functions = plain_model.functions

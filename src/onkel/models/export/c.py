@@ -97,6 +97,9 @@ class _Header:
             lines.append(self.array("points", model.points))
             for k, function in enumerate(model.functions):
                 lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
+            for g, scales in enumerate(model.scales):
+                if scales:
+                    lines.append(self.array(f"scales_{g}", np.array(scales)))
         if model.features is not None:
             features = model.features
             scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
@@ -169,17 +172,32 @@ class _Header:
 
     def expansion(self) -> list[str]:
         model = self.model
-        bases = [base for base in _BASES if any(base in function.kernel.bases for function in model.functions)]
-        names = {base: _BASES[base][0] for base in bases}
+        groups = {scales: self.bases(g, scales) for g, scales in enumerate(model.scales)}
+        every = {name: share for group in groups.values() for name, share in group.values()}
         lines = [f"  for (i = 0; i < {self.points}; ++i) {{"]
-        lines.append(f"    {self.work} {', '.join(f'{name} = 0' for name in names.values())}, k;")
+        lines.append(f"    {self.work} {', '.join(f'{name} = 0' for name in every)}, k;")
         lines.append(f"    for (j = 0; j < {model.n_features}; ++j) {{")
-        lines += [f"      {names[base]} += {_BASES[base][1].format(p=self.p, s=self.s)};" for base in bases]
+        lines += [f"      {name} += {share};" for name, share in every.items()]
         lines.append("    }")
         for k, function in enumerate(model.functions):
+            names = {base: name for base, (name, _) in groups[self.model.scales_of(function.kernel)].items()}
             lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
             lines.append(f"    for (o = 0; o < {model.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
+
+    def bases(self, group: int, scales: tuple[float, ...]) -> dict[Base, tuple[str, str]]:
+        """The base quantities of the kernels with these scales: what each is called, and what a feature adds to it."""
+        functions = [function for function in self.model.functions if self.model.scales_of(function.kernel) == scales]
+        found = {}
+        for base, (name, share) in _BASES.items():
+            if not any(base in function.kernel.bases for function in functions):
+                continue
+            share = share.format(p=self.p, s=self.s)
+            if scales:
+                factor = f"{self.p}_scales_{group}[j]"
+                share = " * ".join([factor] * base.power + [share])
+            found[base] = (f"{name}{group or ''}", share)
+        return found
 
     def random_features(self, count: int) -> list[str]:
         p, n = self.p, self.model.n_features
@@ -196,7 +214,7 @@ class _Header:
         """Add a kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
         weight, outputs = self.number(function.weight), self.model.n_outputs
         if self.model.combination == "mean":
-            return [f"  scores[0] += {weight} * f{k}[0];"]
+            return [f"  for (o = 0; o < {outputs}; ++o) scores[o] += {weight} * f{k}[o];"]
         if self.model.task == "binary":
             return [f"  scores[0] += f{k}[0] > 0 ? {weight} : f{k}[0] < 0 ? -{weight} : 0;"]
         return [

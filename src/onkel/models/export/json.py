@@ -65,4 +65,7 @@ def _function(function: Function) -> dict[str, Any]:
 
 
 def _plain_kernel(kernel: PlainKernel) -> dict[str, Any]:
-    return {"name": kernel.name, **{f.name: getattr(kernel, f.name) for f in fields(kernel)}}
+    numbers = {f.name: getattr(kernel, f.name) for f in fields(kernel)}
+    if not kernel.scales:
+        numbers.pop("relevances", None)  # each is 1
+    return {"name": kernel.name, **numbers}

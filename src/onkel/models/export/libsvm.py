@@ -28,7 +28,8 @@ def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     ----------
     model : estimator or Learner
         Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
-        sums and products of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
+        sums and products of kernels, several kernels, relevances, random features, scalers, and labels that are no
+        whole numbers.
 
     scaled : bool, default=False
         Whether the rows will be scaled by `svm-scale` with the file of `to_libsvm_range`: only then may the model have
@@ -131,6 +132,10 @@ def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
     weight, factors = terms[0]
     if len(factors) > 1:
         raise ValueError("LIBSVM knows no products of kernels, and the kernel is one; export it as onnx, c or json")
+    if factors[0].scales:
+        raise ValueError(
+            "LIBSVM knows no relevances of features, and the kernel has some; export it as onnx, c or json"
+        )
     if factors[0].elsewhere is None:
         known = ", ".join(LIBSVM_KERNELS)
         raise ValueError(f"LIBSVM knows the kernels {known}, and the kernel is {factors[0].name}")

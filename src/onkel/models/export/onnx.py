@@ -184,10 +184,10 @@ class _Graph:
         u = self.node("Sub", rows, self.constant("centre", centre))
         if model.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
-        bases = _Bases(self, u, points, moved)
+        bases = {scales: self.bases(scales, i, u, points, moved) for i, scales in enumerate(model.scales)}
         formulas = _Nodes(self, model.least_exponent if model.combination == "vote" else None)
         each = [
-            self.function(bases, formulas, k, function, model.n_outputs, n_points)
+            self.function(bases[model.scales_of(function.kernel)], formulas, k, function, model.n_outputs, n_points)
             for k, function in enumerate(model.functions)
         ]
         if model.features is not None:
@@ -205,6 +205,13 @@ class _Graph:
             self.share(model, f, self.constant(f"weight_{k}", model.functions[k].weight)) for k, f in enumerate(each)
         ]
         return self.node("Sum", *shares)
+
+    def bases(self, scales: tuple[float, ...], number: int, u: str, points: Floats, moved: Floats) -> _Bases:
+        """The base quantities of rows and points whose features are multiplied by these scales first."""
+        if not scales:
+            return _Bases(self, u, points, moved, number)
+        scaled = self.node("Mul", u, self.constant(f"scales_{number}", np.array(scales)))
+        return _Bases(self, scaled, points * scales, moved * scales, number)
 
     def function(
         self, bases: _Bases, formulas: _Nodes, k: int, function: Function, n_outputs: int, n_points: int
@@ -265,8 +272,9 @@ class _Nodes:
 class _Bases:
     """What rows and points are reduced to before a kernel's formula, each computed once."""
 
-    def __init__(self, graph: _Graph, u: str, points: Floats, moved: Floats) -> None:
+    def __init__(self, graph: _Graph, u: str, points: Floats, moved: Floats, number: int) -> None:
         self.graph, self.u, self.points, self.moved = graph, u, points, moved
+        self.suffix = f"_{number}" if number else ""
         self.names: dict[Base, str] = {}
         self.makers = {Base.SQUARED_DISTANCE: self._square, Base.MANHATTAN: self._manhattan, Base.DOT: self._dot}
 
@@ -278,21 +286,22 @@ class _Bases:
 
     def _square(self) -> str:
         graph, near = self.graph, self.points - self.moved
-        squares = graph.constant("point_squares", (near**2).sum(axis=1))
-        crossed = graph.node("MatMul", self.u, graph.constant("points_twice", -2 * near.T))
+        squares = graph.constant(f"point_squares{self.suffix}", (near**2).sum(axis=1))
+        crossed = graph.node("MatMul", self.u, graph.constant(f"points_twice{self.suffix}", -2 * near.T))
         own = graph.node("ReduceSum", graph.node("Mul", self.u, self.u), graph.axis(1), keepdims=1)
         return graph.node("Relu", graph.node("Add", graph.node("Add", own, crossed), squares))
 
     def _manhattan(self) -> str:
         graph = self.graph
         rows = graph.node("Unsqueeze", self.u, graph.axis(1))
-        apart = graph.node("Abs", graph.node("Sub", rows, graph.constant("points_near", self.points - self.moved)))
+        near = graph.constant(f"points_near{self.suffix}", self.points - self.moved)
+        apart = graph.node("Abs", graph.node("Sub", rows, near))
         return graph.node("ReduceSum", apart, graph.axis(2), keepdims=0)
 
     def _dot(self) -> str:
         graph = self.graph
-        products = graph.node("MatMul", self.u, graph.constant("points", self.points.T))
-        return graph.node("Add", products, graph.constant("point_products", self.points @ self.moved))
+        products = graph.node("MatMul", self.u, graph.constant(f"points{self.suffix}", self.points.T))
+        return graph.node("Add", products, graph.constant(f"point_products{self.suffix}", self.points @ self.moved))
 
 
 def _largest(model: Plain) -> float:

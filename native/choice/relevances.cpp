@@ -1,0 +1,347 @@
+#include "choice/relevances.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+
+#include "learn/logistic.hpp"
+#include "linalg/triangle.hpp"
+
+namespace onkel {
+namespace {
+
+constexpr double constant_column = 0.3125;  // as that of a learner
+constexpr std::size_t rows_at_once = 64;
+constexpr int most_newton_steps = 40, most_halvings = 20;
+constexpr double still_shorter = 0.1;  // of Newton's decrement
+constexpr double converged = 1e-9;     // of Newton's decrement, a row
+constexpr double flattest = 1e-6;      // the least curvature of a row
+constexpr double longest_step = 2.0;   // of a log scale at once
+constexpr std::size_t remembered = 8;
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+ValidationLoss::ValidationLoss(const Data& data)
+    : data_(data),
+      outputs_(data.task == Task::multiclass ? data.classes : 1),
+      points_(std::min(data.most_points, data.count / 2)),
+      columns_(points_ + 1),
+      stride_((columns_ + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes) {
+  for (const std::size_t first : {0, 1}) {
+    folds_[first].begin = order_.size();
+    for (std::size_t i = first; i < data.count; i += 2) order_.push_back(i);
+    folds_[first].end = order_.size();
+    folds_[first].a.assign(outputs_ * columns_, 0.0);
+  }
+  std::vector<std::size_t> where(data.count);
+  for (std::size_t i = 0; i < data.count; ++i) where[order_[i]] = i;
+  for (std::size_t k = 0; k < points_; ++k) place_.push_back(where[k * data.count / points_]);
+  targets_.assign(data.count * outputs_, 0.0);
+  for (std::size_t i = 0; i < data.count; ++i) {
+    const double y = data.y[order_[i]];
+    if (data.task == Task::multiclass)
+      targets_[i * outputs_ + static_cast<std::size_t>(y)] = 1.0;
+    else
+      targets_[i] = y;
+    weights_.push_back(data.weight[order_[i]]);
+    total_ += weights_.back();
+  }
+}
+
+// phi[row] = (k(row, point_1), ..., the constant, 0 ...).
+void ValidationLoss::compute_kernel(std::span<const double> at) {
+  const std::size_t n = data_.count, d = data_.width, lanes = isa::lanes<double>,
+                    n_tiles = (points_ + lanes - 1) / lanes;
+  std::vector<double> scales(d);
+  for (std::size_t j = 0; j < d; ++j) scales[j] = std::exp(at[j]);
+  scaled_.resize(n * d);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < d; ++j) scaled_[i * d + j] = data_.rows[order_[i] * d + j] * scales[j];
+  tiles_.assign(n_tiles * lanes * d, 0.0);
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t j = 0; j < d; ++j) tiles_[(k / lanes * d + j) * lanes + k % lanes] = scaled_[place_[k] * d + j];
+  phi_.resize(n * stride_);
+  const Kernel kernel{data_.base, Shape::exponential, 1.0, 0.0, 1};
+  isa::routines<double>().tile(kernel, scaled_.data(), n, d, tiles_.data(), n_tiles, d, phi_.data(), stride_);
+  for (std::size_t i = 0; i < n; ++i) {
+    double* row = phi_.data() + i * stride_;
+    row[points_] = constant_column;
+    std::fill(row + columns_, row + stride_, 0.0);
+  }
+}
+
+// phi a, [row][output], of the rows [begin, end).
+std::vector<double> ValidationLoss::times(std::span<const double> a, std::size_t begin, std::size_t end) const {
+  std::vector<double> made((end - begin) * outputs_);
+  Buffer<double> padded(stride_, 0.0);
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    std::copy_n(a.data() + o * columns_, columns_, padded.begin());
+    for (std::size_t i = begin; i < end; ++i)
+      made[(i - begin) * outputs_ + o] = isa::routines<double>().dot(phi_.data() + i * stride_, padded.data(), stride_);
+  }
+  return made;
+}
+
+// phi' v, [output][column], of v [row][output].
+std::vector<double> ValidationLoss::transposed_times(std::span<const double> v, std::size_t begin,
+                                                     std::size_t end) const {
+  std::vector<double> made(outputs_ * columns_, 0.0);
+  Buffer<double> sum(stride_);
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    std::fill(sum.begin(), sum.end(), 0.0);
+    for (std::size_t i = begin; i < end; ++i)
+      isa::routines<double>().axpy(v[(i - begin) * outputs_ + o], phi_.data() + i * stride_, sum.data(), stride_);
+    std::copy_n(sum.begin(), columns_, made.begin() + static_cast<std::ptrdiff_t>(o * columns_));
+  }
+  return made;
+}
+
+// K a, [output][column]: the points' kernel matrix, and 1 for the constant.
+std::vector<double> ValidationLoss::penalty_times(std::span<const double> a) const {
+  std::vector<double> made(outputs_ * columns_);
+  Buffer<double> padded(stride_);
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    std::fill(padded.begin(), padded.end(), 0.0);
+    std::copy_n(a.data() + o * columns_, points_, padded.begin());
+    for (std::size_t k = 0; k < points_; ++k)
+      made[o * columns_ + k] = isa::routines<double>().dot(phi_.data() + place_[k] * stride_, padded.data(), stride_);
+    made[o * columns_ + points_] = a[o * columns_ + points_];
+  }
+  return made;
+}
+
+double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
+  compute_kernel(at);
+  g_.assign(data_.count * stride_, 0.0);
+  const double lam = std::exp(at[data_.width]);
+  double slope = 0.0;
+  const double loss = judge(0, lam, slope) + judge(1, lam, slope);
+  // dl/dtheta_j = -p sum_ik g_ik |z_ij - z_kj|^p, z the scaled rows.
+  const std::size_t d = data_.width;
+  std::vector<double> sums(d, 0.0);
+  double* const sum = sums.data();
+  for (std::size_t i = 0; i < data_.count; ++i)
+    for (std::size_t k = 0; k < points_; ++k) {
+      const double g = g_[i * stride_ + k];
+      const double* const x = scaled_.data() + i * d;
+      const double* const c = scaled_.data() + place_[k] * d;
+      if (data_.base == Base::manhattan)
+        for (std::size_t j = 0; j < d; ++j) sum[j] += g * std::abs(x[j] - c[j]);
+      else
+        for (std::size_t j = 0; j < d; ++j) sum[j] += g * ((x[j] - c[j]) * (x[j] - c[j]));
+    }
+  const double power = data_.base == Base::manhattan ? 1.0 : 2.0;
+  for (std::size_t j = 0; j < d; ++j) gradient[j] = -power * sums[j];
+  gradient[d] = slope;
+  return loss;
+}
+
+// The loss on the other fold of what is fitted to this one; adds what each kernel value counts for to g_, and the
+// derivative by log lambda to `slope`.
+double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
+  Fold& own = folds_[which];
+  const Fold& other = folds_[1 - which];
+  const std::size_t n = own.end - own.begin, size = round_up(columns_, Triangle::lanes);
+  const bool logistic = data_.task == Task::binary;
+  std::vector<double> e(n * outputs_), v(n);  // minus the slopes of the weighted loss, and its curvatures
+  Buffer<double> weighted(size * rows_at_once);
+
+  const auto look = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
+    const std::vector<double> f = times(a, own.begin, own.end);
+    double loss = 0.5 * lam * dot(a, penalty_times(a));
+    for (std::size_t i = 0; i < n; ++i) {
+      const double w = weights_[own.begin + i];
+      v[i] = w;
+      for (std::size_t o = 0; o < outputs_; ++o) {
+        const double y = targets_[(own.begin + i) * outputs_ + o], score = f[i * outputs_ + o];
+        if (logistic) {
+          const double q = onkel::logistic(-y * score);
+          e[i] = w * y * q;
+          v[i] = w * std::max(flattest, q * (1 - q));
+          loss += w * softplus(-y * score);
+        } else {
+          e[i * outputs_ + o] = w * (y - score);
+          loss += 0.5 * w * (y - score) * (y - score);
+        }
+      }
+    }
+    return loss;
+  };
+  const auto hessian = [&] {
+    Triangle h(columns_);
+    for (std::size_t begin = 0; begin < n; begin += rows_at_once) {
+      const std::size_t m = std::min(rows_at_once, n - begin);
+      const double* rows = phi_.data() + (own.begin + begin) * stride_;
+      for (std::size_t j = 0; j < size; ++j)
+        for (std::size_t i = 0; i < m; ++i) weighted[j * m + i] = v[begin + i] * rows[i * stride_ + j];
+      h.add_products(weighted.data(), rows, stride_, m);
+    }
+    for (std::size_t k = 0; k < points_; ++k)
+      for (std::size_t l = 0; l <= k; ++l) h.at(k, l) += lam * phi_[place_[k] * stride_ + l];
+    h.at(points_, points_) += lam;
+    return Solver::of_symmetric(std::move(h), std::numeric_limits<double>::min());
+  };
+  const auto solved = [&](const Solver& h, std::vector<double> x) {
+    std::vector<double> column(size);
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      std::fill(column.begin(), column.end(), 0.0);
+      std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(o * columns_), columns_, column.begin());
+      h.solve(column);
+      h.solve_transposed(column);
+      std::copy_n(column.begin(), columns_, x.begin() + static_cast<std::ptrdiff_t>(o * columns_));
+    }
+    return x;
+  };
+
+  // A fit is near the last one, at other scales: the curvature at its start serves for as long as steps get shorter.
+  double value = look(own.a), before = std::numeric_limits<double>::infinity();
+  Solver h = hessian();
+  bool stale = false;
+  for (int step = 0; step < most_newton_steps; ++step) {
+    std::vector<double> rest = transposed_times(e, own.begin, own.end);
+    const std::vector<double> held = penalty_times(own.a);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
+    const std::vector<double> towards = solved(h, rest);
+    const double decrement = dot(rest, towards);
+    if (!(decrement > converged * total_) && step > 0) break;
+    if (stale && decrement > still_shorter * before) {
+      h = hessian();
+      stale = false;
+      continue;
+    }
+    before = decrement;
+    std::vector<double> next(own.a.size());
+    double length = 1.0;
+    for (int halving = 0; halving < most_halvings; ++halving, length /= 2) {
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = own.a[i] + length * towards[i];
+      const double reached = look(next);
+      if (reached <= value || halving + 1 == most_halvings) {
+        value = reached;
+        own.a = next;
+        break;
+      }
+    }
+    if (!logistic) break;  // one step is exact
+    stale = true;
+  }
+  if (stale) h = hessian();
+
+  // The other fold: its loss, r = its slopes; u = H^-1 phi_B' r.
+  const std::size_t count = other.end - other.begin;
+  const std::vector<double> f = times(own.a, other.begin, other.end);
+  std::vector<double> r(count * outputs_);
+  double loss = 0.0;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      const double y = targets_[(other.begin + i) * outputs_ + o], score = f[i * outputs_ + o];
+      const double share = weights_[other.begin + i] / total_;
+      loss += share * (logistic ? softplus(-y * score) : 0.5 * (score - y) * (score - y));
+      r[i * outputs_ + o] = share * (logistic ? -y * onkel::logistic(-y * score) : score - y);
+    }
+  const std::vector<double> u = solved(h, transposed_times(r, other.begin, other.end));
+  slope -= lam * dot(u, penalty_times(own.a));
+
+  // What each kernel value counts for: r a' on B, e u' - v (phi u) a' on A, -lam u a' among the points.
+  const std::vector<double> along = times(u, own.begin, own.end);
+  const auto count_for = [&](std::size_t row, std::size_t o, double by_a, double by_u) {
+    const double *a = own.a.data() + o * columns_, *towards = u.data() + o * columns_, *k = phi_.data() + row * stride_;
+    double* g = g_.data() + row * stride_;
+    for (std::size_t j = 0; j < points_; ++j) g[j] += (by_a * a[j] + by_u * towards[j]) * k[j];
+  };
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    for (std::size_t i = 0; i < count; ++i) count_for(other.begin + i, o, r[i * outputs_ + o], 0.0);
+    for (std::size_t i = 0; i < n; ++i)
+      count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);
+    for (std::size_t k = 0; k < points_; ++k) count_for(place_[k], o, -lam * u[o * columns_ + k], 0.0);
+  }
+  return loss;
+}
+
+double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
+                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& go_on) {
+  const std::size_t n = at.size();
+  struct Pair {
+    std::vector<double> moved, turned;
+    double curvature;
+  };
+  std::deque<Pair> pairs;
+  std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
+  double value = objective(at, gradient);
+  std::size_t made = 1;
+  while (made < evaluations && go_on()) {
+    direction = gradient;
+    std::vector<double> shares;
+    for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
+      shares.push_back(dot(pair->moved, direction) / pair->curvature);
+      for (std::size_t i = 0; i < n; ++i) direction[i] -= shares.back() * pair->turned[i];
+    }
+    if (!pairs.empty()) {
+      const Pair& last = pairs.back();
+      const double size = last.curvature / dot(last.turned, last.turned);
+      for (double& x : direction) x *= size;
+    }
+    for (auto pair = pairs.begin(); pair != pairs.end(); ++pair) {
+      const double back = dot(pair->turned, direction) / pair->curvature;
+      for (std::size_t i = 0; i < n; ++i) direction[i] += (shares.back() - back) * pair->moved[i];
+      shares.pop_back();
+    }
+    double longest = 0.0;
+    for (const double x : direction) longest = std::max(longest, std::abs(x));
+    if (!(longest > 0)) break;
+    // The first step has no curvature to go by: it moves the steepest coordinate by 1.
+    double length = pairs.empty() ? 1.0 / longest : std::min(1.0, longest_step / longest);
+    const double descent = -dot(gradient, direction);
+    if (!(descent < 0)) break;
+    bool found = false;
+    for (; made < evaluations && !found && go_on(); length *= 0.4) {
+      for (std::size_t i = 0; i < n; ++i) next[i] = at[i] - length * direction[i];
+      const double reached = objective(next, next_gradient);
+      ++made;
+      found = std::isfinite(reached) && reached <= value + 1e-4 * length * descent;
+      if (!found) continue;
+      Pair pair{std::vector<double>(n), std::vector<double>(n), 0.0};
+      for (std::size_t i = 0; i < n; ++i) {
+        pair.moved[i] = next[i] - at[i];
+        pair.turned[i] = next_gradient[i] - gradient[i];
+      }
+      pair.curvature = dot(pair.moved, pair.turned);
+      if (pair.curvature > 1e-12 * dot(pair.turned, pair.turned)) pairs.push_back(std::move(pair));
+      if (pairs.size() > remembered) pairs.pop_front();
+      at = next;
+      gradient = next_gradient;
+      value = reached;
+    }
+    if (!found && made >= evaluations) break;
+    if (!found) pairs.clear();
+  }
+  return value;
+}
+
+double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
+                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& go_on) {
+  ValidationLoss loss(data);
+  const std::size_t d = data.width;
+  const double stiffness = std::isfinite(spread) ? 1 / (spread * static_cast<double>(data.count)) : 0.0;
+  const auto objective = [&](std::span<const double> x, std::span<double> gradient) {
+    const double value = loss(x, gradient);
+    for (double& slope : gradient) slope /= value;
+    double mean = 0.0, penalty = 0.0;
+    for (std::size_t j = 0; j < d; ++j) mean += (x[j] - centre[j]) / static_cast<double>(d);
+    for (std::size_t j = 0; j < d; ++j) {
+      const double apart = x[j] - centre[j] - mean;
+      penalty += stiffness * apart * apart;
+      gradient[j] += 2 * stiffness * apart;
+    }
+    return std::log(value) + penalty;
+  };
+  return minimise(objective, at, evaluations, go_on);
+}
+
+}  // namespace onkel

@@ -1,0 +1,115 @@
+"""relevances="stream": one relevance a feature, learned on the first rows of a stream (``docs/relevances.md``).
+
+The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
+each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`
+numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
+searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
+classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
+Laplacian kernel. They start from the isotropic kernel that was chosen, or from half of one over the median squared
+distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of one over each
+spread. All of this is a function of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onkel import _core
+from onkel.choice.first_rows import FirstRows
+from onkel.parts import RBF, Kernel, Laplacian
+
+Floats = NDArray[np.float64]
+
+FIRST = 1024  # rows from which relevances are learned
+MOST_NUMBERS = 2**18
+LEAST_ROWS = 256
+POINTS = 300
+EVALUATIONS = 20
+SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
+WILD = 100.0
+DEARER = 1.03  # what the Laplacian's loss counts for: its functions have kinks
+
+
+class Search(NamedTuple):
+    """One way to look for relevances."""
+
+    kernel: type[RBF] | type[Laplacian]
+    spread: float
+    dearer: float
+
+
+def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
+    """Return the searches that compete; ``kernel`` is the only one in question, or None."""
+    if task == "regression":
+        both = [Search(RBF, SPREAD, 1.0), Search(Laplacian, SPREAD, DEARER)]
+        return [search for search in both if kernel in (None, search.kernel)]
+    return [Search(RBF if kernel is None else kernel, spread, 1.0) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
+
+
+def learned_kernel(
+    first: FirstRows,
+    task: str,
+    n_classes: int,
+    kernel: type[Kernel] | None,
+    starts: Sequence[Floats],
+    loss_of: Callable[[Kernel], float],
+) -> Kernel | None:
+    """Return the kernel with the relevances that the rows ask for, or None where there are too many features.
+
+    ``starts`` are the scales of the features, in the gaussian kernel, from which the searches start; ``loss_of``
+    judges a kernel.
+    """
+    n_features = first.rows.shape[1]
+    n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)
+    if n_rows < LEAST_ROWS:
+        return None
+    half = first.rows[:n_rows]
+    rows = np.ascontiguousarray(half.toarray() if issparse(half) else half, np.float64)
+    y = first.y[:n_rows]
+    found: list[tuple[float, Kernel]] = []
+    for start, search in product(starts, searches(task, kernel)):
+        power = search.kernel.base.power
+        width = (median(rows * start, 2) / median(rows * start, power)) ** (1 / power)  # 1 for the gaussian kernel
+        centre = np.log(width * start)
+        _, at = _core.learn_scales(
+            rows,
+            np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
+            np.ascontiguousarray(first.weight[:n_rows]),
+            task=task,
+            classes=n_classes,
+            kernel=search.kernel.name,
+            most_points=POINTS,
+            at=[*centre, math.log(0.1)],
+            centre=centre.tolist(),
+            spread=search.spread,
+            evaluations=EVALUATIONS,
+        )
+        made = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
+        found.append((search.dearer * loss_of(made), made))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def median(rows: Floats, power: int) -> float:
+    """Return the median distance, to a power, of the first half of the rows to the second; 1 where all are equal."""
+    half = len(rows) // 2
+    distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
+    found = float(np.median(distances)) or float(np.mean(distances))
+    return found if found > 0 else 1.0
+
+
+def spreads(rows: Any) -> Floats:
+    """Return the standard deviation of each feature; 1 where it is 0."""
+    if issparse(rows):
+        mean = np.asarray(rows.mean(axis=0)).ravel()
+        variance = np.asarray(rows.multiply(rows).mean(axis=0)).ravel() - mean**2
+    else:
+        variance = np.var(rows, axis=0, dtype=np.float64)
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    return np.clip(np.where(spread > 0, spread, 1.0), 1e-100, 1e100)
