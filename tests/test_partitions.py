@@ -15,7 +15,7 @@ from sklearn.base import clone
 import onkel
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
-from onkel.partitions.spans import Question, Subspace, square
+from onkel.partitions.spans import Question, Subspace, Sums, square
 from reference import partitions as reference
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
@@ -34,7 +34,7 @@ def targets(X, task):
 
 
 def estimator(task, **parameters):
-    return TASKS[task](**({"budget": 30, "gamma": 0.5, "lam": 0.1, "random_state": 0} | parameters))
+    return TASKS[task](**({"budget": 30, "gamma": 0.5, "lam": 0.1, "forget": 1.0, "random_state": 0} | parameters))
 
 
 def cut(X, y, n=4):
@@ -242,14 +242,17 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
 def test_a_shorter_memory_starts_from_the_same_function():
     X = rows()
     y = targets(X, "binary")
-    long, short = (partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99))
+    long, short, stream = (
+        partitions.fit(estimator("binary", forget=forget), cut(X, y)).model for forget in (1.0, 0.99, "stream")
+    )
+    assert stream.memory_ == np.inf
+    assert_allclose(stream.decision_function(X), long.decision_function(X), atol=1e-12)
     assert short.__onkel_contents__().learner.recipe.memory.forget == short.forget == 0.99
     assert_allclose(short.decision_function(X), long.decision_function(X), atol=1e-12)
+    assert stream.partial_fit(X[:100], 1 - y[:100]).memory_ < np.inf
     for model in (long, short):
         model.partial_fit(X[:300], 1 - y[:300])
     assert short.score(X, 1 - y) > long.score(X, 1 - y)
-    with pytest.raises(ValueError, match="forget must be a number"):
-        partitions.fit(estimator("binary", forget="stream"), cut(X, y))
 
 
 @pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
@@ -259,9 +262,9 @@ def test_rows_are_scaled_by_the_statistics_of_all(scaler):
     parts = [(X[:100], y[:100]), (X[:0], y[:0]), (X[100:], y[100:])]
     fitted = partitions.fit(onkel.StreamPipeline(scaler, estimator("binary", budget=60)), parts).model
     whole = clone(scaler).fit(X)
-    assert fitted.scaler_.n_samples_seen_ == len(X)
-    assert_allclose(fitted.scaler_.transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
-    scaled = fitted.scaler_.transform(X)
+    assert fitted.transformers_[0].n_samples_seen_ == len(X)
+    assert_allclose(fitted.transformers_[0].transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
+    scaled = fitted.transformers_[0].transform(X)
     parts = [(scaled[:100], y[:100]), (X[:0], y[:0]), (scaled[100:], y[100:])]
     inside = partitions.fit(estimator("binary", budget=60), parts)
     assert state(inside.model) == state(fitted)
@@ -355,6 +358,18 @@ def test_models_that_cannot_be_shared_are_refused():
         partitions.fit(3, [(X, y)])
 
 
+def test_work_for_another_instruction_set_is_refused():
+    part = sources.ArrayPartition("here", np.eye(2), [0, 1])
+
+    def count(number, partition, shared):
+        return sum(len(chunk.y) for chunk in partition.chunks())
+
+    assert engines.worked(count, 0, part, None, onkel.isa) == 2
+    assert engines.worked(count, 0, part, None, None) == 2
+    with pytest.raises(partitions.PartitionError, match="partition 'here' came to a worker with the instruction set"):
+        engines.worked(count, 0, part, None, "another")
+
+
 class Killed(BaseException):
     pass
 
@@ -399,6 +414,19 @@ def test_first_order_functions_are_averaged():
     assert small.model.n_support_ <= 40
     assert len(small.report.merges) == 2
     assert all(distance > 0 for distance in small.report.merges)
+
+
+def test_the_objective_never_rises_though_the_metric_be_wrong():
+    def total(w, informed):
+        loss, slopes = 2 * np.logaddexp(w, -w).sum(), 2 * np.tanh(w)
+        return Sums(loss, 0.0, 1, slopes, 2 - 2 * np.tanh(w[0]) ** 2 if informed else np.empty(0))
+
+    begin = descent.Progress(np.array([[3.0]]), np.array([1e-6]))
+    values = []
+    end = descent.Descent(total, 1e-3, 1e-8, quadratic=False).run(begin, 100, lambda now: values.append(now.value))
+    assert end.done
+    assert values == sorted(values, reverse=True)
+    assert abs(end.w[0, 0]) < 1e-3
 
 
 def test_a_descent_is_all_of_its_state():

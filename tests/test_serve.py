@@ -116,14 +116,18 @@ def test_a_retry_changes_nothing(tmp_path):
 
 def blocked(served):
     """Make the writer wait inside of its next learning; returns what is set when it is there, and what lets it go."""
-    inside, go, learn = threading.Event(), threading.Event(), served._learn
+    inside, go, learn, close = threading.Event(), threading.Event(), served._learn, served.close
 
     def slowly(batch):
         inside.set()
         go.wait()
         return learn(batch)
 
-    served._learn = slowly
+    def let_go_and_close():
+        go.set()
+        close()
+
+    served._learn, served.close = slowly, let_go_and_close  # a test that fails ends, too
     return inside, go
 
 

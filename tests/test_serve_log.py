@@ -130,7 +130,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(tmp_path, room):
         disk.room = room
         with pytest.raises(OSError, match="No space left"):
             log.append([b"two" * 20])
-        assert records(tmp_path / "log") == [b"one"]
+        assert records(tmp_path / "log") == [b"one"] and (tmp_path / "log").stat().st_size == log.bytes
         disk.room = 10**9
         log.append([b"three"])
     assert records(tmp_path / "log") == [b"one", b"three"]

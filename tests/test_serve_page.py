@@ -38,7 +38,7 @@ def opened(browser):
         window = context.new_page()
         window.on("console", lambda message: complaints.append(f"console: {message.text}"))
         window.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        window.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
+        window.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         own = f"http://127.0.0.1:{service.port}/"
         window.on("request", lambda request: request.url.startswith(own) or complaints.append(request.url))
         window.goto(f"http://127.0.0.1:{service.port}{path}")

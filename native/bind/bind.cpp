@@ -344,10 +344,10 @@ nb::ndarray<nb::numpy> scaled(Scaling scaling, const Rows& rows, std::size_t sto
 }
 
 StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
-                         const State1<double>& squares, bool centre, bool scale, std::size_t width) {
+                         const State1<double>& squares, bool centre, bool scale, double forget, std::size_t width) {
   if (n.shape(0) != 1 || seen.shape(0) != width || mean.shape(0) != width || squares.shape(0) != width)
     throw nb::value_error("the statistics are of another width than the rows");
-  return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale};
+  return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale, forget};
 }
 
 }  // namespace
@@ -420,23 +420,23 @@ NB_MODULE(_core, m) {
     m.def(
         "scale_standard",
         [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
-           const State1<double>& squares, bool centre, bool scale, const RowsIn<T>& x, bool learn,
+           const State1<double>& squares, bool centre, bool scale, double forget, const RowsIn<T>& x, bool learn,
            const Counts& counts) {
-          return scaled<T>(standard(n, seen, mean, squares, centre, scale, x.shape(1)),
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, forget, x.shape(1)),
                            {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
         },
         "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
-        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+        "forget"_a, "x"_a.noconvert(), "learn"_a, "counts"_a.none());
     m.def(
         "scale_standard",
         [](const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
-           const State1<double>& squares, bool centre, bool scale, const CsrIn<T>& x, bool learn,
+           const State1<double>& squares, bool centre, bool scale, double forget, const CsrIn<T>& x, bool learn,
            const Counts& counts) {
-          return scaled<T>(standard(n, seen, mean, squares, centre, scale, mean.shape(0)),
+          return scaled<T>(standard(n, seen, mean, squares, centre, scale, forget, mean.shape(0)),
                            csr_rows<T>(x, mean.shape(0)), std::get<0>(x).shape(0), learn, counts);
         },
         "n"_a.noconvert(), "seen"_a.noconvert(), "mean"_a.noconvert(), "squares"_a.noconvert(), "centre"_a, "scale"_a,
-        "x"_a.noconvert(), "learn"_a, "counts"_a.none());
+        "forget"_a, "x"_a.noconvert(), "learn"_a, "counts"_a.none());
     m.def(
         "scale_range",
         [](const State1<std::int64_t>& n, const State1<double>& least, const State1<double>& greatest, double from,

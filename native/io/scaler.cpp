@@ -11,15 +11,23 @@ struct Moments {
   double mean, squares;
 };
 
-// A feature's moments over n rows: the numbers at hand and zeros (Chan, Golub and LeVeque's formula for two samples).
+// A feature's moments over n rows: the numbers at hand, as far as they still count, and zeros (Chan, Golub and
+// LeVeque's formula for two samples).
 Moments with_zeros(const StandardScaling& s, std::size_t feature, std::int64_t n) {
   const double mean = s.mean[feature], squares = s.squares[feature];
   if (s.seen[feature] == n) return {mean, squares};
-  const double share = static_cast<double>(s.seen[feature]) / static_cast<double>(n);
-  return {mean * share, squares + mean * mean * share * static_cast<double>(n - s.seen[feature])};
+  const std::int64_t zeros = n - s.seen[feature];
+  const double kept = s.forget < 1 ? std::pow(s.forget, static_cast<double>(zeros)) : 1.0;
+  const double share = kept * s.weight(s.seen[feature]) / s.weight(n);
+  return {mean * share, kept * squares + mean * mean * share * s.weight(zeros)};
 }
 
 }  // namespace
+
+double StandardScaling::weight(std::int64_t n) const {
+  const auto rows = static_cast<double>(n);
+  return forget < 1 ? (1 - std::pow(forget, rows)) / (1 - forget) : rows;
+}
 
 void StandardScaling::learn(std::size_t feature, double x) {
   if (x == 0) return;
@@ -27,7 +35,7 @@ void StandardScaling::learn(std::size_t feature, double x) {
   const double deviation = x - m;
   m += deviation * share;
   mean[feature] = m;
-  squares[feature] = s + deviation * (x - m);
+  squares[feature] = forget * s + deviation * (x - m);
   seen[feature] = rows;
 }
 

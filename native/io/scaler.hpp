@@ -8,17 +8,20 @@
 
 namespace onkel {
 
-// Mean and variance by Welford's recurrence (1962). Zeros wait: those since a feature's last other value are taken in
-// together with the next one, so that a sparse row costs its own features only, and dense rows give the same bits.
+// Mean and variance by Welford's recurrence (1962), of which a row counts `forget` times as much as the one after it:
+// n rows weigh w(n) = 1 + forget + ... + forget^(n-1). Zeros wait: those since a feature's last other value are taken
+// in together with the next one, so that a sparse row costs its own features only, and dense rows give the same bits.
 struct StandardScaling {
   std::int64_t& rows;
   std::int64_t* seen;  // rows that a feature's numbers stand for
   double* mean;
   double* squares;  // sum of squared deviations
   bool centre, scale;
-  double share = rows > 0 ? 1.0 / static_cast<double>(rows) : 0.0;  // of one row
+  double forget = 1.0;
+  double share = rows > 0 ? 1.0 / weight(rows) : 0.0;  // of the last row
 
-  void count() { share = 1.0 / static_cast<double>(++rows); }
+  double weight(std::int64_t n) const;  // w(n)
+  void count() { share = 1.0 / weight(++rows); }
   void learn(std::size_t feature, double x);
   double scaled(std::size_t feature, double x) const;
 };

@@ -40,6 +40,7 @@ void Belief::begin() {
   members_.clear();
   for (auto& a : a_) a.clear();
   factor_ = {};
+  inverse_ = {};
   covariance_ = {};
   information_ = {};
   stale_ = false;
@@ -69,6 +70,7 @@ void Belief::begin_as(const Belief& other, double rows) {
   const std::size_t n = std::min(max_points_, other.size());
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
   factor_ = other.factor_.leading(n);
+  inverse_ = {};
   reach();
   for (std::size_t o = 0; o < a_.size(); ++o) {
     std::vector<double> w = other.mean(other.a_[o]);
@@ -176,6 +178,7 @@ bool Belief::extend(std::size_t slot, std::span<const double> values) {
   d_ = l_;
   factor_.solve_transposed(d_);
   factor_.append(l_, std::sqrt(s));
+  inverse_ = {};
   members_.push_back(static_cast<std::int64_t>(slot));
   reach();
   return true;
@@ -231,6 +234,7 @@ void Belief::leave(std::size_t slot) {
   covariance_.remove(column);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
+  inverse_ = {};
   if (fades()) information_ = information_.without_last(rotations, n_fixed_);
 }
 
@@ -241,7 +245,11 @@ void Belief::derive() const {
   if (!stale_) return;
   std::vector<std::size_t> all(columns());
   std::iota(all.begin(), all.end(), std::size_t{0});
-  covariance_.assign(all, information_.covariance(coordinates(), lam_));
+  if (inverse_.size() != all.size()) {
+    inverse_ = Triangle::identity(all.size());
+    Solver(coordinates()).solve(inverse_);
+  }
+  covariance_.assign(all, information_.covariance(inverse_, lam_));
   stale_ = false;
 }
 
@@ -299,6 +307,7 @@ void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& row
   if (fades()) information_ = information_.transformed(m);
   members_ = std::move(members);
   factor_ = std::move(factor);
+  inverse_ = {};
   covariance_ = {};
   for (auto& a : a_) a.clear();
   reach();
@@ -334,6 +343,7 @@ void Belief::visit(Archive& archive, bool alone) {
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
   if (archive.loading()) {
     covariance_ = {};
+    inverse_ = {};
     stale_ = false;
     for (auto& a : a_) a.clear();
     reach();

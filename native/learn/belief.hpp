@@ -120,6 +120,7 @@ class Belief {
   Cholesky factor_;
   mutable Covariance covariance_;
   mutable bool stale_ = false;  // A is to be derived from H
+  mutable Triangle inverse_;    // L^-1 of the coordinates, made when it is needed; empty where L has changed
   Information information_;     // where the memory fades
 
   // Scratch.

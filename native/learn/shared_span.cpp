@@ -18,20 +18,20 @@ bool is_independent(double outside, double kappa) { return outside > tolerance *
 
 Scored scored_row(const RowSums::Setup& setup, double y, double weight, std::span<double> f,
                   std::span<double> direction, std::span<double> g) {
-  Scored made{.basis = nullptr,
-              .block = nullptr,
-              .row = 0,
-              .position = 0,
-              .t = 1,
-              .step = 1,
-              .y = setup.task == Task::binary ? 2 * y - 1 : y,
-              .weight = weight,
-              .f = f,
-              .direction = direction,
-              .g = g,
-              .coefficient = {}};
-  setup.loss.evaluate(made);
-  return made;
+  Scored row{.basis = nullptr,
+             .block = nullptr,
+             .row = 0,
+             .position = 0,
+             .t = 1,
+             .step = 1,
+             .y = setup.task == Task::binary ? 2 * y - 1 : y,
+             .weight = weight,
+             .f = f,
+             .direction = direction,
+             .g = g,
+             .coefficient = {}};
+  setup.loss.evaluate(row);
+  return row;
 }
 
 double largest(std::span<const double> values) {
@@ -125,15 +125,15 @@ std::vector<double> SharedSpan::newness(const Rows& rows) const {
 
 Buffer<double> in_tiles(std::span<const double> function, std::size_t size) {
   const std::size_t outputs = function.size() / size, rounded = round_up(size, lanes);
-  Buffer<double> made(round_up(outputs, lanes) * rounded, 0.0);
-  for (std::size_t o = 0; o < outputs; ++o) std::copy_n(function.data() + o * size, size, made.data() + o * rounded);
-  return made;
+  Buffer<double> tiles(round_up(outputs, lanes) * rounded, 0.0);
+  for (std::size_t o = 0; o < outputs; ++o) std::copy_n(function.data() + o * size, size, tiles.data() + o * rounded);
+  return tiles;
 }
 
 std::vector<double> SharedSpan::scores(const Rows& rows, std::span<const double> function) const {
   const std::size_t outputs = function.size() / size(), padded = round_up(outputs, lanes), n = rounded();
   const Buffer<double> weights = in_tiles(function, size());
-  std::vector<double> made(rows.count * outputs);
+  std::vector<double> scores(rows.count * outputs);
   Block block;
   Tiles tiles;
   Buffer<double> tile(padded * lanes);
@@ -144,10 +144,10 @@ std::vector<double> SharedSpan::scores(const Rows& rows, std::span<const double>
       std::fill(tile.begin(), tile.end(), 0.0);
       isa::routines<double>().add_products(weights.data(), tiles.data() + first * n, lanes, n, n, tile.data(), padded);
       for (std::size_t row = first; row < std::min(first + lanes, count); ++row)
-        for (std::size_t o = 0; o < outputs; ++o) made[(begin + row) * outputs + o] = tile[o * lanes + row - first];
+        for (std::size_t o = 0; o < outputs; ++o) scores[(begin + row) * outputs + o] = tile[o * lanes + row - first];
     }
   }
-  return made;
+  return scores;
 }
 
 void SharedSpan::solve(std::span<double> x) const {

@@ -88,9 +88,8 @@ Triangle Information::precision(double lam) const {
 }
 
 // With lam I + H = R R', V = R^-1 L^-1: A = V' V.
-Triangle Information::covariance(const Triangle& lower, double lam) const {
-  Triangle v = Triangle::identity(size());
-  Solver(lower).solve(v);
+Triangle Information::covariance(const Triangle& inverse, double lam) const {
+  Triangle v = inverse;
   Solver::of_symmetric(precision(lam), lam).solve(v);
   return gram(v);
 }

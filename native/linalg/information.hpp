@@ -39,8 +39,8 @@ class Information {
   void add_evenly(double value);  // H += value I
   void scale(double factor);
   std::vector<double> half() const;
-  // The lower half of the covariance of the coefficients, A = L^-T (lam I + H)^-1 L^-1.
-  Triangle covariance(const Triangle& lower, double lam) const;
+  // The lower half of the covariance of the coefficients, A = L^-T (lam I + H)^-1 L^-1, from the inverse of L.
+  Triangle covariance(const Triangle& inverse, double lam) const;
   // The coordinates w for which (lam I + H) w is this.
   std::vector<double> mean(const std::vector<double>& linear, double lam) const;
   // H w.

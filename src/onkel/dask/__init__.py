@@ -6,7 +6,7 @@ The same partitions give the same bytes, whatever the workers do.
 >>> from dask.distributed import Client
 >>> X = np.random.default_rng(0).normal(size=(600, 2))
 >>> y = (X[:, 0] * X[:, 1] > 0).astype(int)
->>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+>>> with Client(processes=False, n_workers=1, dashboard_address="127.0.0.1:0") as client:
 ...     rows, labels = dask.array.from_array(X, chunks=(200, 2)), dask.array.from_array(y, chunks=200)
 ...     model = onkel.dask.NewtonClassifier(budget=40, gamma=1.0, lam=0.01, random_state=0, client=client)
 ...     accuracy = float((model.fit(rows, labels).predict(rows) == labels).mean().compute())

@@ -24,7 +24,7 @@ class OnCluster:
 
     rounds: Annotated[
         int, Note("The most passes over all rows of a second-order learner, after its points are chosen.")
-    ] = Rounds.most
+    ] = Rounds.limit
     tolerance: Annotated[
         float, Note("Rounds end where a step promises to decrease the objective by less than this part of it.")
     ] = Rounds.tolerance

@@ -22,8 +22,9 @@ from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
-from onkel.parts import FadingMemory, SecondOrder
+from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
 from onkel.streams.pipeline import StreamPipeline
+from onkel.streams.scalers import StreamScaler
 from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ def fit(
     model: Any,
     sources: Sequence[Any],
     *,
-    rounds: int = Rounds.most,
+    rounds: int = Rounds.limit,
     tolerance: float = Rounds.tolerance,
     n_jobs: int | None = None,
     engine: Engine | None = None,
@@ -89,15 +90,11 @@ def fit(
     >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
     (2000, True, True)
     """
-    scaler, estimator = (model.scaler, model.estimator) if isinstance(model, StreamPipeline) else (None, model)
+    scaler, estimator = _parts_of(model)
     if not isinstance(estimator, KernelEstimator):
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
-    if isinstance(getattr(estimator, "forget", 1.0), str):
-        raise ValueError(
-            f"forget must be a number to learn over partitions, got {estimator.forget!r}: rows have no order"
-        )
     partitions = partitions_of(sources)
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
@@ -116,22 +113,40 @@ def fit(
     fitted.set_params(**estimator.get_params(deep=False))
     if isinstance(model, StreamPipeline):
         whole = clone(model)
-        whole.scaler_, whole.estimator_ = counted.scaler, fitted
+        whole.take_over([counted.scaler], fitted)
         fitted = whole
     if counted.names is not None:
-        getattr(fitted, "scaler_", fitted).feature_names_in_ = np.array(counted.names, dtype=object)
+        getattr(fitted, "transformers_", [fitted])[0].feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(fitted, report)
+
+
+def _parts_of(model: Any) -> tuple[StreamScaler | None, Any]:
+    """The scaler of a pipeline, and the estimator."""
+    if not isinstance(model, StreamPipeline):
+        return None, model
+    chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
+    if len(chain) != 1 or not isinstance(chain[0], StreamScaler):
+        raise ValueError("partitions take a pipeline with one scaler of onkel's: they are rows of numbers")
+    return chain[0], model.estimator
 
 
 def _with_memory(learner: Learner, estimator: Any) -> Learner:
     """Return the learner with the memory that was asked for, from the same function on."""
-    forget = getattr(estimator, "forget", 1.0)
-    if forget == 1.0:
+    memory = _memory(estimator)
+    if memory == FadingMemory():
         return learner
     assert isinstance(learner.recipe, SecondOrder)
-    forgetful = learner.blank(recipe=replace(learner.recipe, memory=FadingMemory(forget)))
-    forgetful.set_expansion(learner.expansion())
-    return forgetful
+    remembering = learner.blank(recipe=replace(learner.recipe, memory=memory))
+    remembering.set_expansion(learner.expansion())
+    return remembering
+
+
+def _memory(estimator: Any) -> Memory:
+    recipe = getattr(estimator, "recipe", None)
+    if isinstance(recipe, SecondOrder):
+        return recipe.memory
+    forget = getattr(estimator, "forget", 1.0)
+    return StreamMemory() if isinstance(forget, str) else FadingMemory(forget)
 
 
 def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
@@ -162,6 +177,10 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
+    if isinstance(getattr(model, "relevances", None), str):
+        changes["relevances"] = None  # all partitions learn one function of one kernel
+    if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
+        changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
         changes["class_weight"] = None  # they are part of the rows' weights
     sampled = clone(model).set_params(**changes)

@@ -35,13 +35,13 @@ class Rounds:
 
     Parameters
     ----------
-    most : int
+    limit : int
         Passes over all rows.
     tolerance : float
         They end where a step promises to decrease the objective by less than this part of it.
     """
 
-    most: int = 100
+    limit: int = 100
     tolerance: float = 1e-4
 
 
@@ -120,7 +120,7 @@ def learn(
         report.rounds.append({"objective": now.value, "information": now.fresh})
         checkpoint.save(subspace.points, now)
 
-    reached = _descent(subspace, total, rounds.tolerance).run(start, rounds.most, after)
+    reached = _descent(subspace, total, rounds.tolerance).run(start, rounds.limit, after)
     report.converged = reached.done
     return learner_of(subspace, reached, census.rows)
 
@@ -137,8 +137,8 @@ def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Te
     function = np.ascontiguousarray(np.hstack([*columns, term.last.points]))
     n_first = min(len(term), round(FIRST_SHARE * budget))
     first = Subspace(whole.learner, term.points[:n_first])
-    most = SPARE * (budget - n_first)
-    wanted = Wanted(whole, function, first, encoding, most, sampled.recipe.dictionary.min_slope)
+    limit = SPARE * (budget - n_first)
+    wanted = Wanted(whole, function, first, encoding, limit, sampled.recipe.dictionary.min_slope)
     proposals: Proposals = team.total("points", propose, wanted, Proposals.with_others)
     return chosen(first, proposals, term.points[n_first:], budget)
 

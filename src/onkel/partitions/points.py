@@ -28,7 +28,7 @@ SPARE = 2  # proposals for each place in the dictionary that is left
 class Proposals:
     """Rows that would be points, the best first."""
 
-    most: int
+    limit: int  # of rows
     ranks: Floats  # keys with the newness beside the sample's points
     keys: Floats  # keys without it
     X: Any
@@ -36,7 +36,7 @@ class Proposals:
     def with_others(self, other: Proposals) -> Proposals:
         """Return the best of both."""
         return Proposals(
-            self.most,
+            self.limit,
             np.concatenate([self.ranks, other.ranks]),
             np.concatenate([self.keys, other.keys]),
             stacked([self.X, other.X]),
@@ -44,8 +44,8 @@ class Proposals:
 
     def best(self) -> Proposals:
         """Return no more than there may be."""
-        order = np.argsort(-self.ranks, kind="stable")[: self.most]
-        return Proposals(self.most, self.ranks[order], self.keys[order], self.X[order])
+        order = np.argsort(-self.ranks, kind="stable")[: self.limit]
+        return Proposals(self.limit, self.ranks[order], self.keys[order], self.X[order])
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Wanted:
     coefficients: Floats  # of that function
     first: Subspace  # of its first points
     encoding: Encoding
-    most: int
+    limit: int  # of rows
     min_slope: float
 
 
@@ -64,7 +64,7 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
     """Return the best rows of a partition."""
     learner = wanted.first.learner
     rng = draws(learner.seed, number, POINTS)
-    best = Proposals(wanted.most, np.empty(0), np.empty(0), wanted.first.points[:0])
+    best = Proposals(wanted.limit, np.empty(0), np.empty(0), wanted.first.points[:0])
     for chunk in partition.chunks():
         X, y, weight = wanted.encoding.encode(chunk)
         u = rng.random(len(y))
@@ -76,7 +76,7 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
         new = newness > 0
         hard, newness = hard[new], newness[new]
         ranks = keys[hard] / np.sqrt(newness)
-        best = best.with_others(Proposals(wanted.most, ranks, keys[hard], X[hard]))
+        best = best.with_others(Proposals(wanted.limit, ranks, keys[hard], X[hard]))
     return best
 
 

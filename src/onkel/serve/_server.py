@@ -23,7 +23,7 @@ _HEAD_SECONDS = 10.0  # for a request's head
 _KEEP_SECONDS = 30  # between two requests of a connection
 _DRAIN_SECONDS = 30  # for requests under way when the service is told to stop
 _CONNECTIONS = 512
-_SWITCH_SECONDS = 0.0005  # of the interpreter's lock: a prediction waits no longer for a thread that learns
+_SWITCH_SECONDS = 0.0001  # of the interpreter's lock: a prediction waits no longer for a thread that learns
 
 
 class ImpatientProtocol(H11Protocol):

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onkel import _core
 from onkel.contents import Contents
 from onkel.utils.turns import in_turn
-from onkel.utils.validation import check_feature_names, check_flag, check_number, unchanged_if_refused, with_parameters
+from onkel.utils.validation import (
+    check_feature_names,
+    check_flag,
+    check_number,
+    columns_by_name,
+    unchanged_if_refused,
+    with_parameters,
+)
 
 Floats = NDArray[np.float64]
 Statistics = dict[str, NDArray[Any]]
@@ -126,11 +133,17 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             before = self._blank(rows.shape[1]) if first else self._statistics
             return self._pass(rows, before, learn=True, counts=counts)
 
+    def _fitted(self, X: ArrayLike, counts: NDArray[np.bool_] | None = None) -> tuple[Any, Statistics]:
+        """The rows, all scaled by the statistics of all, and these: `fit` has all rows before it."""
+        _, statistics = self._learned(X, counts)
+        return self._pass(self._validated(X, first=False), statistics, learn=False)[0], statistics
+
     def _validated(self, X: ArrayLike, *, first: bool) -> Any:
         self._check_parameters()
         sparse = self._takes_sparse()
         if issparse(X) and sparse is not None:
             raise ValueError(sparse)
+        X = X if first else columns_by_name(X, getattr(self, "feature_names_in_", None))
         rows = validate_data(self, X, reset=first, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
         if issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
@@ -201,7 +214,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         facts: dict[str, Any] = {"scaler": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, scaler=self)
+        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")
@@ -263,6 +276,8 @@ class StreamStandardScaler(StreamScaler):
         Whether to subtract the mean.
     with_std : bool, default=True
         Whether to divide by the standard deviation. A feature that has had one value only is not divided.
+    forget : float, default=1.0
+        How much a row counts beside the one after it, for features that move: with 0.999 about 1000 rows count.
 
     Attributes
     ----------
@@ -286,20 +301,32 @@ class StreamStandardScaler(StreamScaler):
     (array([2.]), array([[0.]]))
     """
 
-    def __init__(self, *, with_mean: bool = True, with_std: bool = True) -> None:
+    def __init__(self, *, with_mean: bool = True, with_std: bool = True, forget: float = 1.0) -> None:
         self.with_mean = with_mean
         self.with_std = with_std
+        self.forget = forget
 
     @property
     def mean_(self) -> Floats:
         """Mean of each feature."""
-        return self._known("mean") * (self._known("seen") / max(1, self.n_samples_seen_))
+        return self._known("mean") * self._with_zeros()[1]
 
     @property
     def var_(self) -> Floats:
         """Variance of each feature."""
+        kept, share, zeros, total = self._with_zeros()
+        return np.asarray((kept * self._known("squares") + self._known("mean") ** 2 * share * zeros) / total)
+
+    def _with_zeros(self) -> tuple[Floats, Floats, Floats, float]:
+        """How much of a feature's numbers still counts, their share of all rows, and the weights of zeros and rows."""
         n, seen = max(1, self.n_samples_seen_), self._known("seen")
-        return np.asarray((self._known("squares") + self._known("mean") ** 2 * (seen / n) * (n - seen)) / n)
+        kept = np.power(float(self.forget), n - seen)
+        total = float(self._weight(n))
+        return kept, kept * self._weight(seen) / total, self._weight(n - seen), total
+
+    def _weight(self, rows: Any) -> Any:
+        """What so many rows weigh: 1 + forget + forget^2 + ..."""
+        return (1 - np.power(float(self.forget), rows)) / (1 - self.forget) if self.forget < 1 else np.asarray(rows)
 
     @property
     def scale_(self) -> Floats:
@@ -310,6 +337,7 @@ class StreamStandardScaler(StreamScaler):
     def _check_parameters(self) -> None:
         check_flag("with_mean", self.with_mean)
         check_flag("with_std", self.with_std)
+        check_number("forget", self.forget, above=0, at_most=1)
 
     def _takes_sparse(self) -> str | None:
         return "sparse rows cannot be centred and stay sparse: use with_mean=False" if self.with_mean else None
@@ -324,6 +352,8 @@ class StreamStandardScaler(StreamScaler):
 
     def _added(self, mine: Statistics, theirs: Statistics) -> Statistics:
         """Chan, Golub and LeVeque (1983); a feature's numbers stand for the rows that have it."""
+        if self.forget < 1:
+            raise ValueError("scalers that forget cannot be merged: which rows came last is not known; use forget=1")
         seen = mine["seen"] + theirs["seen"]
         share = theirs["seen"] / np.maximum(1, seen)
         apart = theirs["mean"] - mine["mean"]
@@ -333,7 +363,8 @@ class StreamStandardScaler(StreamScaler):
     def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
         n, seen, mean, squares = (statistics[name] for name in ("n", "seen", "mean", "squares"))
         centre, scale = bool(self.with_mean), bool(self.with_std)
-        return _core.scale_standard(n, seen, mean, squares, centre, scale, rows, learn, counts)
+        forget = float(self.forget)
+        return _core.scale_standard(n, seen, mean, squares, centre, scale, forget, rows, learn, counts)
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
         """Return the factors and shifts of the way back."""
