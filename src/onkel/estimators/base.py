@@ -196,7 +196,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
             if self.gamma == "stream" and getattr(self, "kernel", "") in ("rbf", "stream"):
                 return 1.0  # until the learner has chosen
-            if self.gamma in ("auto", "stream"):  # the latter of a kernel that has no width
+            if self.gamma in ("auto", "stream"):  # the latter of a kernel whose width is not chosen
                 return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
             return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0

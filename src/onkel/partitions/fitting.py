@@ -177,6 +177,8 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
+    if isinstance(getattr(model, "relevances", None), str):
+        changes["relevances"] = None  # all partitions learn one function of one kernel
     if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
