@@ -181,7 +181,7 @@ def main() -> None:
     arguments.add_argument("--whole", action="store_true", help="Newton on all rows, too")
     arguments.add_argument("--learner", action="append", dest="learners", help="by default all of them")
     arguments.add_argument("streams", nargs="*", default=STREAMS)
-    told = arguments.parse_args()
+    told = arguments.parse_intermixed_args()
     results = json.loads(told.results.read_text()) if told.results and told.results.exists() else {}
 
     def keep(key: str, measure: Callable[[], dict[str, Any]]) -> None:
