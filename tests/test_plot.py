@@ -11,6 +11,7 @@ from onkel.plot import (
     DecisionSurfaceDisplay,
     KernelWeightsDisplay,
     LearningCurveDisplay,
+    MemoryDisplay,
     SupportDisplay,
 )
 
@@ -77,6 +78,16 @@ def test_weights_of_kernels_are_the_models():
     assert display.names[0] == repr(model.kernels_[0])
 
 
+def test_weights_of_memories_are_the_models():
+    model = onkel.NewtonClassifier(gamma=1.0, budget=30, random_state=0).partial_fit(X, y)
+    display = MemoryDisplay.from_estimator(model)
+    assert np.array_equal(display.weights, model.memory_weights_history_[1])
+    assert display.memories == list(model.memory_weights_)
+    assert len(display.ax_.collections) == len(display.memories)
+    with pytest.raises(ValueError, match='need forget="stream", and this NewtonClassifier has one'):
+        MemoryDisplay.from_estimator(onkel.NewtonClassifier(gamma=1.0, forget=0.99).fit(X, y))
+
+
 def test_curves_of_several_learners_see_the_same_stream():
     models = {name: onkel.SPAClassifier(gamma=2.0, budget=30, random_state=0) for name in ("one", "other")}
     display = LearningCurveDisplay.from_estimator(models, [(X, y)], classes=[0, 1])
@@ -119,3 +130,4 @@ def test_a_notebook_shows_what_was_learned():
     assert f"{model.n_support_} of at most 30" in model._repr_html_()
     assert f"{model.nbytes_:,}" in model._repr_html_()
     assert f"{model.gamma_:.4g}" in model._repr_html_()
+    assert "<th" in model._repr_html_().split("memory")[0]

@@ -34,6 +34,9 @@ def learned(model: Any) -> dict[str, str]:
         value = getattr(contents.estimator, name, None)
         if isinstance(value, float):
             facts[name.removesuffix("_")] = f"{value:.4g}"
+    if len(getattr(contents.estimator, "memory_weights_", ())) > 1:
+        memory = contents.estimator.memory_
+        facts["memory"] = "all rows" if memory == float("inf") else f"{memory:,.0f} rows"
     return facts
 
 

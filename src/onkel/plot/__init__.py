@@ -12,6 +12,7 @@ numbers stay in the display's fields, and ``plot`` draws them again, on other ax
 20
 """
 
+from onkel.plot._chosen import MemoryDisplay
 from onkel.plot._curves import LearningCurveDisplay
 from onkel.plot._inside import KernelWeightsDisplay, SupportDisplay
 from onkel.plot._probabilities import CalibrationDisplay
@@ -22,5 +23,6 @@ __all__ = [
     "DecisionSurfaceDisplay",
     "KernelWeightsDisplay",
     "LearningCurveDisplay",
+    "MemoryDisplay",
     "SupportDisplay",
 ]

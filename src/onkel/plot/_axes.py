@@ -20,9 +20,10 @@ def axes(ax: Any) -> Any:
 
 
 def draw_layers(ax: Any, rows: NDArray[np.int64], weights: NDArray[np.float64], names: list[str]) -> None:
-    """Draw weights that add up to 1 as layers over the rows, and name those that matter at the end."""
+    """Draw weights that add up to 1 as layers over the rows; of many, name those that matter at the end."""
     last = weights[-1]
-    named = [int(i) for i in np.argsort(-last)[: len(COLOURS) - 1] if last[i] >= 0.02]
+    few = len(last) < len(COLOURS)
+    named = [int(i) for i in np.argsort(-last)[: len(COLOURS) - 1] if few or last[i] >= 0.02]
     colours = {i: COLOURS[place] for place, i in enumerate(named)}
     order = [*named, *(i for i in range(len(last)) if i not in colours)]
     ax.stackplot(

@@ -1,0 +1,77 @@
+"""What the stream has chosen: how long to remember."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.contents import contents_of
+from onkel.plot._axes import Drawn, draw_layers
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class MemoryDisplay(Drawn):
+    """How much each memory of a Newton learner weighed over the stream (``forget="stream"``).
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_times,)
+    weights : ndarray of shape (n_times, n_memories)
+    memories : list of float
+        In rows; infinity is all of them.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.NewtonClassifier(gamma=1.0, budget=30, forget="stream", random_state=0)
+    >>> for X, y in onkel.streams.generators.switching(3000):
+    ...     model = model.partial_fit(X, y, classes=[0, 1])
+    >>> onkel.plot.MemoryDisplay.from_estimator(model).memories
+    [inf, 1000.0, 100.0, 10.0]
+    """
+
+    rows: NDArray[np.int64]
+    weights: Floats
+    memories: list[float]
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Draw the weights of the memories of a fitted Newton learner.
+
+        Parameters
+        ----------
+        model : a model with ``forget="stream"``
+        ax : matplotlib axes, default=None
+
+        Returns
+        -------
+        MemoryDisplay
+        """
+        inside = contents_of(model).estimator
+        weights = getattr(inside, "memory_weights_", {})
+        if len(weights) < 2:
+            name = type(inside).__name__
+            raise ValueError(f'weights of memories need forget="stream", and this {name} has one memory')
+        rows, history = inside.memory_weights_history_
+        return cls(rows, history, list(weights)).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the weights as layers.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            None makes a figure.
+
+        Returns
+        -------
+        self
+        """
+        names = ["all rows" if np.isinf(memory) else f"{memory:,.0f} rows" for memory in self.memories]
+        draw_layers(self._on(ax), self.rows, self.weights, names)
+        return self
