@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from river import drift, dummy, ensemble, forest, linear_model, neighbors, preprocessing, tree
+from river import dummy, ensemble, forest, linear_model, neighbors, preprocessing, tree
 from river.datasets import synth
 
 import onkel
@@ -90,9 +90,7 @@ RIVALS: dict[str, Callable[[], Any]] = {
     "SRP": lambda: ensemble.SRPClassifier(seed=1),
     "HAT": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=1),
     "KNN": neighbors.KNNClassifier,
-    "LR+ADWIN": lambda: drift.DriftRetrainingClassifier(
-        model=linear_model.SoftmaxRegression(), drift_detector=drift.ADWIN()
-    ),
+    "LR+ADWIN": lambda: ensemble.ADWINBaggingClassifier(linear_model.SoftmaxRegression(), seed=1),
     "no change": dummy.NoChangeClassifier,
 }
 REGRESSORS: dict[str, Callable[[], Any]] = {
@@ -181,7 +179,7 @@ def main() -> None:
     arguments.add_argument("--whole", action="store_true", help="Newton on all rows, too")
     arguments.add_argument("--learner", action="append", dest="learners", help="by default all of them")
     arguments.add_argument("streams", nargs="*", default=STREAMS)
-    told = arguments.parse_args()
+    told = arguments.parse_intermixed_args()
     results = json.loads(told.results.read_text()) if told.results and told.results.exists() else {}
 
     def keep(key: str, measure: Callable[[], dict[str, Any]]) -> None:
