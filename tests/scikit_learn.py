@@ -18,6 +18,10 @@ WEIGHS_LOSSES = {
     f"check_sample_weight_equivalence_on_{kind}_data": "an online learner weighs a row's loss, it does not repeat it"
     for kind in ("dense", "sparse")
 }
+BY_NAME = {
+    "check_dataframe_column_names_consistency": "the columns of a data frame are found by their names, in any order"
+}
+NOT_PROMISED = WEIGHS_LOSSES | BY_NAME
 # What a class can break that has parameters of its own and nothing else.
 FEW = {
     "check_no_attributes_set_in_init",

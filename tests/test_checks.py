@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import onkel
+import toy_parts as toys
 from onkel import checks, parts
 from onkel.parts.python import PythonAdmission, PythonEviction, PythonKernel, PythonLoss
 
@@ -25,6 +26,13 @@ def test_every_part_passes(name):
         checks.check_recipe(recipe, bounded=False)
     else:
         checks.check_part(part)
+
+
+@pytest.mark.parametrize(
+    "part", [toys.Log(), toys.LossSampling(), toys.RemoveRandom(), toys.Forget(), toys.RBF(0.5)], ids=repr
+)
+def test_parts_in_python_pass(part):
+    checks.check_part(part)
 
 
 class Hidden(PythonEviction):

@@ -76,7 +76,9 @@ def test_fit_predict_info(run):
     )
     assert (code, out) == (0, "")
     assert re.fullmatch(
-        r"onkel: model: SPAClassifier of 1,200 rows, \d+ support vectors, [\d.]+ % accuracy on the way\n", err
+        r"onkel: model: SPAClassifier of 1,200 rows, \d+ support vectors; on the way accuracy [\d.]+ % "
+        r"\(commonest class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+\n",
+        err,
     )
     X, z = rows()
     model = onkel.SPAClassifier(budget=100, gamma=0.5, eta=0.3, random_state=0)
@@ -123,7 +125,7 @@ def test_classes_may_be_words_and_tables_may_be_read(run):
 
 
 def test_the_target_decides_the_task(run):
-    assert run("fit", "numbers.csv", "-l", "spa", "-o", "model")[0] == 0
+    assert run("fit", "numbers.csv", "-l", "spa", "--raw", "-o", "model")[0] == 0
     assert type(onkel.load("model")) is onkel.SPARegressor
     code, out, err = run("predict", "model", "numbers.csv")
     assert code == 0 and len(out.split()) == 1200 and re.search("RMSE 0[.][0-9]{4}", err)
@@ -137,7 +139,7 @@ def test_the_target_decides_the_task(run):
 def test_evaluate_prints_the_curve(run):
     code, out, err = run("evaluate", "two.txt", "-l", "ogd", "--gamma", 1, "--set", "loss=log_loss")
     assert (code, err) == (0, "")
-    title, _, head, *lines = out.splitlines()
+    title, _, head, *lines, _, summary = out.splitlines()
     assert title == "two.txt: 1,200 rows, 3 features, classification"
     assert head.split() == ["rows", "accuracy", "AUC", "log", "loss", "support", "vectors", "seconds"]
     X, z = rows()
@@ -146,12 +148,15 @@ def test_evaluate_prints_the_curve(run):
     assert lines[-1].split()[:5] == [
         "1,200", f"{100 * curve.last.accuracy:.2f}", "%", f"{curve.last.auc:.4f}", f"{curve.last.log_loss:.4f}",
     ]  # fmt: skip
+    assert re.match(
+        r"accuracy [\d.]+ % \(commonest class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+, log loss", summary
+    )
     document = json.loads(run("evaluate", "two.txt", "-l", "ogd", "--gamma", 1, "--set", "loss=log_loss", "--json")[1])
     assert document["data"] == {
         "name": "two.txt", "rows": 1200, "n_features": 3, "task": "classification", "classes": [-1, 1],
     }  # fmt: skip
     assert document["runs"][0]["curve"]["accuracy"] == curve["accuracy"].tolist()
-    every = json.loads(run("evaluate", "two.txt", "--every", 500, "--json")[1])
+    every = json.loads(run("evaluate", "two.txt", "-l", "spa", "--every", 500, "--json")[1])
     assert every["runs"][0]["curve"]["rows"] == [500, 1000, 1200]
 
 
@@ -288,11 +293,11 @@ def test_a_generator_is_drawn(run):
         ("fit two.txt -l spam -o m", 2, "there is no learner 'spam'; expected one of bogd, bpa"),
         ("fit numbers.csv -l klr -o m", 2, "there is no learner 'klr' for regression; expected one of bogd"),
         ("fit two.txt -l spa,ogd -o m", 2, "expected one learner (onkel compare takes several)"),
-        ("fit two.txt --set etta=1 -o m", 2, "spa: no parameter 'etta'; expected one of alpha, average, beta"),
+        ("fit two.txt -l spa --set etta=1 -o m", 2, "spa: no parameter 'etta'; expected one of alpha, average, beta"),
         ("fit two.txt --set eta -o m", 2, "expected a parameter and its value, such as eta=0.5"),
-        ("fit two.txt --set ogd.eta=1 -o m", 2, "'ogd' is not one of the learners spa"),
-        ("fit two.txt --set eta=high -o m", 1, "eta must be a number greater than 0, got 'high'"),
-        ("fit two.txt --gamma wide -o m", 2, "--gamma wide: expected a number, scale or auto"),
+        ("fit two.txt --set ogd.eta=1 -o m", 2, "'ogd' is not one of the learners newton"),
+        ("fit two.txt -l spa --set eta=high -o m", 1, "eta must be a number greater than 0, got 'high'"),
+        ("fit two.txt --gamma wide -o m", 2, "--gamma wide: expected a number, scale, auto or stream"),
         ("fit two.txt --gamma -1 -o m", 1, "gamma must be a number greater than 0, got -1.0"),
         ("fit two.txt --classes 1 -o m", 2, "expected two labels or more"),
         ("fit two.txt --classes a,b -o m", 2, "the targets are numbers, and these labels are not"),
@@ -331,7 +336,7 @@ def test_refusals(run, words, code, said):
     Path("wide").write_text("".join(line.strip() + " 9:1\n" for line in lines))
     Path("wide.csv").write_text("1,2,3,4,1\n")
     onkel.save(onkel.SPAClassifier(), "fresh")
-    run("fit", "two.txt", "-o", "model")
+    run("fit", "two.txt", "-l", "spa", "--budget", 50, "-o", "model")
     Path("corrupt").write_bytes(Path("model").read_bytes()[:500])
     got, out, err = run(*words.split())
     assert (got, out) == (code, "")
@@ -342,7 +347,7 @@ def test_refusals(run, words, code, said):
 
 
 @pytest.mark.parametrize(
-    "words", ["", "fit", "fit two.txt", "fit two.txt -o m --budget many", "nonsense", "fit two.txt -o m --task no"]
+    "words", ["", "fit", "fit two.txt -o m --budget many", "nonsense", "fit two.txt -o m --task no"]
 )
 def test_wrong_calls_end_with_2_and_the_usage(run, words):
     code, out, err = run(*words.split())

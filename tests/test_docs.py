@@ -72,6 +72,7 @@ def test_every_public_recipe_has_an_example():
         "docs/river.md",
         "docs/start.md",
         "docs/tutorial.md",
+        "docs/checks.md",
     ],
 )
 def test_pages_print_what_they_show(page, tmp_path, monkeypatch):

@@ -183,7 +183,16 @@ def test_a_curve_becomes_a_data_frame_and_a_plot():
     X, y = two_classes(500)
     curve = progressive(ogd(), [(X, y)], classes=["no", "yes"])
     frame = curve.to_pandas()
-    assert list(frame) == ["rows", "seconds", "n_support", "accuracy", "log_loss", "auc"]
+    assert list(frame) == [
+        "rows",
+        "seconds",
+        "n_support",
+        "accuracy",
+        "log_loss",
+        "auc",
+        "commonest",
+        "balanced_accuracy",
+    ]
     assert len(frame) == len(curve) and frame["rows"].iloc[-1] == 500
     figure, ax = plt.subplots()
     assert curve.plot(ax) is ax

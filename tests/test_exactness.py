@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import onkel
 from interrupting import interrupted_amid
-from onkel import parts
+from onkel import checks, parts
 from table import CASES, cases, variants
 
 ROWS = 300
@@ -48,7 +48,7 @@ def assert_same(case, one, other):
 
 @cases()
 def test_row_by_row(case):
-    assert_same(case, learned(case), learned(case, range(1, ROWS)))
+    checks.check_chunks(lambda: case.learner(gamma=0.6, fit_intercept=True, seed=9), *stream(case))
 
 
 @variants

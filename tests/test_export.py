@@ -3,6 +3,7 @@
 import ctypes
 import json
 import math
+import re
 import shutil
 import subprocess
 
@@ -250,7 +251,7 @@ def test_libsvm_text_of_several_classes_holds_each_point_once_less_than_classes(
         ("sum", "LIBSVM knows no sums of kernels"),
         ("several kernels", "LIBSVM knows one kernel"),
         ("random features", "LIBSVM knows no random features"),
-        ("standard scaler", "LIBSVM knows no scaler"),
+        ("standard scaler", "LIBSVM knows no scaler.*to_libsvm_range"),
     ],
 )
 def test_what_libsvm_lacks_is_refused(name, sentence):
@@ -482,6 +483,76 @@ def test_json_holds_all_that_predictions_are_made_of(name, task):
     close(found.reshape(expected.shape), expected, 1e-9)
     if task != "regression":
         assert read["classes"] == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_c_probabilities(tmp_path, n_classes, calibrated, dtype):
+    X, y = data("binary" if n_classes == 2 else "multiclass", n=300)
+    X = X.astype(dtype)
+    if calibrated:
+        inner = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(gamma=0.5, random_state=0))
+        model = onkel.PlattClassifier(inner).fit(X, y)
+    else:
+        model = onkel.KLRClassifier(gamma=0.5, random_state=0).fit(X, y)
+    (tmp_path / "model.h").write_text(onkel.export.to_c(model, batch=5))
+    real = "double" if dtype == "float64" else "float"
+    (tmp_path / "main.c").write_text(
+        f'#include "model.h"\nvoid probabilities(const {real} *x, {real} *p);\nint predict(const {real} *x);\n'
+        f"void probabilities(const {real} *x, {real} *p) {{ model_probabilities(x, p); }}\n"
+        f"int predict(const {real} *x) {{ return model_predict(x); }}\n"
+        f"void batch(const {real} *x, {real} *s);\n"
+        f"void batch(const {real} *x, {real} *s) {{ model_scores_batch(x, s); }}\n"
+    )
+    command = ["gcc", "-Wall", "-Wextra", "-Werror", "-std=c99", "-pedantic", "-O1", "-shared", "-fPIC"]
+    subprocess.run([*command, str(tmp_path / "main.c"), "-o", str(tmp_path / "model.so"), "-lm"], check=True)
+    made = ctypes.CDLL(str(tmp_path / "model.so"))
+    rows = np.ascontiguousarray(data("binary", n=100, seed=1)[0].astype(dtype))
+    found = np.empty((100, n_classes), dtype)
+    for row, p in zip(rows, found, strict=True):
+        made.probabilities(row.ctypes.data_as(ctypes.c_void_p), p.ctypes.data_as(ctypes.c_void_p))
+    tolerance = 1e-9 if dtype == "float64" else 2e-4
+    np.testing.assert_allclose(found, model.predict_proba(rows), atol=tolerance)
+    labels = model.classes_[[made.predict(row.ctypes.data_as(ctypes.c_void_p)) for row in rows]]
+    clear = np.ptp(np.sort(found, axis=1)[:, -2:], axis=1) > 0.01
+    np.testing.assert_array_equal(labels[clear], model.predict(rows)[clear])
+    scores = np.empty((5, 1 if n_classes == 2 else 3), dtype)
+    made.batch(rows.ctypes.data_as(ctypes.c_void_p), scores.ctypes.data_as(ctypes.c_void_p))
+    inside = model.estimator_ if calibrated else model
+    expected = inside.decision_function(rows[:5]).reshape(scores.shape)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9 if dtype == "float64" else 2e-3)
+
+
+def test_numbers_in_c_are_as_short_as_they_can_be():
+    X, y = data("binary", n=200)
+    small, large = (onkel.export.to_c(one_kernel("binary").fit(X.astype(t), y)) for t in ("float32", "float64"))
+    assert len(small) < len(large)
+    for text, kind in ((small, np.float32), (large, np.float64)):
+        written = re.findall(r"[-]?(?:\d+[.]\d*|[.]\d+|\d+)(?:e-?\d+)?(?=f?[,}])", text.partition("points")[2])
+        assert len(written) > 100
+        for number in written:
+            value = kind(number)
+            assert kind(str(value)) == value and len(number) <= len(str(value))
+
+
+def test_libsvm_has_a_file_of_ranges_for_a_scaler():
+    X, y = data("binary", n=200)
+    X, y = X.astype(np.float64), np.unique(y, return_inverse=True)[1]
+    for scaler in (onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler(feature_range=(-1, 2))):
+        model = onkel.StreamPipeline(scaler, one_kernel("binary", "rbf")).fit(
+            X.astype(np.float64), np.unique(y, return_inverse=True)[1]
+        )
+        kind, bounds, *lines = onkel.export.to_libsvm_range(model).splitlines()
+        lower, upper = map(float, bounds.split())
+        ranges = np.array([[float(number) for number in line.split()] for line in lines])
+        assert kind == "x" and ranges[:, 0].tolist() == list(range(1, X.shape[1] + 1))
+        least, greatest = ranges[:, 1], ranges[:, 2]
+        by_hand = lower + (upper - lower) * (X - least) / (greatest - least)  # svm-scale's formula
+        np.testing.assert_allclose(by_hand, model.transformers_[0].transform(X.astype(np.float64)), atol=1e-9)
+        assert onkel.export.to_libsvm(model, scaled=True).startswith("svm_type c_svc")
+    with pytest.raises(ValueError, match="has no scaler"):
+        onkel.export.to_libsvm_range(one_kernel("binary").fit(X, y))
 
 
 # -- all ---------------------------------------------------------------------------------------------------------------

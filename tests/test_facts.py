@@ -53,7 +53,9 @@ def documented(document):
 # -- the tables of the documentation, and the stub
 
 
-@pytest.mark.parametrize("path", ["docs/learners.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"])
+@pytest.mark.parametrize(
+    "path", ["docs/learners.md", "docs/parts.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"]
+)
 def test_what_follows_from_the_table_is_written_down(path):
     text = (ROOT / path).read_text()
     assert script().TARGETS[path](text) == text, "run scripts/facts"
@@ -117,7 +119,7 @@ def test_the_command_agrees():
 
     hints = inspect.get_annotations(_options.Learning, eval_str=True)
     for option, name in {"budget": "budget", "gamma": "gamma", "jobs": "n_jobs"}.items():
-        assert getattr(_options.Learning, option) == COMMON[name].default
+        assert getattr(_options.Learning, option) is None  # only what is given is passed on
         assert hints[option].__metadata__[0].help.startswith(COMMON[name].note.says)
 
 

@@ -262,9 +262,9 @@ def test_rows_are_scaled_by_the_statistics_of_all(scaler):
     parts = [(X[:100], y[:100]), (X[:0], y[:0]), (X[100:], y[100:])]
     fitted = partitions.fit(onkel.StreamPipeline(scaler, estimator("binary", budget=60)), parts).model
     whole = clone(scaler).fit(X)
-    assert fitted.scaler_.n_samples_seen_ == len(X)
-    assert_allclose(fitted.scaler_.transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
-    scaled = fitted.scaler_.transform(X)
+    assert fitted.transformers_[0].n_samples_seen_ == len(X)
+    assert_allclose(fitted.transformers_[0].transform(X), whole.transform(X), rtol=1e-9, atol=1e-9)
+    scaled = fitted.transformers_[0].transform(X)
     parts = [(scaled[:100], y[:100]), (X[:0], y[:0]), (scaled[100:], y[100:])]
     inside = partitions.fit(estimator("binary", budget=60), parts)
     assert state(inside.model) == state(fitted)

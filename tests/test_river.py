@@ -1,6 +1,7 @@
 """River's contract over every class of onkel.river, and what River cannot check: bits, bytes, refusals."""
 
 import copy
+import inspect
 import math
 import pickle
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing, stream
+from scipy.sparse import csr_array
 
 import onkel
 from onkel import recipes
@@ -327,3 +329,45 @@ def test_rivers_streams_are_taken():
     for x, y in stream.iter_frame(frame, pd.Series([1.0, 2.0, 3.0])):
         model.learn_one(x, y)
     assert model._learner.t == 3
+
+
+# -- the named learners ------------------------------------------------------------------------------------------------
+
+
+def test_every_named_learner_has_a_class_with_the_defaults_of_its_estimator():
+    assert set(onkel.estimators.named.__all__) == set(onkel.river.NAMED)
+    for name, cls in onkel.river.NAMED.items():
+        ours, theirs = (inspect.signature(each).parameters for each in (cls, getattr(onkel, name)))
+        for parameter in set(ours) & set(theirs) - {"gamma", "fit_intercept", "budget"}:
+            assert ours[parameter].default == theirs[parameter].default, (name, parameter)
+        assert ours["gamma"].default == "stream" and ours["fit_intercept"].default is True
+        assert ours["budget"].default == (theirs["budget"].default or 500)
+        with pytest.raises(TypeError, match=f"{name} has no parameter 'widht'"):
+            cls(widht=1)
+
+
+def test_a_named_learner_learns_what_its_estimator_learns():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    model = onkel.river.NewtonClassifier(budget=30, seed=0)
+    for x, label in zip(X, y, strict=True):
+        model.learn_one(dict(zip("abc", x.tolist(), strict=True)), int(label))
+    twin = onkel.NewtonClassifier(budget=30, random_state=0).partial_fit(csr_array(X), y)
+    found = [model.predict_one(dict(zip("abc", x.tolist(), strict=True))) for x in X]
+    assert np.mean(found == twin.predict(X)) > 0.98  # open labels, sparse rows: the same learner to rounding
+    assert model._learner.current.kernel == twin._learner.current.kernel
+    assert model._learner.current.recipe.prior == twin._learner.current.recipe.prior
+    assert model.clone().budget == 30 and pickle.loads(pickle.dumps(model)).n_support == model.n_support
+
+
+def test_recipes_by_name():
+    one, two = (
+        KernelClassifier("Projectron", gamma=0.5, seed=0),
+        KernelClassifier(recipes.Projectron(), gamma=0.5, seed=0),
+    )
+    for model in (one, two):
+        model.learn_one({"a": 1.0}, "x")
+        model.learn_one({"a": -1.0}, "y")
+    assert one._learner.fingerprint() == two._learner.fingerprint()
+    with pytest.raises(ValueError, match="recipe must be a Recipe or one of Perceptron, OGD"):
+        KernelClassifier("Projektron")

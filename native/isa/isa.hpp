@@ -31,6 +31,19 @@ struct Kernel {
   double coef0 = 0.0;
   int degree = 1;
 };
+// The kernels by their names in Python; each takes the numbers that its formula has.
+struct NamedKernel {
+  const char* name;
+  Base base;
+  Shape shape;
+};
+inline constexpr NamedKernel named_kernels[] = {
+    {"rbf", Base::squared_distance, Shape::exponential},
+    {"laplacian", Base::manhattan, Shape::exponential},
+    {"linear", Base::dot, Shape::identity},
+    {"poly", Base::dot, Shape::polynomial},
+    {"sigmoid", Base::dot, Shape::sigmoid},
+};
 // The base quantity itself.
 inline constexpr Kernel base_alone(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
 

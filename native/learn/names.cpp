@@ -12,12 +12,13 @@ Task task_named(const std::string& name) {
 }
 
 Kernel kernel_named(const Spec& spec) {
-  if (spec.name == "rbf") return {Base::squared_distance, Shape::exponential, spec.at("gamma"), 0.0, 1};
-  if (spec.name == "laplacian") return {Base::manhattan, Shape::exponential, spec.at("gamma"), 0.0, 1};
-  if (spec.name == "linear") return {Base::dot, Shape::identity, 1.0, 0.0, 1};
-  if (spec.name == "poly")
-    return {Base::dot, Shape::polynomial, spec.at("gamma"), spec.at("coef0"), static_cast<int>(spec.at("degree"))};
-  if (spec.name == "sigmoid") return {Base::dot, Shape::sigmoid, spec.at("gamma"), spec.at("coef0"), 1};
+  const auto number = [&](const char* key, double otherwise) {
+    return spec.values.contains(key) ? spec.at(key) : otherwise;
+  };
+  for (const NamedKernel& named : named_kernels)
+    if (spec.name == named.name)
+      return {named.base, named.shape, number("gamma", 1.0), number("coef0", 0.0),
+              static_cast<int>(number("degree", 1))};
   unknown_part("kernel", spec);
 }
 

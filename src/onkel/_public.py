@@ -16,7 +16,8 @@ from onkel.models.importers import from_libsvm, from_sklearn
 from onkel.models.merge import merge
 from onkel.models.persistence import load, save
 from onkel.streams import datasets
-from onkel.streams.pipeline import StreamPipeline
+from onkel.streams.encoder import StreamEncoder
+from onkel.streams.pipeline import StreamPipeline, make_stream_pipeline
 from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "MultiKernelClassifier",
     "MultiKernelRegressor",
     "PlattClassifier",
+    "StreamEncoder",
     "StreamMinMaxScaler",
     "StreamPipeline",
     "StreamStandardScaler",
@@ -41,6 +43,7 @@ __all__ = [
     "gamma_from_percentile",
     "isa",
     "load",
+    "make_stream_pipeline",
     "merge",
     "parts",
     "recipes",

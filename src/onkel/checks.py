@@ -465,7 +465,9 @@ def _recipe_with(part: parts.Part) -> parts.Recipe:
     if second:
         return parts.SecondOrder(parts.LogLoss(), **second)
     needs_log_loss = isinstance(part, parts.Admission) and part.needs_log_loss
-    eta = getattr(part, "eta", 0.3) if isinstance(part, parts.Admission) else 0.1  # of a curve that may be steep
+    eta = getattr(part, "eta", 0.3) if isinstance(part, parts.Admission) else 0.3
+    if isinstance(part, parts.Loss):  # which may be steep: longer steps would diverge
+        eta = 0.01
     first: dict[str, Any] = {
         "loss": parts.LogLoss() if needs_log_loss else parts.HingeLoss(),
         "admission": parts.OnGradient(),

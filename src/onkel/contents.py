@@ -21,7 +21,7 @@ class Contents:
     parameters: dict[str, Any]  # of the estimator
     facts: dict[str, Any] = field(default_factory=dict)  # what is fitted, for people to read
     classes: NDArray[Any] | None = None  # labels, where there are some
-    scaler: Any = None  # the fitted (or new) one that rows go through first
+    transformers: tuple[Any, ...] = ()  # the fitted (or new) ones that rows go through first
     calibrated: bool = False  # whether sigmoids make probabilities of the scores
 
 
@@ -52,7 +52,7 @@ def contents_of(model: Any) -> Contents:
 def fitted_learner(model: Any, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
     contents = contents_of(model)
-    if contents.learner is None and contents.estimator is contents.scaler:
+    if contents.learner is None and contents.estimator in contents.transformers:
         raise ValueError(f"{purpose} needs a function, and a {type(model).__name__} has none")
     if contents.learner is None or contents.learner.n_features is None:
         raise NotFittedError(f"{purpose} needs a function, and this {type(model).__name__} is not fitted yet")

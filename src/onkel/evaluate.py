@@ -35,7 +35,8 @@ _FIRST = 100  # rows before the first checkpoint
 class Point:
     """How a run stands after so many rows; what does not apply, or was not measured here, is None.
 
-    `accuracy`, `log_loss`, `auc`, `rmse` and `mae` are over all rows so far, each predicted before it was learned from.
+    `accuracy`, `log_loss`, `auc`, `rmse`, `mae` and the like are over all rows so far, each predicted before it was
+    learned from.
 
     Parameters
     ----------
@@ -49,12 +50,19 @@ class Point:
     auc : float, default=None
         Area under the ROC curve, for two classes (see `progressive` for how it is bounded).
     rmse, mae : float, default=None
+    commonest : float, default=None
+        The accuracy of always saying the class that is the commonest by now.
+    balanced_accuracy : float, default=None
+        The mean over the classes of the accuracy on their rows.
+    r2 : float, default=None
+        1 - (sum of squared errors) / (sum of squared deviations from the mean of the targets).
     norm : float, default=None
         RKHS norm of the function, where asked for.
     held_out : float, default=None
         Accuracy (classes) or RMSE (regression) on the held-out set.
     is_checkpoint : bool, default=False
-        Whether this point belongs to the curve; `auc`, `norm` and `held_out` are measured only where it does.
+        Whether this point belongs to the curve; `auc`, `commonest`, `balanced_accuracy`, `r2`, `norm` and `held_out`
+        are measured only where it does.
     """
 
     rows: int
@@ -65,6 +73,9 @@ class Point:
     auc: float | None = None
     rmse: float | None = None
     mae: float | None = None
+    commonest: float | None = None
+    balanced_accuracy: float | None = None
+    r2: float | None = None
     norm: float | None = None
     held_out: float | None = None
     is_checkpoint: bool = False
@@ -200,8 +211,8 @@ def progressive_steps(
     ----------
     est : estimator
     stream : iterable of (X, y)
-        Chunks are cut where a checkpoint is due. The first is not cut where ``gamma="scale"``, since the rows of the
-        first call fix the width.
+        Or ``(X, y, sample_weight)``. Chunks are cut where a checkpoint is due. The first is not cut where
+        ``gamma="scale"``, since the rows of the first call fix the width.
     classes : array-like, default=None
         All classes there will be, as for `partial_fit`.
     every : int, default=None
@@ -220,7 +231,7 @@ def progressive_steps(
         raise ValueError(f"expected an estimator with predict_then_learn, got {type(est).__name__}")
     if every is not None:
         check_number("every", every, at_least=1, integer=True)
-    options = {} if classes is None else {"classes": classes}
+    options: dict[str, Any] = {} if classes is None else {"classes": classes}
     sums = sums_of(est)
     rows, seconds, point = 0, 0.0, None
     checkpoints = _checkpoints(every)
@@ -235,13 +246,16 @@ def progressive_steps(
             values["held_out"] = None if held_out is None else _held_out(est, *held_out)
         return Point(rows=rows, seconds=seconds, n_support=int(model.n_support_), is_checkpoint=at_checkpoint, **values)
 
-    for X, y in stream:
+    weights: list[Any]
+    for X, y, *weights in stream:
         y = np.asarray(y)
         begin, n_rows = 0, len(y)
         while begin < n_rows:
             whole = rows == 0 and _width_is_open(est)
             end = n_rows if whole else min(n_rows, begin + due - rows)
             part = (X, y) if end - begin == n_rows else (X[begin:end], y[begin:end])
+            if weights:
+                options["sample_weight"] = weights[0][begin:end]
             start = time.perf_counter()
             scores = est.predict_then_learn(*part, **options)
             seconds += time.perf_counter() - start
@@ -279,9 +293,15 @@ class _ErrorSums:
         self.rows = 0
         self.squared = 0.0
         self.absolute = 0.0
+        self.start: float | None = None  # the first target, from which deviations are counted
+        self.deviation = self.deviation_squared = 0.0
 
     def add(self, predicted: Floats, y: NDArray[Any], est: Any) -> None:
-        errors = predicted - y.astype(np.float64)
+        targets = y.astype(np.float64)
+        errors = predicted - targets
+        self.start = float(targets[0]) if self.start is None else self.start
+        self.deviation = _added(self.deviation, targets - self.start)
+        self.deviation_squared = _added(self.deviation_squared, (targets - self.start) ** 2)
         self.rows += len(y)
         self.squared = _added(self.squared, errors**2)
         self.absolute = _added(self.absolute, np.abs(errors))
@@ -289,8 +309,9 @@ class _ErrorSums:
     def values(self) -> dict[str, float]:
         return {"rmse": float(np.sqrt(self.squared / self.rows)), "mae": self.absolute / self.rows}
 
-    def costly_values(self) -> dict[str, float]:
-        return {}
+    def costly_values(self) -> dict[str, float | None]:
+        spread = self.deviation_squared - self.deviation**2 / self.rows
+        return {"r2": 1 - self.squared / spread if spread > 0 else None}
 
 
 class _ClassSums:
@@ -301,6 +322,7 @@ class _ClassSums:
         self.right = 0
         self.log_loss = 0.0 if has_probabilities else None
         self.ranks: _Ranks | None = None
+        self.counts = np.zeros((2, 0), np.int64)  # rows of each class, and those that were right
         self.known = 0  # classes met so far, where the set of labels is open
 
     def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
@@ -308,7 +330,7 @@ class _ClassSums:
         self.rows += len(y)
         if scores.ndim == 1:
             positive = codes == 1
-            self.right += int(np.count_nonzero((scores > 0) == positive))
+            right = (scores > 0) == positive
             self.ranks = self.ranks or _Ranks()
             self.ranks.add(scores, positive)
             if self.log_loss is not None:
@@ -317,10 +339,15 @@ class _ClassSums:
             known = self._known_before(codes, scores.shape[1], getattr(learner_of(est), "_open", False))
             there = np.arange(scores.shape[1]) < known[:, None]
             guesses = np.where(there, scores, -np.inf).argmax(axis=1)
-            self.right += int(np.count_nonzero((guesses == codes) & (codes < known)))
+            right = (guesses == codes) & (codes < known)
             if self.log_loss is not None:
                 there[np.arange(len(y)), codes] = True
                 self.log_loss = _added(self.log_loss, _surprise(np.where(there, scores, -np.inf), codes))
+
+        self.right += int(np.count_nonzero(right))
+        n_classes = max(self.counts.shape[1], int(codes.max(initial=0)) + 1)
+        self.counts = np.pad(self.counts, ((0, 0), (0, n_classes - self.counts.shape[1])))
+        self.counts += [np.bincount(codes, minlength=n_classes), np.bincount(codes[right], minlength=n_classes)]
 
     def _known_before(self, codes: NDArray[np.intp], n_classes: int, is_open: bool) -> NDArray[np.intp]:
         """How many classes there were before each row: in an open set they join in the order of their codes."""
@@ -337,7 +364,12 @@ class _ClassSums:
         }
 
     def costly_values(self) -> dict[str, float | None]:
-        return {"auc": None if self.ranks is None else self.ranks.auc()}
+        rows, right = self.counts[:, self.counts[0] > 0]
+        return {
+            "auc": None if self.ranks is None else self.ranks.auc(),
+            "commonest": int(rows.max()) / self.rows,
+            "balanced_accuracy": float(np.cumsum(right / rows)[-1]) / len(rows),
+        }
 
 
 class _Ranks:

@@ -146,7 +146,7 @@ class FunctionParameters:
         bool | None,
         Note(
             "Whether to predict with the average of all functions so far rather than with the last one.",
-            "None is the learner's own choice{output}. The average of a learner that evicts remembers all who left: "
+            "None is the learner's own choice{output}. The average of a learner that evicts keeps all its points: "
             "its memory grows.",
         ),
     ] = None
@@ -181,7 +181,8 @@ class ClassifierParameters:
         dict[Any, float] | str | None,
         Note(
             "Multiplies the weights of a class's rows.",
-            '"balanced" is for `fit` only.',
+            '"balanced" gives rare classes more: in `fit` as scikit-learn does; on a stream '
+            "``(n + 10 C) / (C (n_c + 10))``, at most 100, with the rows, classes and rows of the class so far.",
             kind='dict or "balanced"',
         ),
     ] = None

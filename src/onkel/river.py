@@ -8,19 +8,21 @@ features that it has.
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import math
 import random
 import reprlib
 from array import array
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel import recipes
+from onkel.catalogue import LEARNERS, Named
 from onkel.catalogue.docstrings import complete, entries, one_of
 from onkel.choice import ChoosingLearner
 from onkel.estimators.sigmoids import Sigmoids, margins
@@ -122,6 +124,7 @@ _TAKES["kernel"] = with_note(
     more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
     kind="{kernels} or Kernel",
 )
+_CHOSEN = ("gamma", "lam")  # what a `ChoosingLearner` may choose on the first records
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
 
 
@@ -139,19 +142,23 @@ def _declared(cls: type[Any]) -> type[Any]:
 class _KernelModel:
     """What classifiers and regressors share: records become rows of a learner."""
 
-    recipe: Annotated[Recipe, Note("What to learn with, for example ``onkel.recipes.Forgetron()``.", kind="Recipe")]
+    recipe: Annotated[
+        Recipe | str,
+        Note('What to learn with: ``onkel.recipes.Forgetron()``, or its name, ``"Forgetron"``.', kind="Recipe or str"),
+    ]
     seed: Annotated[int | None, Note("Of the learner's draws.", "None is another one each time.")] = None
 
     _task = ""
 
     def __post_init__(self) -> None:
         told = {name: getattr(self, name) for name in _TAKES}
-        chosen = ["gamma"] if told["gamma"] == "stream" else []
+        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
+        self._recipe = _recipe_named(self.recipe) if isinstance(self.recipe, str) else self.recipe
         learner = Learner(
-            self.recipe,
+            self._recipe,
             task=self._task,
             seed=random.randrange(2**31) if self.seed is None else self.seed,
-            **told | dict.fromkeys(chosen, 1.0),
+            **told | {name: 1.0 for name in chosen if name in told},
         )
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
@@ -210,6 +217,13 @@ class _KernelModel:
     def nbytes(self) -> int:
         """Bytes of the model in the core, which Python's own counts do not see."""
         return self._learner.nbytes
+
+
+def _recipe_named(name: str) -> Recipe:
+    if name not in LEARNERS:
+        raise ValueError(f"recipe must be a Recipe or one of {', '.join(LEARNERS)}, got {name!r}")
+    recipe: Recipe = LEARNERS[name].recipe()
+    return recipe
 
 
 def _documented(cls: type[Any]) -> type[Any]:
@@ -323,8 +337,8 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         return pd.DataFrame(shares / shares.sum(axis=1, keepdims=True), index=X.index, columns=self._labels)
 
     def _check_probabilities(self) -> None:
-        if not self.recipe.loss.logistic or isinstance(self.kernel, Hedge):
-            what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self.recipe.loss.name!r}"
+        if not self._recipe.loss.logistic or isinstance(self.kernel, Hedge):
+            what = "a vote" if isinstance(self.kernel, Hedge) else f"the loss {self._recipe.loss.name!r}"
             raise NotImplementedError(f"{what} has no probabilities: wrap it in onkel.river.PlattClassifier")
 
     @property
@@ -387,6 +401,63 @@ class KernelRegressor(_KernelModel, base.MiniBatchRegressor):  # type: ignore[mi
         yield {"recipe": recipes.OGD(loss="epsilon_insensitive")}
         yield {"recipe": recipes.PA(loss="epsilon_insensitive"), "gamma": 0.01, "fit_intercept": True}
         yield {"recipe": recipes.Newton(lam=0.1, loss="squared_error"), "gamma": 0.01, "budget": 50}
+
+
+# -- the named learners ----------------------------------------------------------------------------------------------
+
+
+def _named(row: Named, task: str) -> type[Any]:
+    """Return a named learner's class: the parameters and defaults of its estimator, with a constant term and a width
+    that the stream chooses, since there are no rows to take one from before the first record."""
+    own, given = row.parameters(task), row.defaults[task]
+    shared = {"budget": 500, "fit_intercept": True} | {name: given[name] for name in _TAKES if name in given}
+    if shared.get("gamma", "scale") == "scale":
+        shared["gamma"] = "stream"
+    fields = own | {name: replace(p, default=shared.get(name, p.default)) for name, p in _TAKES.items()}
+    fields["seed"] = parameters_of(_KernelModel)["seed"]
+    above: type[Any] = KernelRegressor if task == "regression" else KernelClassifier
+
+    def __init__(self: Any, **told: Any) -> None:
+        strange = next((name for name in told if name not in fields), None)
+        if strange is not None:
+            raise TypeError(f"{row.estimators[task]} has no parameter {strange!r}; expected one of {', '.join(fields)}")
+        for name, parameter in fields.items():
+            setattr(self, name, told.get(name, parameter.default))
+        chosen = [name for name in _CHOSEN if getattr(self, name, None) == "stream"]
+        self.recipe = row.recipe(**{name: getattr(self, name) for name in own if name not in chosen})
+        self.__post_init__()
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signature = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    signature += [inspect.Parameter(n, keyword, default=p.default, annotation=p.type) for n, p in fields.items()]
+    __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
+
+    @classmethod  # type: ignore[misc]
+    def _unit_test_params(cls: Any) -> Iterator[dict[str, Any]]:
+        yield {
+            "gamma": 0.1,
+            "budget": 50,
+            **({"lam": 0.1} if own.get("lam") and own["lam"].default == "stream" else {}),
+        }
+
+    words = {"kernels": one_of(KERNELS), "output": ""} | row.words(task)
+    name = row.estimators[task]
+    document = f"`onkel.{name}` for River, with a constant term and a width that the stream chooses.\n\n    Examples\n"
+    document += (
+        f"    --------\n    >>> from onkel.river import {name}\n    >>> {name}(budget=100).budget\n    100\n    "
+    )
+    members = {
+        "__init__": __init__,
+        "__doc__": complete(document, Parameters=entries(fields.values(), words)),
+        "__module__": __name__,
+        "_unit_test_params": _unit_test_params,
+    }
+    return type(name, (above,), members)
+
+
+NAMED = {row.estimators[task]: _named(row, task) for row in LEARNERS.values() for task in row.estimators}
+globals().update(NAMED)
+__all__ += NAMED
 
 
 class PlattClassifier(base.Wrapper, base.MiniBatchClassifier):  # type: ignore[misc]

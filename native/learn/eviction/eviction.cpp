@@ -81,26 +81,8 @@ void Eviction::scale(double factor) {
 
 std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext& context) {
   if (spec.maker.has_value()) return std::any_cast<EvictionMaker>(spec.maker)(context);
-  if (spec.name == "Stop") return make_stop(spec, context);
-  if (spec.name == "RemoveRandom") return make_remove_random(spec, context);
-  if (spec.name == "RemoveOldest") return make_remove_oldest(spec, context);
-  if (spec.name == "RemoveSmallest") return make_remove_smallest(spec, context);
-  if (spec.name == "ShrinkAndRemoveOldest") return make_shrink_and_remove_oldest(spec, context);
-  if (spec.name == "ProjectOnNewcomer") return make_project_on_newcomer(spec, context);
-  if (spec.name == "ProjectOnNeighbour") return make_project_on_neighbour(spec, context);
-  if (spec.name == "ResampleUniformly") return make_resample(spec, context, false);
-  if (spec.name == "ResampleByWeight") return make_resample(spec, context, true);
-  if (spec.name == "Merge") return make_merge(spec, context);
-  if (spec.name == "ProjectOnNearest") return make_project_on_nearest(spec, context);
-  if (spec.name == "GrowAtRandom") return make_grow_at_random(spec, context);
-  if (spec.name == "MoveIntoFeatures" && !spec.maker.has_value()) return make_move_into_features(spec, context);
-  if (spec.name == "ProjectNewcomer") return make_project_newcomer(spec, context);
-  if (spec.name == "AggressiveProjection") return make_aggressive_projection(spec, context);
-  if (spec.name == "AggressiveProjection2008") return make_aggressive_projection(spec, context);
-  if (spec.name == "ProjectCheapest") return make_project_cheapest(spec, context);
-  if (spec.name == "ProjectSmallest") return make_project_smallest(spec, context);
-  if (spec.name == "KOMP") return make_komp(spec, context);
-  if (spec.name == "RandomPruning") return make_random_pruning(spec, context);
+  for (const Rule& rule : rules)
+    if (spec.name == rule.name) return rule.make(spec, context);
   unknown_part("eviction", spec);
 }
 

@@ -124,8 +124,11 @@ class Resample final : public Eviction {
 
 }  // namespace
 
-std::unique_ptr<Eviction> make_resample(const Spec& spec, const EvictionContext& context, bool by_weight) {
-  return std::make_unique<Resample>(spec, context, by_weight);
+std::unique_ptr<Eviction> make_resample_uniformly(const Spec& spec, const EvictionContext& context) {
+  return std::make_unique<Resample>(spec, context, false);
+}
+std::unique_ptr<Eviction> make_resample_by_weight(const Spec& spec, const EvictionContext& context) {
+  return std::make_unique<Resample>(spec, context, true);
 }
 
 }  // namespace onkel

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, export, fit, info, predict, reproduce, serve
+from onkel.cli import compare, data, export, fit, info, predict, reproduce, serve, smaller
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 
     \b
     Examples:
+      onkel fit customers.csv --target churn
+      onkel predict customers.onkel new.csv
       onkel evaluate mixture -l spa --budget 100
       onkel compare a9a.txt -l spa,oskl,bogd --budget 1500 --report a9a.html
       onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
@@ -34,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "compare": compare.compare,
     "info": info.info,
     "export": export.export,
+    "compress": smaller.compress,
+    "merge": smaller.merge,
     "serve": serve.serve,
     "reproduce": reproduce.reproduce,
 }

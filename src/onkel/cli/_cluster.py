@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from onkel.cli._guard import Misused, say
@@ -60,8 +61,9 @@ def fit_on_cluster(
     if options.shuffle or options.rows is not None:
         raise Misused("--cluster: --shuffle and --rows are for one pass over one stream")
     files = files_of(data)
+    options = replace(options, raw=True)  # partitions are rows of numbers
     with open_source(files[0], options) as source:
-        ((name, model),) = make(learner, source.task, options, source.gamma).items()
+        ((name, model),) = make(learner, source, options).items()
         how = _reading(options) | {"dtype": options.dtype.value}
         if options.n_features is not None:
             how["n_features"] = options.n_features
@@ -114,7 +116,8 @@ def _same(model: Any) -> Any:
 
 def _predicted(model: Any, method: str, file: str, how: dict[str, Any]) -> list[tuple[Any, Any, Any]]:
     import onkel
-    from onkel.cli._data import Rows, names_of
+    from onkel.cli._data import names_of
+    from onkel.cli._rows import Rows
     from onkel.contents import fitted_learner
 
     with onkel.streams.open(file, **how) as stream:

@@ -25,9 +25,11 @@ def names(task: str) -> dict[str, type[Any]]:
     return {name: getattr(named, found[name]) for name in sorted(found)}
 
 
-def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[str, Any]:
-    """Make the learners that a comma-separated list names ("all": every one), with the options' parameters."""
+def make(wanted: str, source: Any, options: Learning) -> dict[str, Any]:
+    """Make the learners that a comma-separated list names ("all": every one), with the options that were given."""
     from onkel.catalogue import TASKS
+
+    task = source.task
 
     known = names(task)
     picked = list(known) if wanted == "all" else list(dict.fromkeys(wanted.lower().split(",")))
@@ -37,14 +39,18 @@ def make(wanted: str, task: str, options: Learning, gamma: float | str) -> dict[
             reason = f"there is no learner {name!r} for {task}" if other else f"there is no learner {name!r}"
             raise Misused(f"{reason}; expected one of {', '.join(known)}" + ("" if other else f" (for {task})"))
     chosen = [_assignment(text) for text in options.set or []]
-    common: dict[str, Any] = {"gamma": gamma, "random_state": options.seed}
-    common |= {
-        name: value for name, value in [("budget", options.budget), ("n_jobs", options.jobs)] if value is not None
-    }
+    given = {"budget": options.budget, "n_jobs": options.jobs, "class_weight": options.class_weight}
+    common: dict[str, Any] = {"random_state": options.seed}
+    common |= {name: getattr(value, "value", value) for name, value in given.items() if value is not None}
     _check_used(chosen, {name: known[name] for name in picked})
-    return {
-        name: _scaled(known[name](**{**common, **_own(name, known[name], chosen)}), options.scale) for name in picked
-    }
+    made = {}
+    for name in picked:
+        own = {**common, **_own(name, known[name], chosen)}
+        width = options.gamma or inspect.signature(known[name]).parameters["gamma"].default
+        if "gamma" not in own and (options.gamma is not None or width in ("scale", "auto")):
+            own["gamma"] = source.gamma(width)
+        made[name] = _prepared(known[name](**own), source, options)
+    return made
 
 
 def _assignment(text: str) -> tuple[str, str, str]:
@@ -95,12 +101,13 @@ def _check_used(chosen: list[tuple[str, str, str]], classes: dict[str, type[Any]
             raise Misused(f"{', '.join(asked)}: no parameter {parameter!r}; expected one of {', '.join(valid)}")
 
 
-def _scaled(estimator: Any, scale: Scale) -> Any:
-    if scale is Scale.NONE:
-        return estimator
+def _prepared(estimator: Any, source: Any, options: Learning) -> Any:
+    """An estimator behind what prepares its rows."""
     import onkel
 
-    return onkel.StreamPipeline(scaler(scale), estimator)
+    if source.is_table:
+        return onkel.make_stream_pipeline(estimator, dtype=options.dtype.value)
+    return estimator if source.scale is None else onkel.StreamPipeline(scaler(source.scale), estimator)
 
 
 def scaler(scale: Scale) -> Any:

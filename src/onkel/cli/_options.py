@@ -16,6 +16,7 @@ from onkel.parameters import COMMON
 
 # What these options have in common with the learners' parameters is written there.
 _BUDGET, _GAMMA, _JOBS = (COMMON[name] for name in ("budget", "gamma", "n_jobs"))
+DEFAULT_LEARNER = "newton"
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, - for standard input, or the name of a data set.")]
 Cluster = Annotated[
@@ -48,6 +49,24 @@ class Numbers(StrEnum):
     FLOAT64 = "float64"
 
 
+class Metric(StrEnum):
+    """What says how good a learner is."""
+
+    ACCURACY = "accuracy"
+    BALANCED_ACCURACY = "balanced_accuracy"
+    AUC = "auc"
+    LOG_LOSS = "log_loss"
+    RMSE = "rmse"
+    MAE = "mae"
+    R2 = "r2"
+
+
+class ClassWeight(StrEnum):
+    """How classes are weighed."""
+
+    BALANCED = "balanced"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How DATA is read."""
@@ -56,7 +75,17 @@ class Reading:
         str | None,
         Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; otherwise by the file's name."),
     ] = None
-    target: Annotated[str | None, Option(metavar="COLUMN", help="Of a table: the column to predict.")] = None
+    target: Annotated[
+        str | None,
+        Option(metavar="COLUMN", help="Of a table: the column to predict; otherwise the obvious one, or the last."),
+    ] = None
+    columns: Annotated[str | None, Option(metavar="A,B,...", help="Of a table: the features; otherwise all.")] = None
+    drop: Annotated[str | None, Option(metavar="A,B,...", help="Of a table: columns that are no features.")] = None
+    id: Annotated[
+        str | None, Option(metavar="COLUMN", help="Of a table: names the rows, is no feature; predict prints it.")
+    ] = None
+    delimiter: Annotated[str | None, Option(metavar="C", help="Between the fields of CSV text.")] = None
+    no_header: Annotated[bool, Option("--no-header", help="The first line of CSV text is a row.")] = False
     rows: Annotated[
         int | None, Option(min=1, metavar="N", help="Read no more rows; a generator has 20,000 otherwise.")
     ] = None
@@ -75,16 +104,28 @@ class Learning(Reading):
         int | None, Option(min=1, metavar="N", help="Of LIBSVM text; saves looking for the highest index.")
     ] = None
     shuffle: Annotated[bool, Option("--shuffle", help="Random order; the data must fit into memory.")] = False
-    scale: Annotated[Scale, Option(help="Scale the features, in the same one pass.")] = Scale.NONE
+    raw: Annotated[
+        bool, Option("--raw", help="Take the columns of a table as they are: numbers, none of them scaled.")
+    ] = False
+    scale: Annotated[
+        Scale | None,
+        Option(help="Scale the features, in the same one pass; a table then has numbers only.", show_default=False),
+    ] = None
+    weight: Annotated[str | None, Option(metavar="COLUMN", help="Of a table: the weights of the rows.")] = None
+    class_weight: Annotated[
+        ClassWeight | None, Option(help="balanced gives the rows of rare classes more weight.", show_default=False)
+    ] = None
     budget: Annotated[int | None, Option(min=_BUDGET.note.limits["at_least"], metavar="B", help=_BUDGET.note.says)] = (
         None
     )
     gamma: Annotated[
-        str, Option(metavar="G", help=f"{_GAMMA.note.says} A number; or scale or auto, from the first rows.")
-    ] = _GAMMA.default
+        str | None,
+        Option(metavar="G", help=f"{_GAMMA.note.says} A number; scale or auto, from the first rows; or stream."),
+    ] = None
     set: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter, for one learner as spa.eta=0.5.")
     ] = None
+    metric: Annotated[Metric | None, Option(help="What says how good a learner is.", show_default=False)] = None
     seed: Annotated[int, Option(min=0, help="Of the learners' draws and of --shuffle.")] = 0
     dtype: Annotated[Numbers, Option(help="float32 is up to twice as fast.")] = Numbers.FLOAT64
     jobs: Annotated[int | None, Option(metavar="N", help=_JOBS.note.says)] = _JOBS.default

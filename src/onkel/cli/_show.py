@@ -15,16 +15,24 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+_GUESSING = 1.05  # times the balanced accuracy of a guess
+_ENOUGH_ROWS = 100  # to judge by
+_MANY_POINTS = 2000
 _GAP = 2  # blanks between columns
 METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that say how good it is
+_SHARES = ("accuracy", "balanced_accuracy", "commonest")
+_BETTER_HIGH = ("accuracy", "balanced_accuracy", "auc", "r2")
 
 TITLES = {
     "rows": "rows",
     "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "commonest": "commonest class",
     "auc": "AUC",
     "log_loss": "log loss",
     "rmse": "RMSE",
     "mae": "MAE",
+    "r2": "R²",
     "n_support": "support vectors",
     "norm": "norm",
     "seconds": "seconds",
@@ -40,13 +48,43 @@ def cell(column: str, value: Any) -> str:
     """
     if value is None:
         return "–"
-    if column == "accuracy":
+    if column in _SHARES:
         return f"{value:.2%}".replace("%", " %")
     if column == "speed" or isinstance(value, int):
         return f"{value:,.0f}"
     if column == "seconds":
         return f"{value:,.2f}"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def how_good(point: Any, first: str | None = None) -> str:
+    """Return what matters of a run's end, in a sentence's half, one metric first if asked for.
+
+    >>> from onkel.evaluate import Point
+    >>> how_good(Point(rows=9, seconds=1, n_support=3, rmse=0.5, mae=0.25, r2=0.75))
+    'RMSE 0.5000, MAE 0.2500, R² 0.7500'
+    """
+    names = ["accuracy", "balanced_accuracy", "auc", "log_loss", "rmse", "mae", "r2"]
+    names.sort(key=lambda name: name != first)
+    values = {name: getattr(point, name) for name in names if getattr(point, name) is not None}
+    said = {name: f"{TITLES[name]} {cell(name, value)}" for name, value in values.items()}
+    if point.commonest is not None and "accuracy" in said:
+        said["accuracy"] += f" (commonest class {cell('commonest', point.commonest)})"
+    return ", ".join(said.values())
+
+
+def warnings_of(point: Any, learner: Any) -> list[str]:
+    """Return what somebody should know of a run: a model no better than guessing, support vectors without a bound."""
+    made = []
+    guessing = point.r2 is not None and point.r2 <= 0
+    if point.accuracy is not None and point.commonest is not None and point.balanced_accuracy is not None:
+        n_classes = len(learner.classes_)
+        guessing = point.accuracy <= point.commonest and point.balanced_accuracy <= _GUESSING / n_classes
+    if guessing and point.rows >= _ENOUGH_ROWS:
+        made.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'commonest class'}")
+    if learner.budget is None and learner.n_support_ > _MANY_POINTS:
+        made.append(f"{learner.n_support_:,} support vectors without a bound: they grow with the rows; use --budget")
+    return made
 
 
 def as_line(point: Any) -> dict[str, Any]:
@@ -114,7 +152,7 @@ def _is_text(rows: list[dict[str, Any]], column: str) -> bool:
 def _winner(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any] | None:
     if best is None or len(rows) < 2 or any(row.get(best) is None for row in rows):
         return None
-    sign = 1 if best == "accuracy" else -1
+    sign = 1 if best in _BETTER_HIGH else -1
     return max(rows, key=lambda row: sign * row[best])
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from onkel.cli._guard import Interrupted, Misused, say
-from onkel.cli._options import Data, Json, Learning, takes
+from onkel.cli._options import DEFAULT_LEARNER, Data, Json, Learning, takes
 
 Every = Annotated[
     int | None, Option(min=1, metavar="ROWS", help="Rows between two points of a curve; otherwise 20 a factor of ten.")
@@ -21,7 +21,7 @@ Report = Annotated[
 def evaluate(
     *,
     data: Data,
-    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = "spa",
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = DEFAULT_LEARNER,
     every: Every = None,
     report: Report = None,
     json: Json = False,
@@ -33,7 +33,7 @@ def evaluate(
 
     \b
     Examples:
-      onkel evaluate a9a.txt -l newton
+      onkel evaluate customers.csv --target churn
       onkel evaluate cod-rna --shuffle --scale standard -l spa --budget 800 --set eta=0.2
       zcat log.gz | onkel evaluate - -l ogd --set loss=log_loss --json
     """
@@ -72,12 +72,13 @@ def _run(
 ) -> None:
     from onkel.cli._data import check_writable, open_source
     from onkel.cli._learners import make, parameters
-    from onkel.cli._show import print_json
+    from onkel.cli._show import print_json, warnings_of
+    from onkel.evaluate import learner_of
 
     if report is not None:
         check_writable(report, data)
     with open_source(data, options) as source:
-        models = make(learner, source.task, options, source.gamma)
+        models = make(learner, source, options)
         curves, interrupted = _curves(models, source, every, quiet=json)
     facts = source.describe(curves[0].last.rows)
     runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
@@ -90,7 +91,10 @@ def _run(
         print_json({"data": facts, "interrupted": interrupted, "runs": runs})
     else:
         print(f"{facts['name']}: {facts['rows']:,} rows, {facts['n_features']:,} features, {facts['task']}\n")
-        _print_curve(curves[0]) if single else _print_last(curves)
+        _print_curve(curves[0], source.metric) if single else _print_last(curves, source.asked)
+        for curve in curves:
+            for warning in warnings_of(curve.last, learner_of(models[curve.name])):
+                say(f"warning: {curve.name}: {warning}")
     where = f"; the curves are in {report}" if report is not None else ""
     if interrupted:
         raise Interrupted(f"interrupted after row {facts['rows']:,}; the results are those of the rows so far{where}")
@@ -123,7 +127,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
                 if points[0].is_checkpoint:
                     kept.append(points)
                 lines = [{"learner": name, **as_line(point)} for name, point in zip(models, points, strict=True)]
-                columns = ["learner", source.metric, "n_support", "speed"]
+                columns = ["learner", source.shown, "n_support", "speed"]
                 progress.show(points[0].rows, source.stream.fraction(), columns, lines)
         source.check_learned(*models.values())
     except KeyboardInterrupt:
@@ -135,18 +139,20 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     return [Curve(name, run) for name, run in zip(models, zip(*kept, strict=True), strict=True)], interrupted
 
 
-def _print_last(curves: list[Any]) -> None:
+def _print_last(curves: list[Any], asked: str | None) -> None:
     from onkel.cli._show import METRICS, as_line, print_table
 
     lines = [{"learner": curve.name, **as_line(curve.last)} for curve in curves]
     columns = [column for column in METRICS if any(column in line for line in lines)]
-    print_table(["learner", *columns, "n_support", "seconds", "speed"], lines, best=curves[0].metric)
+    columns += [asked] if asked is not None and asked not in columns else []
+    print_table(["learner", *columns, "n_support", "seconds", "speed"], lines, best=asked or curves[0].metric)
 
 
-def _print_curve(curve: Any) -> None:
-    from onkel.cli._show import METRICS, as_line, print_table
+def _print_curve(curve: Any, metric: str) -> None:
+    from onkel.cli._show import METRICS, as_line, how_good, print_table
 
     lines = [as_line(point) for point in curve.points]
     step = max(1, len(lines) // 10)
     columns = [column for column in METRICS if column in lines[-1]]
     print_table(["rows", *columns, "n_support", "seconds"], lines[::-1][::step][::-1])
+    print(f"\n{how_good(curve.last, metric)}")

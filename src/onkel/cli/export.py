@@ -34,13 +34,15 @@ def export(
       onkel export a9a.onkel --to libsvm -o a9a.model
       onkel export a9a.onkel --to c -o a9a.h
 
-    The names in a C header begin with the name of the file.
+    The names in a C header begin with the name of the file. A scaler before LIBSVM's model becomes a file of its own,
+    FILE.range.
     """
     import os
     import re
 
     import onkel
     from onkel.cli._data import check_writable
+    from onkel.contents import contents_of
     from onkel.utils.files import write_atomically
 
     check_writable(output, model)
@@ -48,7 +50,12 @@ def export(
     if to is Format.ONNX:
         content = onkel.export.to_onnx(loaded).SerializeToString()
     elif to is Format.LIBSVM:
-        content = onkel.export.to_libsvm(loaded).encode()
+        is_scaled = bool(contents_of(loaded).transformers)
+        content = onkel.export.to_libsvm(loaded, scaled=is_scaled).encode()
+        if is_scaled:
+            ranges = onkel.export.to_libsvm_range(loaded).encode()
+            write_atomically(f"{output}.range", [ranges])
+            say(f"{output}.range: scale the rows by it first (svm-scale -r)")
     elif to is Format.C:
         stem = os.path.basename(output).partition(".")[0]
         name = re.sub(r"^(?![A-Za-z])", "model_", re.sub(r"[^A-Za-z0-9_]", "_", stem))

@@ -7,15 +7,18 @@ from typing import Annotated, Any
 from typer import Option
 
 from onkel.cli._guard import Interrupted, Misused, say
-from onkel.cli._options import Cluster, Data, Json, Learning, takes
+from onkel.cli._options import DEFAULT_LEARNER, Cluster, Data, Json, Learning, takes
 
 
 @takes(Learning)
 def fit(
     *,
     data: Data,
-    output: Annotated[str, Option("--output", "-o", metavar="MODEL", help="Where to write the model.")],
-    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = "spa",
+    output: Annotated[
+        str | None,
+        Option("--output", "-o", metavar="MODEL", help="Where to write the model; otherwise DATA's name with .onkel."),
+    ] = None,
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = DEFAULT_LEARNER,
     checkpoint: Annotated[
         str | None, Option(metavar="DIR", help="Save now and then; the same command then goes on from there.")
     ] = None,
@@ -28,10 +31,13 @@ def fit(
 
     \b
     Examples:
+      onkel fit customers.csv --target churn
       onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
-      onkel fit table.csv --target price -l oskl --set G=2 --scale standard -o prices.onkel
-      onkel fit 'parts/*.parquet' -l newton --cluster local:2 -o clicks.onkel
+      onkel fit 'parts/*.parquet' --cluster local:2 -o clicks.onkel
       zcat clicks.gz | onkel fit - --n-features 100 --checkpoint run-1 -o clicks.onkel
+
+    The columns of a table are prepared by their types: numbers, categories, dates, gaps (--raw: they are taken as they
+    are).
 
     After Ctrl-C, MODEL holds the model of the rows so far. With --checkpoint it is not written; the newest checkpoint
     is in DIR, and the same command goes on from there.
@@ -42,11 +48,12 @@ def fit(
     from onkel import save
     from onkel.cli._data import check_writable, open_source
     from onkel.cli._learners import make, parameters
-    from onkel.cli._show import cell, print_json
+    from onkel.cli._show import how_good, print_json, warnings_of
     from onkel.evaluate import learner_of
 
     if learner == "all" or "," in learner:
         raise Misused(f"--learner {learner}: expected one learner (onkel compare takes several)")
+    output = _named_after(data) if output is None else output
     check_writable(output, data)
     if cluster is not None:
         from onkel.cli._cluster import fit_on_cluster
@@ -54,21 +61,35 @@ def fit(
         fit_on_cluster(data, output, learner, cluster, checkpoint, options, as_json=json)
         return
     with open_source(data, options) as source:
-        ((name, model),) = make(learner, source.task, options, source.gamma).items()
+        ((name, model),) = make(learner, source, options).items()
         try:
             point = _learn(model, source, checkpoint, every, quiet=json)
         except KeyboardInterrupt:
             raise Interrupted(_interrupted(model, output, checkpoint)) from None
     save(model, output)
     final = learner_of(model)
-    quality = None if point is None else getattr(point, source.metric)
     if json:
-        facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, source.metric: quality}
-        run = {"model": output, "learner": name, "parameters": parameters(model)}
-        print_json({**run, "data": source.describe(final.t_), **facts})
+        facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, **({} if point is None else _measured(point))}
+        made = {"model": output, "learner": name, "parameters": parameters(model)}
+        print_json({**made, "data": source.describe(final.t_), **facts})
         return
-    how_good = "" if quality is None else f", {cell(source.metric, quality)} {source.metric} on the way"
-    say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{how_good}")
+    quality = "" if point is None else f"; on the way {how_good(point, source.metric)}"
+    say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{quality}")
+    for warning in [] if point is None else warnings_of(point, final):
+        say(f"warning: {warning}")
+
+
+def _named_after(data: str) -> str:
+    """The file for a model where none is named."""
+    from pathlib import PurePath
+
+    return "model.onkel" if data == "-" else PurePath(data).name.partition(".")[0] + ".onkel"
+
+
+def _measured(point: Any) -> dict[str, float]:
+    """What says how good a run was."""
+    names = ("accuracy", "commonest", "balanced_accuracy", "auc", "log_loss", "rmse", "mae", "r2")
+    return {name: getattr(point, name) for name in names if getattr(point, name) is not None}
 
 
 def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: bool) -> Any:
@@ -83,7 +104,7 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
     with Progress(type(learner_of(model)).__name__, quiet) as progress:
         for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
             remember_names(model, names)
-            columns = [source.metric, "n_support", "speed"]
+            columns = [source.shown, "n_support", "speed"]
             progress.show(learner_of(model).t_, source.stream.fraction(), columns, [as_line(point)])
     source.check_learned(model)
     return point

@@ -17,8 +17,8 @@ def info(*, model: Model, json: Json = False) -> None:
       onkel info a9a.onkel
       onkel info run-1/rows-000000300000.onkel --json
     """
-    from onkel.cli._data import plain
     from onkel.cli._learners import parameters
+    from onkel.cli._rows import plain
     from onkel.cli._show import TITLES, print_facts, print_json
     from onkel.contents import contents_of
     from onkel.models.persistence import read

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from onkel.cli._guard import Misused, say
 from onkel.cli._options import Cluster, Data, Json, Reading, takes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="What onkel fit wrote.")]
 
@@ -32,14 +36,13 @@ def predict(
 
     \b
     Examples:
-      onkel predict a9a.onkel a9a.t > labels.txt
+      onkel predict customers.onkel new.csv --id customer > churn.txt
       onkel predict a9a.onkel a9a.t --scores | head
       zcat new.gz | onkel predict clicks.onkel - --no-target --json
     """
     import numpy as np
 
     import onkel
-    from onkel.cli._data import is_libsvm, names_of, open_rows
     from onkel.contents import contents_of, fitted_learner
 
     if scores and proba:
@@ -47,7 +50,7 @@ def predict(
     loaded = onkel.load(model)
     if hasattr(loaded, "predict") and contents_of(loaded).learner is None:
         raise ValueError(f"{model} has learned nothing yet")
-    learner = fitted_learner(loaded, "onkel predict")
+    fitted_learner(loaded, "onkel predict")
     if not hasattr(loaded, "predict"):
         raise ValueError(f"{model} holds a {type(loaded).__name__}, which knows no labels: save an estimator instead")
     what = "decision_function" if scores else "predict_proba" if proba else "predict"
@@ -55,33 +58,90 @@ def predict(
         raise Misused(
             f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none"
         )
-    how: dict[str, Any] = {"n_features": learner.n_features} if is_libsvm(data, options) else {}
-    if no_target:
-        how["target"] = False
     name = "scores" if scores else "probabilities" if proba else "prediction"
     classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
     quality = _Quality()
     if cluster is not None:
         from onkel.cli._cluster import predictions
+        from onkel.cli._data import is_libsvm
 
+        how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
+        if no_target:
+            how["target"] = False
         for values, predicted, y in predictions(loaded, what, data, cluster, options, how):
-            _print(values, json, name, classes)
+            _print(values, json, name, classes, None)
             if y is not None:
                 quality.add(loaded, predicted, y)
         if quality.rows:
             say(quality.sentence())
         return
-    with open_rows(data, options, **how) as rows:
-        rows.dense = not learner.sparse
-        if (names := names_of(loaded)) is not None:
-            rows.take(names)
-        for X, y in rows:
+    with _opened(loaded, data, options, no_target) as chunks:
+        for X, y, ids in chunks:
             values = getattr(loaded, what)(X)
-            _print(values, json, name, classes)
+            _print(values, json, name, classes, ids)
             if y is not None:
                 quality.add(loaded, values if what == "predict" else loaded.predict(X), y)
     if quality.rows:
         say(quality.sentence())
+
+
+@contextmanager
+def _opened(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterator[Any]:
+    """The rows of DATA as the model takes them, with their targets and names, where they have some."""
+    from onkel.cli._data import is_libsvm, is_table_of, names_of, open_rows
+    from onkel.contents import contents_of
+
+    names = names_of(loaded)
+    how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
+    if names is not None and is_table_of(data, options):
+        with open_rows(data, options, target=False, table=True) as rows:
+            yield _by_name(loaded, rows, names, options.target, no_target)
+        return
+    if no_target:
+        how["target"] = False
+    with open_rows(data, options, **how) as rows:
+        learner = contents_of(loaded).learner
+        rows.dense = learner is None or not learner.sparse
+        if names is not None:
+            rows.take(names)
+        yield ((X, y, rows.ids) for X, y in rows)
+
+
+def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_target: bool) -> Iterator[Any]:
+    """Rows whose columns are found by their names; the one column that is not a feature is the target."""
+    from onkel.contents import contents_of
+    from onkel.streams.table import Table
+
+    found = rows.names
+    is_named = found != [str(i + 1) for i in range(len(found))]  # otherwise columns are found by their places
+    others = [name for name in found if name not in names] if is_named else found[len(names) :]
+    if target is None and not no_target and len(others) == 1 and len(found) == len(names) + 1:
+        target = others[0]
+    if target is not None and target in found:
+        rows.goal = target
+    if is_named:
+        rows.take(names)
+    transformers, learner = contents_of(loaded).transformers, contents_of(loaded).learner
+    takes_tables = bool(transformers) and hasattr(transformers[0], "schema_")
+    for X, y in rows:
+        if not is_named:
+            X = Table(tuple(names), X.columns, X.typed)
+        y = None if y is None else _truth(y, getattr(loaded, "classes_", None), X.typed)
+        yield X if takes_tables else X.numbers("float64" if learner is None else learner.dtype), y, rows.ids
+
+
+def _truth(column: Any, classes: Any, typed: bool) -> Any:
+    """Targets of a table as labels, or as numbers; what is neither is no label of the model."""
+    import numpy as np
+
+    from onkel.streams.table import number_of
+
+    texts = [value.strip() if isinstance(value, str) else value for value in column.tolist()]
+    if classes is None:
+        return np.array([np.nan if value is None else number_of(str(value)) for value in texts], np.float64)
+    if classes.dtype.kind in "fiu" and not typed:
+        texts = [int(text) if text.lstrip("+-").isdecimal() else number_of(text) for text in texts]
+    return np.array(texts, object)
 
 
 class _Quality:
@@ -94,15 +154,21 @@ class _Quality:
         self.is_regression = False
 
     def add(self, model: Any, predicted: Any, y: Any) -> None:
-        from onkel.utils.labels import places
+        import numpy as np
 
-        self.rows += len(y)
+        from onkel.utils.labels import as_labels, places
+
         self.is_regression = not hasattr(model, "classes_")
         if self.is_regression:
-            self.squared += float(((predicted - y) ** 2).sum())
-        else:
-            found, truth = places(model.classes_, predicted)[0], places(model.classes_, y)
-            self.right += int(((found == truth[0]) & truth[1]).sum())
+            known = np.isfinite(y)
+            self.rows += int(known.sum())
+            self.squared += float(((predicted - y)[known] ** 2).sum())
+            return
+        known = np.array([value is not None and value == value for value in y.tolist()], bool)
+        self.rows += int(known.sum())
+        labels = as_labels(y[known].tolist()) if known.any() else y[known]
+        found, truth = places(model.classes_, predicted[known])[0], places(model.classes_, labels)
+        self.right += int(((found == truth[0]) & truth[1]).sum())
 
     def sentence(self) -> str:
         how_good = (
@@ -113,20 +179,27 @@ class _Quality:
         return f"{self.rows:,} rows, {how_good}"
 
 
-def _print(values: Any, json: bool, name: str, classes: Any) -> None:
+def _print(values: Any, json: bool, name: str, classes: Any, ids: list[Any] | None) -> None:
     """Write a line a row."""
     from json import dumps
     from sys import stdout
 
-    from onkel.cli._data import plain
+    from onkel.cli._rows import plain
 
     rows = values.tolist()
     if values.ndim == 2:
         labels = [str(plain(label)) for label in classes]
+        made: list[Any] = [dict(zip(labels, row, strict=True)) for row in rows]
+        texts = [" ".join(map(str, row)) for row in rows]
+    else:
+        made = rows if name == "scores" else [plain(value) for value in rows]
+        texts = list(map(str, made))
+    names = [None] * len(texts) if ids is None else [plain(each) for each in ids]
+    if json:
         lines = [
-            dumps({name: dict(zip(labels, row, strict=True))}) if json else " ".join(map(str, row)) for row in rows
+            dumps({name: value} if ids is None else {"id": each, name: value})
+            for each, value in zip(names, made, strict=True)
         ]
     else:
-        rows = rows if name == "scores" else [plain(value) for value in rows]
-        lines = [dumps({name: row}) if json else str(row) for row in rows]
+        lines = [text if ids is None else f"{each} {text}" for each, text in zip(names, texts, strict=True)]
     stdout.write("\n".join(lines) + "\n")

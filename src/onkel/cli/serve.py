@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -70,6 +71,19 @@ def serve(
     run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)
 
 
+@dataclass(frozen=True)
+class _NoRows:
+    """What a learner is made for where there are no rows yet to look at."""
+
+    task: str
+    width: float | str
+    scale: Scale | None
+    is_table: bool = False
+
+    def gamma(self, asked: str) -> float | str:
+        return self.width
+
+
 def _check_extra() -> None:
     from importlib.util import find_spec
 
@@ -86,10 +100,12 @@ def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> 
         raise Misused(f"--learner {learner}: expected one learner")
     kind = "regression" if task is Task.REGRESSION else "classification"
     try:
-        width: float | str = options.gamma if options.gamma in ("stream", "auto", "scale") else float(options.gamma)
+        asked = options.gamma or "stream"
+        width: float | str = asked if asked in ("stream", "auto", "scale") else float(asked)
     except ValueError:
         raise Misused(f"--gamma {options.gamma}: expected a number, stream, scale or auto") from None
-    ((name, model),) = make(learner, kind, options, width).items()
+    scale = None if options.scale is Scale.NONE else options.scale
+    ((name, model),) = make(learner, _NoRows(kind, width, scale), options).items()
     if classes is None:
         return name, model, None
     if kind == "regression":

@@ -25,7 +25,7 @@ from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
-from onkel.parts import RBF, Recipe
+from onkel.parts import RBF, Linear, Polynomial, Recipe
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
@@ -35,6 +35,7 @@ from onkel.utils.validation import (
     check_number,
     check_sparse_width,
     check_weights,
+    columns_by_name,
     unchanged_if_refused,
     with_parameters,
 )
@@ -173,14 +174,21 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     def _stream_chooses(self, name: str) -> bool:
         value = getattr(self, name, None)
+        if name == "gamma" and self._has_no_width():
+            return False
         return isinstance(value, str) and value == "stream"
+
+    def _has_no_width(self) -> bool:
+        """Whether the kernel is one of dot products, for which there is no width to choose."""
+        kernel = getattr(self, "kernel", None)
+        return isinstance(kernel, Linear | Polynomial) or (isinstance(kernel, str) and kernel in ("linear", "poly"))
 
     def _gamma_of(self, rows: NDArray[Any]) -> float:
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
-            if self.gamma == "stream":
+            if self._stream_chooses("gamma"):
                 return 1.0  # until the learner has chosen
-            if self.gamma == "auto":
+            if self.gamma in ("auto", "stream"):  # the latter of a kernel that has no width
                 return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
             return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
@@ -215,7 +223,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             raise ValueError("Complex data not supported: X must be real numbers")
         rows = validate_data(
             self,
-            X,
+            X if reset else columns_by_name(X, getattr(self, "feature_names_in_", None)),
             reset=reset,
             dtype=dtype,
             order="C",
@@ -247,7 +255,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             delattr(self, name)
 
     def _reset(self) -> None:
-        for name in [name for name in vars(self) if name == "_learner" or name.endswith("_")]:
+        for name in [name for name in vars(self) if name in ("_learner", "_tally") or name.endswith("_")]:
             delattr(self, name)
 
     # -- differs between classes and targets
@@ -320,6 +328,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def __onkel_contents__(self) -> Contents:
         learner = self._learner.current if hasattr(self, "_learner") else None
         facts = {} if learner is None else learner.facts()
+        if hasattr(self, "feature_names_in_"):
+            facts = {"columns": self.feature_names_in_.tolist(), **facts}
         return Contents(self, learner, self.get_params(deep=False), facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
@@ -356,6 +366,13 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def dual_coef_(self) -> Floats:
         """Coefficients of the predicting function."""
         return self._fitted().coefficients
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the features, where the kernel is linear."""
+        if not isinstance(self._fitted().kernel, Linear):
+            raise AttributeError(f"coef_ is for the linear kernel, and the kernel is {self._fitted().kernel!r}")
+        return np.asarray(self.dual_coef_ @ self.support_vectors_)
 
     @property
     def intercept_(self) -> Floats:

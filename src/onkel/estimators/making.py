@@ -6,6 +6,7 @@ The class of a named learner holds its summary and its example; its fields are i
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
@@ -15,6 +16,21 @@ from onkel.parameters import COMMON, declare, parameters_of
 from onkel.parts import KERNELS
 
 T = TypeVar("T")
+
+# What to use for parameters that one knows from SVC.
+FROM_SVC = {
+    "C": "the strength of the prior is lam, and NewtonClassifier's is 1/C (lam='stream' chooses it)",
+    "nu": "the strength of the prior is lam, and budget bounds the support vectors",
+    "probability": "learners with the log loss have predict_proba; wrap the others in a PlattClassifier",
+    "cache_size": "no kernel values are kept but those of the support vectors",
+    "max_iter": "fit passes n_epochs times over the rows",
+    "tol": "fit passes n_epochs times over the rows",
+    "shrinking": "budget bounds the support vectors",
+    "decision_function_shape": "decision_function has a column for each class where there are more than two",
+    "break_ties": "predict takes the class with the highest score",
+    "verbose": "onkel.evaluate.progressive and the command show how learning goes",
+    "epsilon": "the loss has no tube; loss='epsilon_insensitive' has one, in the regressors that take it",
+}
 
 FUNCTION_ATTRIBUTES = """\
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
@@ -48,9 +64,24 @@ def estimator(cls: type[T]) -> type[T]:
     """Make an estimator of a class of fields; where its docstring has an example and no parameters, write them in."""
     completed = dataclass(kw_only=True, repr=False, eq=False)(cls)
     completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
+    _answer_svc(completed)
     if completed.__doc__ and "Examples\n" in completed.__doc__ and "Parameters\n" not in completed.__doc__:
         completed.__doc__ = _documented(completed)
     return completed
+
+
+def _answer_svc(cls: type[Any]) -> None:
+    """Let a class say what takes the place of the parameters of scikit-learn's SVC and SVR that it does not have."""
+    make, known = cls.__init__, parameters_of(cls)
+
+    @functools.wraps(make)
+    def __init__(self: Any, *args: Any, **given: Any) -> None:
+        strange = next((name for name in given if name in FROM_SVC and name not in known), None)
+        if strange is not None:
+            raise TypeError(f"{cls.__name__} has no parameter {strange!r}, which is SVC's: {FROM_SVC[strange]}")
+        make(self, *args, **given)
+
+    cls.__init__ = __init__
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)

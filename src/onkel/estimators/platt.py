@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -165,7 +165,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         return scores
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
-        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for whoever predicts meanwhile
+        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for threads that predict meanwhile
 
     def _clone(self) -> Any:
         if not isinstance(self.estimator, Model) or not isinstance(
@@ -211,6 +211,20 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         """
         odds = self.decision_function(X)
         return np.column_stack([expit(-odds), expit(odds)]) if odds.ndim == 1 else np.exp(odds)
+
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        odds = self.decision_function(X)
+        return np.asarray(log_expit(np.column_stack([-odds, odds]))) if odds.ndim == 1 else odds
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the most probable class of each row."""

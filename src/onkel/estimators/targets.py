@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
@@ -27,6 +27,10 @@ from onkel.utils.validation import (
 )
 
 _NESTED = list, tuple, np.ndarray
+_SMOOTHING, _MOST_WEIGHT = (
+    10,
+    100.0,
+)  # of balanced weights on a stream: m rows of each class before the first, and a cap
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
@@ -125,6 +129,14 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             return np.column_stack([expit(-scores), expit(scores)])
         return np.asarray(softmax(scores, axis=1))
 
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> Floats:
+        """Return the logarithm of the probability of each class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return np.asarray(log_expit(np.column_stack([-scores, scores])))
+        return np.asarray(log_softmax(scores, axis=1))
+
     def __onkel_contents__(self) -> Contents:
         contents = super().__onkel_contents__()
         if contents.learner is None:
@@ -160,17 +172,44 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()!r}, got {given.tolist()!r}"
             )
-        weight = self._with_class_weight(labels, weight, everything)
-        return self._encode(labels, weight), weight  # a row of weight 0 does not make its class known
+        is_balanced = isinstance(self.class_weight, str)
+        if is_balanced:
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        if not is_balanced or everything:
+            weight = self._with_class_weight(labels, weight)
+        codes = self._encode(labels, weight)  # a class of weight 0 is none that a row could make known
+        if is_balanced:
+            counts = np.ones(len(codes), bool) if weight is None else weight != 0
+            self._tally = (0 if first else self._learner.t, codes[counts].astype(np.int64))
+            if not everything:
+                weight = self._balanced(codes.astype(np.int64), counts, weight)
+        return codes, weight
 
-    def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None, everything: bool) -> Floats | None:
-        """Multiply the rows' weights by their classes'."""
+    def _balanced(self, codes: NDArray[np.int64], counts: NDArray[np.bool_], weight: Floats | None) -> Floats:
+        """Multiply the rows' weights by ``(n + mC) / (C (n_c + m))``, at most 100, with m = 10.
+
+        n rows, C classes and n_c rows of the own class are counted up to and including the row, so that how rows are
+        cut into calls does not matter.
+        """
+        before = getattr(self, "class_counts_", np.zeros(0, np.int64))
+        n = int(before.sum()) + np.cumsum(counts)
+        if self._open:
+            found = np.maximum.accumulate(np.where(counts, codes + 1, 0))
+            n_classes = np.maximum(found, np.count_nonzero(before)).clip(1)
+        else:
+            n_classes = np.full(len(codes), len(self.classes_))
+        own = np.zeros(len(codes), np.int64)
+        for code in np.unique(codes[counts]).tolist():
+            mine = counts & (codes == code)
+            own[mine] = (before[code] if code < len(before) else 0) + np.cumsum(mine)[mine]
+        factor = np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT)
+        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
+
+    def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None) -> Floats | None:
+        """Multiply the rows' weights by their classes', where these are known beforehand."""
         if self.class_weight is None:
             return weight
         if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced",))
-            if not everything:
-                raise ValueError("class_weight='balanced' needs all rows at once: use fit, or give a dict of weights")
             factor = compute_sample_weight("balanced", labels)
         elif isinstance(self.class_weight, dict):
             for label, value in self.class_weight.items():
@@ -212,6 +251,11 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
             raise ValueError("classes must be different labels, at least two of them")
         super()._check_loaded()
+        counts = getattr(self, "class_counts_", np.zeros(len(self.classes_), np.int64))
+        if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != self.classes_.shape:
+            raise ValueError("class_counts must be integers, one for each class")
+        if (counts < 0).any() or counts.sum() > self._learner.t:
+            raise ValueError("class_counts must not be negative, nor more than the rows")
         expected = 1 if self._is_binary() else len(self.classes_)
         learner = self._learner.current
         if learner.t > 0 and learner.n_outputs != expected:
@@ -224,6 +268,12 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         # An interrupted call may have met fewer new classes than its rows hold.
         if self._open:
             self.classes_ = self.classes_[: self._learner.current.n_outputs]
+        if hasattr(self, "_tally"):
+            before, codes = self.__dict__.pop("_tally")
+            more = np.bincount(codes[: self._learner.t - before], minlength=len(self.classes_))
+            counted = getattr(self, "class_counts_", np.zeros(0, np.int64))
+            more[: len(counted)] += counted
+            self.class_counts_ = more
 
 
 @estimator

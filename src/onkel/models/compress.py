@@ -205,12 +205,13 @@ def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
 
 def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
     """Return rows as the learner inside of a model sees them."""
-    rows = X if issparse(X) else np.asarray(X)
+    rows = X if issparse(X) else np.asarray(X) if not contents_of(model).transformers else X
+    for transformer in contents_of(model).transformers:
+        rows = transformer.transform(rows)
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
         raise ValueError(f"X must be rows of the model's {n_features} features, got the shape {rows.shape}")
     check_finite("X", np.asarray(rows.sum(axis=1) if issparse(rows) else rows, np.float64))
-    scaler = contents_of(model).scaler
-    return rows if scaler is None else scaler.transform(rows)
+    return rows
 
 
 def with_function(model: Any, learner: Learner, function: Expansion) -> Any:

@@ -44,6 +44,7 @@ def _alike(*names: str) -> dict[str, str]:
 ESTIMATOR = {
     "parameters": "parameters",
     "classes_": "classes",
+    "class_counts_": "class_counts",
     "gamma_": "gamma",
     "n_features_in_": "n_features",
     "feature_names_in_": "feature_names",
@@ -68,9 +69,16 @@ TABLE = {
     ),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
+    "StreamEncoder": Row("StreamEncoder", _SCALER),
     "StreamPipeline": Row(
         "StreamPipeline",
-        {"scaler_": "fitted_scaler", "estimator_": "fitted_estimator", **_alike("scaler", "estimator")},
+        {
+            "transformers": "scaler",
+            "transformers_": "fitted_scaler",
+            "estimator": "estimator",
+            "estimator_": "fitted_estimator",
+            "_first": "first_targets",
+        },
     ),
     "PlattClassifier": Row(
         "PlattClassifier", {"estimator_": "fitted_estimator", **_alike("estimator", "forget", "sigmoids", "rows")}

@@ -92,8 +92,11 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
     budgets = [learner.budget for learner in learners]
     whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
-    merged = with_function(models[0], learners[0].blank(budget=whole), function)
-    return Compressed(merged, distance, len(function.only), None if change is None else change / max(1, rows))
+    made = with_function(models[0], learners[0].blank(budget=whole), function)
+    inside = [contents_of(model).estimator for model in models]
+    if all(hasattr(each, "class_counts_") for each in inside):
+        contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
+    return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
 
 
 def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:
@@ -164,7 +167,22 @@ def _check_alike(one: Any, other: Any) -> None:
             _refuse(what, left, right, _PINNED[what])
     if isinstance(a.recipe, SecondOrder) and isinstance(b.recipe, SecondOrder) and a.recipe.prior != b.recipe.prior:
         _refuse("priors", a.recipe.prior, b.recipe.prior, "λ, such as lam=0.01")
-    if (mine.scaler is None) != (theirs.scaler is None) or mine.calibrated or theirs.calibrated:
+    if len(mine.transformers) != len(theirs.transformers) or mine.calibrated or theirs.calibrated:
         raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
-    if mine.scaler is not None and not mine.scaler.has_statistics_of(theirs.scaler):
-        raise ValueError("pipelines whose scalers have different statistics cannot be merged: scale all rows alike")
+    if not all(map(transform_alike, mine.transformers, theirs.transformers)):
+        raise ValueError(
+            "pipelines whose scalers have different statistics cannot be merged: scale all rows alike, with one fitted "
+            "transformer in a sklearn.frozen.FrozenEstimator"
+        )
+
+
+def transform_alike(one: Any, other: Any) -> bool:
+    """Return whether two transformers do the same to every row."""
+    if type(one) is not type(other):
+        return False
+    if type(one).__name__ == "FrozenEstimator":
+        return one is other or transform_alike(one.estimator, other.estimator)
+    if hasattr(one, "has_statistics_of"):
+        return bool(one.has_statistics_of(other))
+    mine, theirs = vars(one), vars(other)
+    return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)

@@ -24,6 +24,7 @@ from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
 from onkel.streams.pipeline import StreamPipeline
+from onkel.streams.scalers import StreamScaler
 from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
@@ -89,7 +90,7 @@ def fit(
     >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
     (2000, True, True)
     """
-    scaler, estimator = (model.scaler, model.estimator) if isinstance(model, StreamPipeline) else (None, model)
+    scaler, estimator = _parts_of(model)
     if not isinstance(estimator, KernelEstimator):
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
@@ -112,11 +113,21 @@ def fit(
     fitted.set_params(**estimator.get_params(deep=False))
     if isinstance(model, StreamPipeline):
         whole = clone(model)
-        whole.scaler_, whole.estimator_ = counted.scaler, fitted
+        whole.take_over([counted.scaler], fitted)
         fitted = whole
     if counted.names is not None:
-        getattr(fitted, "scaler_", fitted).feature_names_in_ = np.array(counted.names, dtype=object)
+        getattr(fitted, "transformers_", [fitted])[0].feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(fitted, report)
+
+
+def _parts_of(model: Any) -> tuple[StreamScaler | None, Any]:
+    """The scaler of a pipeline, and the estimator."""
+    if not isinstance(model, StreamPipeline):
+        return None, model
+    chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
+    if len(chain) != 1 or not isinstance(chain[0], StreamScaler):
+        raise ValueError("partitions take a pipeline with one scaler of onkel's: they are rows of numbers")
+    return chain[0], model.estimator
 
 
 def _with_memory(learner: Learner, estimator: Any) -> Learner:

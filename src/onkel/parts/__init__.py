@@ -10,75 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from onkel.parts import admissions, evictions, kernels, losses, steps
 from onkel.parts._part import Part
-from onkel.parts.admissions import (
-    Admission,
-    Always,
-    AuxiliaryCutoff,
-    AuxiliarySampling,
-    AuxiliaryScale,
-    AuxiliaryShift,
-    GradientSampling,
-    LossSampling,
-    MarginSampling,
-    OnGradient,
-    OnMistake,
-)
-from onkel.parts.evictions import (
-    KOMP,
-    AggressiveProjection,
-    AggressiveProjection2008,
-    Eviction,
-    GrowAtRandom,
-    Merge,
-    MoveIntoFeatures,
-    ProjectCheapest,
-    Projection,
-    ProjectNewcomer,
-    ProjectOnNearest,
-    ProjectOnNeighbour,
-    ProjectOnNewcomer,
-    ProjectSmallest,
-    RandomPruning,
-    RemoveOldest,
-    RemoveRandom,
-    RemoveSmallest,
-    Resample,
-    ResampleByWeight,
-    ResampleUniformly,
-    ShrinkAndRemoveOldest,
-    Stop,
-)
-from onkel.parts.kernels import (
-    COMBINATIONS,
-    KERNELS,
-    LIBSVM_KERNELS,
-    RBF,
-    CallableKernel,
-    Hedge,
-    Kernel,
-    KernelProduct,
-    KernelSum,
-    Laplacian,
-    Linear,
-    PlainKernel,
-    Polynomial,
-    Sigmoid,
-    kernel_named,
-)
-from onkel.parts.losses import (
-    LOSSES,
-    EpsilonInsensitive,
-    Exponential,
-    HingeLoss,
-    Huber,
-    LogLoss,
-    Loss,
-    PerceptronLoss,
-    SquaredError,
-    SquaredHinge,
-    loss_named,
-)
+from onkel.parts.admissions import *  # noqa: F403
+from onkel.parts.evictions import *  # noqa: F403
+from onkel.parts.kernels import *  # noqa: F403
+from onkel.parts.losses import *  # noqa: F403
 from onkel.parts.recipe import FirstOrder, Recipe, SecondOrder
 from onkel.parts.second_order import (
     Dictionary,
@@ -89,101 +26,27 @@ from onkel.parts.second_order import (
     Prior,
     StreamMemory,
 )
-from onkel.parts.steps import (
-    DecayingStep,
-    GradientStep,
-    HardPassiveAggressiveStep,
-    ImportanceStep,
-    PassiveAggressiveStep,
-    PegasosStep,
-    SparsePassiveAggressiveStep,
-    SquaredPassiveAggressiveStep,
-    Step,
-)
+from onkel.parts.steps import *  # noqa: F403
 
 __all__ = [
-    "COMBINATIONS",
-    "KERNELS",
-    "KOMP",
-    "LIBSVM_KERNELS",
-    "LOSSES",
     "PARTS",
-    "RBF",
-    "Admission",
-    "AggressiveProjection",
-    "AggressiveProjection2008",
-    "Always",
-    "AuxiliaryCutoff",
-    "AuxiliarySampling",
-    "AuxiliaryScale",
-    "AuxiliaryShift",
-    "CallableKernel",
-    "DecayingStep",
     "Dictionary",
-    "EpsilonInsensitive",
-    "Eviction",
-    "Exponential",
     "FadingMemory",
     "FirstOrder",
     "GaussianPrior",
-    "GradientSampling",
-    "GradientStep",
-    "GrowAtRandom",
     "GrowingDictionary",
-    "HardPassiveAggressiveStep",
-    "Hedge",
-    "HingeLoss",
-    "Huber",
-    "ImportanceStep",
-    "Kernel",
-    "KernelProduct",
-    "KernelSum",
-    "Laplacian",
-    "Linear",
-    "LogLoss",
-    "Loss",
-    "LossSampling",
-    "MarginSampling",
     "Memory",
-    "Merge",
-    "MoveIntoFeatures",
-    "OnGradient",
-    "OnMistake",
     "Part",
-    "PassiveAggressiveStep",
-    "PegasosStep",
-    "PerceptronLoss",
-    "PlainKernel",
-    "Polynomial",
     "Prior",
-    "ProjectCheapest",
-    "ProjectNewcomer",
-    "ProjectOnNearest",
-    "ProjectOnNeighbour",
-    "ProjectOnNewcomer",
-    "ProjectSmallest",
-    "Projection",
-    "RandomPruning",
     "Recipe",
-    "RemoveOldest",
-    "RemoveRandom",
-    "RemoveSmallest",
-    "Resample",
-    "ResampleByWeight",
-    "ResampleUniformly",
     "SecondOrder",
-    "ShrinkAndRemoveOldest",
-    "Sigmoid",
-    "SparsePassiveAggressiveStep",
-    "SquaredError",
-    "SquaredHinge",
-    "SquaredPassiveAggressiveStep",
-    "Step",
-    "Stop",
     "StreamMemory",
-    "kernel_named",
-    "loss_named",
 ]
+__all__ += admissions.__all__
+__all__ += evictions.__all__
+__all__ += kernels.__all__
+__all__ += losses.__all__
+__all__ += steps.__all__
 
 
 def _concrete(part: type[Any]) -> list[type[Any]]:
@@ -193,5 +56,5 @@ def _concrete(part: type[Any]) -> list[type[Any]]:
 
 # What a file may name: every part of this package but a callable, which is code.
 PARTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*_concrete(Part), FirstOrder, SecondOrder) if cls is not CallableKernel
+    cls.__name__: cls for cls in (*_concrete(Part), FirstOrder, SecondOrder) if cls is not kernels.CallableKernel
 }

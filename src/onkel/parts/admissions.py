@@ -7,6 +7,20 @@ from typing import ClassVar
 
 from onkel.parts._part import Part, number
 
+__all__ = [
+    "Admission",
+    "Always",
+    "AuxiliaryCutoff",
+    "AuxiliarySampling",
+    "AuxiliaryScale",
+    "AuxiliaryShift",
+    "GradientSampling",
+    "LossSampling",
+    "MarginSampling",
+    "OnGradient",
+    "OnMistake",
+]
+
 
 @dataclass(frozen=True)
 class Admission(Part):

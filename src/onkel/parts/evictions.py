@@ -7,6 +7,32 @@ from typing import ClassVar
 
 from onkel.parts._part import Part, held, number
 
+__all__ = [
+    "KOMP",
+    "AggressiveProjection",
+    "AggressiveProjection2008",
+    "Eviction",
+    "GrowAtRandom",
+    "Merge",
+    "MoveIntoFeatures",
+    "ProjectCheapest",
+    "ProjectNewcomer",
+    "ProjectOnNearest",
+    "ProjectOnNeighbour",
+    "ProjectOnNewcomer",
+    "ProjectSmallest",
+    "Projection",
+    "RandomPruning",
+    "RemoveOldest",
+    "RemoveRandom",
+    "RemoveSmallest",
+    "Resample",
+    "ResampleByWeight",
+    "ResampleUniformly",
+    "ShrinkAndRemoveOldest",
+    "Stop",
+]
+
 
 @dataclass(frozen=True)
 class Eviction(Part):
@@ -29,7 +55,7 @@ class Eviction(Part):
 
 @dataclass(frozen=True)
 class Stop(Eviction):
-    """Nobody leaves; a full set admits nobody."""
+    """No point leaves, and a full set admits none."""
 
 
 @dataclass(frozen=True)

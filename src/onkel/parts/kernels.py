@@ -20,6 +20,24 @@ from numpy.typing import NDArray
 from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
 
+__all__ = [
+    "COMBINATIONS",
+    "KERNELS",
+    "LIBSVM_KERNELS",
+    "RBF",
+    "CallableKernel",
+    "Hedge",
+    "Kernel",
+    "KernelProduct",
+    "KernelSum",
+    "Laplacian",
+    "Linear",
+    "PlainKernel",
+    "Polynomial",
+    "Sigmoid",
+    "kernel_named",
+]
+
 
 class Base(Enum):
     """What a pair of rows is reduced to before a kernel's formula: a sum over the features."""

@@ -8,6 +8,20 @@ from typing import ClassVar
 from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice
 
+__all__ = [
+    "LOSSES",
+    "EpsilonInsensitive",
+    "Exponential",
+    "HingeLoss",
+    "Huber",
+    "LogLoss",
+    "Loss",
+    "PerceptronLoss",
+    "SquaredError",
+    "SquaredHinge",
+    "loss_named",
+]
+
 
 @dataclass(frozen=True)
 class Loss(Part):

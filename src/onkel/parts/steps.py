@@ -7,6 +7,18 @@ from typing import ClassVar
 
 from onkel.parts._part import Part, number
 
+__all__ = [
+    "DecayingStep",
+    "GradientStep",
+    "HardPassiveAggressiveStep",
+    "ImportanceStep",
+    "PassiveAggressiveStep",
+    "PegasosStep",
+    "SparsePassiveAggressiveStep",
+    "SquaredPassiveAggressiveStep",
+    "Step",
+]
+
 
 @dataclass(frozen=True)
 class Step(Part):

@@ -99,10 +99,10 @@ class DecisionSurfaceDisplay(Drawn):
         plane = np.column_stack([part.ravel() for part in np.meshgrid(horizontal, vertical)])
         values, kind = _asked(model, plane, response)
         support = learner.support()[0]
-        scaler = contents_of(model).scaler
+        transformers = contents_of(model).transformers
         shown = np.asarray(support.toarray() if issparse(support) else support, dtype=np.float64).reshape(-1, 2)
-        if scaler is not None:
-            shown = _unscaled(scaler, shown, rows)
+        for transformer in reversed(transformers):
+            shown = _unscaled(transformer, shown, rows)
         shades = None if y is None else np.asarray(y)
         classes = contents_of(model).classes
         if shades is not None and classes is not None:

@@ -203,7 +203,7 @@ def cross_validate(*, data: Result, seed: int, grid: list[Result], folds: int, r
 
 
 def _best(grid: list[Result], error_of: Callable[[Result], float]) -> Result:
-    """The choice of least error; choices that a recipe refuses, or that overflow, are none."""
+    """The choice of least error; choices that a recipe refuses, or that overflow, do not count."""
     errors: list[float | None] = []
     for described in grid:
         try:

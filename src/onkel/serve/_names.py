@@ -46,6 +46,11 @@ def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
 def _entrance(model: Any) -> Any:
     """The part of a model that rows meet first: it has their names."""
     inside = vars(model)
-    if "scaler_" in inside:
-        return inside["scaler_"]
+    if "transformers_" in inside:
+        first = inside["transformers_"][0]
+        if hasattr(first, "schema_"):
+            raise ValueError(
+                "a model with a StreamEncoder takes tables, and the service takes rows of numbers: fit --raw"
+            )
+        return first
     return _entrance(inside["estimator_"]) if "estimator_" in inside else model

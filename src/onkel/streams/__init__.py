@@ -36,6 +36,8 @@ def open(
     format: str | None = None,
     target: str | int | bool | None = None,
     columns: Sequence[str | int] | None = None,
+    drop: Sequence[str | int] | None = None,
+    table: bool = False,
     header: bool | None = None,
     delimiter: str | None = None,
     n_features: int | None = None,
@@ -56,10 +58,16 @@ def open(
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy"}, default=None
         None goes by the file's name, whatever its compression; a name that says nothing means LIBSVM text.
     target : str, int or False, default=None
-        The target's column, by name or by number from 0. None is the last column of a file, and no column of an
-        object. False reads rows without a target: y is None; LIBSVM text may then lack labels.
+        The target's column, by name or by number from 0. None is the column of a file that is called target, label,
+        class or y, or else its last one, and no column of an object. False reads rows without a target: y is None;
+        LIBSVM text may then lack labels.
     columns : sequence of str or int, default=None
         The features' columns; None is all but the target.
+    drop : sequence of str or int, default=None
+        Columns that are no features.
+    table : bool, default=False
+        Whether chunks are tables, with names and types, rather than arrays: columns may then be text, dates, booleans
+        and numbers, with gaps, as a `StreamEncoder` takes them.
     header : bool, default=None
         Whether the first line of CSV text names the columns; None: if no field of it is a number.
     delimiter : str, default=None
@@ -102,6 +110,7 @@ def open(
     if target is True:
         raise ValueError("target must be a column's name or number, False or None, got True")
     check_flag("dense", dense)
+    check_flag("table", table)
     check_flag("zero_based", zero_based)
     is_file = isinstance(source, str | os.PathLike) or hasattr(source, "read")
     kind = (format or format_of(source)) if is_file else "object"
@@ -112,6 +121,8 @@ def open(
     for name, value, formats in (
         ("n_features", n_features, ("libsvm",)),
         ("zero_based", zero_based or None, ("libsvm",)),
+        ("drop", drop, ("csv", "tsv", "parquet", "arrow", "npy", "object")),
+        ("table", table or None, ("csv", "tsv", "parquet", "arrow", "object")),
         ("columns", columns, ("csv", "tsv", "parquet", "arrow", "npy", "object", "kafka")),
         ("header", header, ("csv", "tsv")),
         ("delimiter", delimiter, ("csv", "tsv")),
@@ -120,7 +131,9 @@ def open(
             raise ValueError(f"{name} is for {', '.join(formats)}, and the source is {kind}")
     common: dict[str, Any] = {"chunk_rows": chunk_rows, "on_error": on_error}
     if kind == "object":
-        return _objects.opened(source, _objects.Options(target, columns, dtype, chunk_rows, on_error, dense))
+        return _objects.opened(
+            source, _objects.Options(target, columns, dtype, chunk_rows, on_error, dense, drop, table)
+        )
     if kind == "libsvm":
         if target not in (None, False):
             raise ValueError(f"the target of LIBSVM text is its label: target must be None or False, got {target!r}")
@@ -129,12 +142,15 @@ def open(
     common |= {"target": target, "columns": columns}
     if kind == "kafka":
         return KafkaStream(source, dtype=dtype, **common)
+    common["drop"] = drop
     if kind in ("csv", "tsv"):
-        common |= {"header": header, "delimiter": delimiter or {"csv": ",", "tsv": "\t"}[kind]}
+        common |= {"table": table, "header": header, "delimiter": delimiter or {"csv": ",", "tsv": "\t"}[kind]}
         return _of_text(CsvStream, source, dtype=dtype or "float64", **common)
     if not isinstance(source, str | os.PathLike) or source == "-" or _compression(source):
         raise ValueError(f"{kind} must be a file of its own, not compressed and no pipe, got {source!r}")
     opened = {"parquet": _tables.of_parquet, "arrow": _tables.of_arrow, "npy": _objects.of_npy}[kind]
+    if kind != "npy":
+        common["table"] = table
     return opened(source, dtype=dtype, **common)
 
 

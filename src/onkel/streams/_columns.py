@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from onkel.utils.labels import as_labels, is_missing
 
+_TARGETS = {"target", "label", "class", "y"}
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -26,7 +28,7 @@ class Columns:
         return [self.names[i] for i in self.features]
 
 
-def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool) -> Columns:
+def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool, drop: Any = None) -> Columns:
     """Choose by names or numbers (from 0, or from the end): the target, and the features, all others unless said.
 
     Parameters
@@ -35,9 +37,11 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         What messages call it.
     names : sequence of str
     target : str, int, False or None
-        None is the last column where `last`, otherwise none.
+        None is the column called target, label, class or y, or else the last one, where `last`; otherwise none.
     columns : sequence of str or int, or None
     last : bool
+    drop : sequence of str or int, or None
+        Columns that are neither.
 
     Examples
     --------
@@ -50,11 +54,16 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
     """
     known = [str(name) for name in names]
     if target is None:
-        goal = len(known) - 1 if last else None
+        called = [i for i, name in enumerate(known) if name.strip().lower() in _TARGETS]
+        goal = None if not last else called[0] if len(called) == 1 else len(known) - 1
     else:
         goal = None if target is False else _number(table, known, target, "target")
+    dropped = [_number(table, known, column, "drop") for column in drop or ()]
+    if target is None and goal in dropped:
+        left = [i for i in range(len(known)) if i not in dropped]
+        goal = left[-1] if left else None
     if columns is None:
-        features = [i for i in range(len(known)) if i != goal]
+        features = [i for i in range(len(known)) if i != goal and i not in dropped]
     else:
         features = [_number(table, known, column, "columns") for column in columns]
     if goal in features:

@@ -14,12 +14,13 @@ from onkel.streams._bytes import Bytes
 from onkel.streams._columns import choose, not_numbers
 from onkel.streams._stream import Chunk
 from onkel.streams._text import TextStream
+from onkel.streams.table import MISSING, Table
+from onkel.streams.table import number_of as _number
 from onkel.utils.extras import pyarrow
 from onkel.utils.labels import as_labels
 from onkel.utils.validation import check_flag
 
 _EXACT = 2**53  # below it a double holds all whole numbers
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in small letters
 
 
 class CsvStream(TextStream):
@@ -40,6 +41,8 @@ class CsvStream(TextStream):
         dtype: str,
         chunk_rows: int,
         on_error: str,
+        drop: Any = None,
+        table: bool = False,
     ) -> None:
         self._arrow_csv = pyarrow("CSV text", "pyarrow.csv")
         if not isinstance(delimiter, str) or len(delimiter) != 1:  # type: ignore[redundant-expr]
@@ -47,14 +50,17 @@ class CsvStream(TextStream):
         super().__init__(source, chunk_rows=chunk_rows, on_error=on_error)
         self._delimiter = delimiter
         self._dtype = dtype
+        self._table = table  # whether features are handed out as text, which whoever reads them makes something of
         first = self._fields(self._first_line())
         if header is None:
             header = not any(_number(field) is not None for field in first)
         check_flag("header", header)
         self._header = header
         self._n_fields = len(first)
-        self._chosen = choose(self.name, first if header else range(1, len(first) + 1), target, columns, last=True)
-        self.columns = self._chosen.feature_names if header else None
+        self._chosen = choose(
+            self.name, first if header else range(1, len(first) + 1), target, columns, last=True, drop=drop
+        )
+        self.columns = self._chosen.feature_names if header or table else None
         self.n_features = len(self._chosen.features)
         self._skip_header()
         self._text_target = self._look_ahead()
@@ -110,7 +116,7 @@ class CsvStream(TextStream):
                 continue
             if len(fields) != self._n_fields:
                 continue
-            for i in self._chosen.features if n == 0 else ():
+            for i in self._chosen.features if n == 0 and not self._table else ():
                 if _number(fields[i]) is None and fields[i].lower() not in MISSING:
                     raise not_numbers(self.name, i, self._chosen.names[i], f"text such as {fields[i]!r}")
             text_target = goal is not None and _number(fields[goal]) is None
@@ -149,9 +155,9 @@ class CsvStream(TextStream):
         names = [str(i) for i in range(self._n_fields)]
         goal = self._chosen.target
         wanted = [names[i] for i in self._chosen.features] + ([] if goal is None else [names[goal]])
-        types = dict.fromkeys(wanted, arrow.float64())
-        if self._text_target or exact:
-            types[wanted[-1]] = arrow.string()
+        types = dict.fromkeys(wanted, arrow.string() if self._table else arrow.float64())
+        if goal is not None:
+            types[wanted[-1]] = arrow.string() if self._text_target or exact else arrow.float64()
         try:
             table = arrow_csv.read_csv(
                 arrow.BufferReader(text),
@@ -161,15 +167,20 @@ class CsvStream(TextStream):
             )
         except arrow.ArrowInvalid:
             return None
-        X = np.empty((table.num_rows, len(self._chosen.features)), self._dtype)
-        with np.errstate(over="ignore"):
-            for i, column in enumerate(table.columns[: X.shape[1]]):
-                X[:, i] = column.to_numpy()
-        if not np.isfinite(X).all():
-            return None
+        n_features = len(self._chosen.features)
+        X: Any = None
+        if self._table:
+            X = self._as_table([column.to_numpy() for column in table.columns[:n_features]])
+        else:
+            X = np.empty((table.num_rows, n_features), self._dtype)
+            with np.errstate(over="ignore"):
+                for i, column in enumerate(table.columns[:n_features]):
+                    X[:, i] = column.to_numpy()
+            if not np.isfinite(X).all():
+                return None
         if goal is None:
             return X, None
-        targets = table.column(X.shape[1]).to_numpy()
+        targets = table.column(n_features).to_numpy()
         if targets.dtype.kind == "f":
             if not np.isfinite(targets).all():
                 return None
@@ -179,6 +190,9 @@ class CsvStream(TextStream):
             return None
         return X, self._targets(stripped if self._text_target else [_target(target) for target in stripped])
 
+    def _as_table(self, columns: list[NDArray[Any]]) -> Table:
+        return Table(tuple(self._chosen.feature_names), tuple(columns), typed=False)
+
     def _targets(self, values: list[Any]) -> NDArray[Any]:
         try:
             return as_labels(values)
@@ -187,7 +201,7 @@ class CsvStream(TextStream):
 
     def _parse_line_by_line(self, ends: list[int]) -> tuple[Chunk | None, list[str]]:
         """The rows of lines that are not all right, and what is wrong with those that are not."""
-        rows: list[list[float]] = []
+        rows: list[list[Any]] = []
         goals: list[Any] = []
         problems: list[str] = []
         begin, text = 0, self._text[self._used : self._used + ends[-1]]
@@ -206,18 +220,22 @@ class CsvStream(TextStream):
             self._line += 1
         if not rows:
             return None, problems
-        return (np.asarray(rows, self._dtype), None if self._chosen.target is None else self._targets(goals)), problems
+        if self._table:
+            X: Any = self._as_table([np.array(column, object) for column in zip(*rows, strict=True)])
+        else:
+            X = np.asarray(rows, self._dtype)
+        return (X, None if self._chosen.target is None else self._targets(goals)), problems
 
     def _can_hold(self, value: float) -> bool:
         with np.errstate(over="ignore"):
             return math.isfinite(np.dtype(self._dtype).type(value))
 
-    def _row(self, fields: list[str]) -> tuple[list[float], Any]:
+    def _row(self, fields: list[str]) -> tuple[list[Any], Any]:
         place = self._place()
         if len(fields) != self._n_fields:
             raise ValueError(f"{place}: expected {self._n_fields} fields, got {len(fields)}")
-        row = []
-        for i in self._chosen.features:
+        row: list[Any] = [fields[i] for i in self._chosen.features] if self._table else []
+        for i in () if self._table else self._chosen.features:
             value = _number(fields[i])
             if value is None or not self._can_hold(value):
                 raise ValueError(f"{place}, {self._column(i)}: expected a finite number, got {fields[i]!r}")
@@ -258,13 +276,3 @@ def _target(text: str) -> float | int | None:
         return value
     whole = int(text)
     return whole if math.isinf(value) or whole != value else value
-
-
-def _number(text: str) -> float | None:
-    """A field's number; None where there is none."""
-    if "_" in text:  # a number for Python, and nowhere else
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None

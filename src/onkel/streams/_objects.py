@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -14,6 +15,8 @@ from scipy.sparse import csr_array, issparse
 
 from onkel.streams._columns import choose, labels, not_numbers
 from onkel.streams._stream import ArrayStream, BlockStream, Chunk, Stream
+from onkel.streams._tables import TableStream
+from onkel.streams.table import Table
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,12 @@ class Options:
     chunk_rows: int
     on_error: str
     dense: bool = False
+    drop: Any = None
+    table: bool = False
+
+    def rows(self, X: Any) -> Any:
+        """Rows as they are to be handed out."""
+        return Table.of(X) if self.table else self.numbers(X if issparse(X) else np.asarray(X))
 
     def numbers(self, X: Any) -> Any:
         """Rows as float32 or float64, in C order."""
@@ -42,6 +51,10 @@ def opened(source: Any, options: Options) -> Stream:
     if pair and options.target is not None:
         raise ValueError("target must not be given beside (X, y): y is the target")
     name = f"a {type(X).__name__}"
+    if hasattr(X, "to_batches") and y is None:  # a table of Arrow
+        chosen = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "dense"}
+        batches = partial(X.to_batches, max_chunksize=options.chunk_rows)
+        return TableStream(name, lambda: iter(batches()), X.schema, X.num_rows, last=False, **chosen)
     if pair or (hasattr(X, "shape") and _n_dim(X) == 2):
         open_rows = _of_frame if hasattr(X, "columns") else _of_sparse if issparse(X) else _of_array
         return open_rows(name, X, _targets_of(X, y), options)
@@ -84,7 +97,7 @@ def _targets_of(X: Any, y: Any) -> NDArray[Any] | None:
 
 def _of_array(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
     rows = np.asanyarray(X)
-    chosen = choose(name, range(rows.shape[1]), options.target, options.columns, last=False)
+    chosen = choose(name, range(rows.shape[1]), options.target, options.columns, last=False, drop=options.drop)
     everything = len(chosen.features) == rows.shape[1]
 
     def read(begin: int, end: int) -> Chunk:
@@ -108,17 +121,20 @@ def _of_sparse(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> S
 
 def _of_frame(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
     """A frame of pandas or polars, column by column: both know how to make an array of one."""
-    chosen = choose(name, X.columns, options.target, options.columns, last=False)
+    chosen = choose(name, X.columns, options.target, options.columns, last=False, drop=options.drop)
     column: Callable[[int], Any] = (lambda i: X.iloc[:, i]) if hasattr(X, "iloc") else X.to_series
     features = [column(i) for i in chosen.features]
     for number, feature in zip(chosen.features, features, strict=True):
-        if not _holds_numbers(feature):
+        if not options.table and not _holds_numbers(feature):
             raise not_numbers(name, number, chosen.names[number], str(feature.dtype))
     goal = y if chosen.target is None else labels(column(chosen.target))
 
     def read(begin: int, end: int) -> Chunk:
-        columns = [_floats(feature[begin:end]) for feature in features]
-        return options.numbers(np.column_stack(columns)), None if goal is None else goal[begin:end]
+        if options.table:
+            rows = X.iloc[begin:end, chosen.features] if hasattr(X, "iloc") else X[begin:end, chosen.features]
+            return Table.of(rows), None if goal is None else goal[begin:end]
+        made = [_floats(feature[begin:end]) for feature in features]
+        return options.numbers(np.column_stack(made)), None if goal is None else goal[begin:end]
 
     stream = ArrayStream(name, read, X.shape[0], len(features), options.chunk_rows, options.on_error)
     stream.columns = chosen.feature_names
@@ -148,15 +164,19 @@ def _blocks(name: str, items: Iterator[Any], options: Options) -> Iterator[Chunk
     if first is None:
         return
     items, n_rows = chain([first], items), 0
-    if _n_dim(_pair(first)[0]) == 2:
+    if _n_dim(_pair(first)[0]) == 2 or isinstance(_pair(first)[0], Table):
         for item in items:
             X, y = _pair(item)
             try:
-                chunk = options.numbers(X if issparse(X) else np.asarray(X)), _targets_of(X, y)
+                chunk = options.rows(X), _targets_of(X, y)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{name}, the chunk after row {n_rows}: {error}") from None
             n_rows += chunk[0].shape[0]
             yield chunk
+        return
+    if options.table:
+        while rows := [_pair(item) for item in islice(items, options.chunk_rows)]:
+            yield Table.of([x for x, _ in rows]), None if rows[0][1] is None else labels([y for _, y in rows])
         return
     width = len(_pair(first)[0])
     while rows := [_pair(item) for item in islice(items, options.chunk_rows)]:

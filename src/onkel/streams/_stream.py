@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel.streams._columns import labels
+from onkel.streams.table import Table
 from onkel.utils.labels import is_missing
 from onkel.utils.validation import check_choice, check_number
 
@@ -204,6 +205,9 @@ class RowStream(Stream):
 
     def _n_good(self, X: Any, y: NDArray[Any] | None) -> int:
         """How many rows there are before the first wrong one."""
+        if isinstance(X, Table):
+            good = self._are_good(X, y)
+            return int(X.shape[0]) if good.all() else int(good.argmin())
         with np.errstate(over="ignore", invalid="ignore"):
             if np.isfinite(X.data.sum() if issparse(X) else X.sum()) and (y is None or y.dtype.kind not in "fO"):
                 return int(X.shape[0])
@@ -211,7 +215,9 @@ class RowStream(Stream):
         return int(X.shape[0]) if good.all() else int(good.argmin())
 
     def _are_good(self, X: Any, y: NDArray[Any] | None) -> NDArray[np.bool_]:
-        if issparse(X):
+        if isinstance(X, Table):  # in which values may be missing
+            good = np.ones(X.shape[0], bool)
+        elif issparse(X):
             good = np.ones(X.shape[0], bool)
             good[np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data)), side="right") - 1] = False
         else:
@@ -231,7 +237,7 @@ class RowStream(Stream):
 
     def _problem(self, X: Any, y: NDArray[Any] | None, i: int, row: int) -> str:
         """What is wrong with row i of a chunk; messages number rows and columns from 1."""
-        values = X[[i]].toarray()[0] if issparse(X) else X[i]
+        values = np.empty(0) if isinstance(X, Table) else X[[i]].toarray()[0] if issparse(X) else X[i]
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad) == 0:
             return f"{self.name}, row {row + 1}: expected a target, got {None if y is None else y[i]}"

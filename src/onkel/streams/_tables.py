@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from onkel.streams._columns import Columns, choose, labels, not_numbers
 from onkel.streams._stream import BlockStream, Chunk
+from onkel.streams.table import Table
 from onkel.utils.extras import pyarrow
 
 
@@ -28,16 +30,20 @@ class TableStream(BlockStream):
         dtype: str | None,
         chunk_rows: int,
         on_error: str,
+        drop: Any = None,
+        table: bool = False,
+        last: bool = True,
     ) -> None:
         name = str(path)
-        self._chosen = choose(name, schema.names, target, columns, last=True)
+        self._chosen = choose(name, schema.names, target, columns, last=last, drop=drop)
         for i in self._chosen.features:
-            if not _holds_numbers(schema.types[i]):
+            if not table and not _holds_numbers(schema.types[i]):
                 raise not_numbers(name, i, schema.names[i], str(schema.types[i]))
         if dtype is None:
             single = all(str(schema.types[i]) in ("float", "halffloat") for i in self._chosen.features)
             dtype = "float32" if single else "float64"
-        super().__init__(name, lambda: (_chunk(b, self._chosen, dtype) for b in batches()), chunk_rows, on_error)
+        made = _table if table else partial(_chunk, dtype=dtype)
+        super().__init__(name, lambda: (made(b, self._chosen) for b in batches()), chunk_rows, on_error)
         self.columns = self._chosen.feature_names
         self.n_features = len(self._chosen.features)
         self.n_rows = n_rows
@@ -91,6 +97,12 @@ def _chunk(batch: Any, columns: Columns, dtype: str) -> Chunk:
         for feature, i in enumerate(columns.features):
             X[:, feature] = batch.column(i).cast(double).to_numpy(zero_copy_only=False)
     return X, None if columns.target is None else _targets(batch.column(columns.target))
+
+
+def _table(batch: Any, columns: Columns) -> Chunk:
+    """A batch as a table; targets that are missing are None or NaN."""
+    features = Table.of(batch.select([batch.schema.names[i] for i in columns.features]))
+    return features, None if columns.target is None else _targets(batch.column(columns.target))
 
 
 def _targets(column: Any) -> NDArray[Any]:

@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onkel import _core
 from onkel.contents import Contents
 from onkel.utils.turns import in_turn
-from onkel.utils.validation import check_feature_names, check_flag, check_number, unchanged_if_refused, with_parameters
+from onkel.utils.validation import (
+    check_feature_names,
+    check_flag,
+    check_number,
+    columns_by_name,
+    unchanged_if_refused,
+    with_parameters,
+)
 
 Floats = NDArray[np.float64]
 Statistics = dict[str, NDArray[Any]]
@@ -126,11 +133,17 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             before = self._blank(rows.shape[1]) if first else self._statistics
             return self._pass(rows, before, learn=True, counts=counts)
 
+    def _fitted(self, X: ArrayLike, counts: NDArray[np.bool_] | None = None) -> tuple[Any, Statistics]:
+        """The rows, all scaled by the statistics of all, and these: `fit` has all rows before it."""
+        _, statistics = self._learned(X, counts)
+        return self._pass(self._validated(X, first=False), statistics, learn=False)[0], statistics
+
     def _validated(self, X: ArrayLike, *, first: bool) -> Any:
         self._check_parameters()
         sparse = self._takes_sparse()
         if issparse(X) and sparse is not None:
             raise ValueError(sparse)
+        X = X if first else columns_by_name(X, getattr(self, "feature_names_in_", None))
         rows = validate_data(self, X, reset=first, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
         if issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
@@ -201,7 +214,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         facts: dict[str, Any] = {"scaler": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, scaler=self)
+        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")

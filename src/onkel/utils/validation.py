@@ -119,6 +119,14 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
         raise
 
 
+def columns_by_name(X: Any, names: NDArray[Any] | None) -> Any:
+    """Return a data frame with its columns in the order of a fitted model's names; anything else stays as it is."""
+    if names is None or not hasattr(X, "columns"):
+        return X
+    found, wanted = list(X.columns), names.tolist()
+    return X[wanted] if found != wanted and len(found) == len(wanted) == len({*found, *wanted}) else X
+
+
 def check_feature_names(names: Any, n_features: int) -> None:
     """Refuse names that a fitted model cannot have; None is no names."""
     if names is None:

@@ -52,6 +52,7 @@ class Plain:
     functions: tuple[Function, ...]
     combination: str  # "sum" of one, "vote" or "mean" of several kernels
     features: RandomFeatures | None
+    sigmoids: Floats | None  # slopes and offsets of Platt's, a row each, where they make the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
 
@@ -79,17 +80,17 @@ class Plain:
         return bool(self.shift.any() or (self.factor != 1).any())
 
 
-def plain(model: Any) -> Plain:
+def plain(model: Any, *, takes_sigmoids: bool = False) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it."""
-    if contents_of(model).calibrated:
+    if contents_of(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
     contents = contents_of(at_rest(model, "an export"))
     learner = contents.learner
     assert learner is not None
     assert learner.n_features is not None
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
-    if contents.scaler is not None:
-        inverse, back = contents.scaler.inverse_factors()
+    if contents.transformers:
+        inverse, back = _only_scaler(contents.transformers).inverse_factors()
         shift, factor = np.array(np.broadcast_to(back, inverse.shape), np.float64), 1.0 / inverse
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
@@ -105,6 +106,7 @@ def plain(model: Any) -> Plain:
         ),
         combination=expansion.combination,
         features=_features(expansion),
+        sigmoids=_sigmoids(model) if contents.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination == "sum",
         dtype=learner.dtype,
     )
@@ -113,6 +115,24 @@ def plain(model: Any) -> Plain:
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
     return plain_model
+
+
+def _sigmoids(model: Any) -> Floats:
+    found = np.asarray(model.sigmoids_, np.float64)
+    learner = contents_of(model).learner
+    if learner is None or len(found) != learner.n_outputs:
+        raise ValueError("a class has no sigmoid yet: learn from more rows before the export")
+    return found
+
+
+def _only_scaler(transformers: tuple[Any, ...]) -> Any:
+    """The scaler that rows go through, or a refusal of what is none."""
+    strange = next((each for each in transformers if not hasattr(each, "inverse_factors")), None)
+    if strange is not None:
+        raise ValueError(f"a {type(strange).__name__} cannot be exported: export the estimator behind it")
+    if len(transformers) > 1:
+        raise ValueError("several scalers one after the other cannot be exported: use one")
+    return transformers[0]
 
 
 def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from onkel.models.export._plain import Function, Plain, plain
 from onkel.parts.kernels import Base
-from onkel.utils.validation import check_choice
+from onkel.utils.validation import check_choice, check_number
 
 FLOAT_MAX = 3.4028234e38
 
@@ -24,23 +24,27 @@ _BASES = {
 }
 
 
-def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
+def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: int | None = None) -> str:
     """Return a fitted model as a C99 header.
 
     It defines ``<name>_scores(x, scores)`` and, for a classifier, ``<name>_predict(x)``, the index of the class, and
-    ``<name>_classes``; for a regression ``<name>_predict(x)`` is the prediction. Nothing is allocated: the stack holds
-    one scaled row and the scores.
+    ``<name>_classes``; for a regression ``<name>_predict(x)`` is the prediction. Where there are probabilities,
+    ``<name>_probabilities(x, p)`` writes one a class. Nothing is allocated: the stack holds one scaled row and the
+    scores. Numbers are as short as they can be and still be read back to the bit.
 
     Parameters
     ----------
-    model : estimator, StreamPipeline or Learner
-        Fitted. A kernel that is a function of your own is refused.
+    model : estimator, StreamPipeline, PlattClassifier or Learner
+        Fitted; Platt's sigmoids and the scaler become part of the header. A kernel that is a function of
+        your own is refused.
     name : str, default="model"
         What the names in the header begin with.
     dtype : {"float64", "float32"}, default=None
         Of rows and scores, and what to compute with, double or float. None is the type of the rows that the model
         learned from. Several kernels that vote are always computed with in double: a vote hangs on the sign of a
         function, however small.
+    batch : int, default=None
+        Also define ``<name>_scores_batch(x, scores)`` for so many rows, one behind the other.
 
     Returns
     -------
@@ -56,15 +60,17 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None) -> str:
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be letters, digits and underscores, a letter first, got {name!r}")
-    plain_model = plain(model)
+    plain_model = plain(model, takes_sigmoids=True)
     dtype = plain_model.dtype if dtype is None else dtype
     check_choice("dtype", dtype, ("float64", "float32"))
-    return _Header(plain_model, name, dtype).text()
+    if batch is not None:
+        check_number("batch", batch, at_least=1, at_most=2**20, integer=True)
+    return _Header(plain_model, name, dtype, batch).text()
 
 
 class _Header:
-    def __init__(self, model: Plain, prefix: str, dtype: str) -> None:
-        self.model, self.p = model, prefix
+    def __init__(self, model: Plain, prefix: str, dtype: str, batch: int | None) -> None:
+        self.model, self.p, self.batch = model, prefix, batch
         self.real = "double" if dtype == "float64" else "float"  # rows and scores
         self.work, self.s = ("float", "f") if dtype == "float32" and model.combination != "vote" else ("double", "")
         self.points = len(model.points)
@@ -96,7 +102,12 @@ class _Header:
             scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
             named = {"frequencies": features.frequencies, "phases": features.phases, "feature_coefficients": scaled}
             lines += [self.array(name, values) for name, values in named.items()]
-        lines += ["", *self.scores(), "", *self.predict(), "", "#endif", ""]
+        lines += ["", *self.scores(), "", *self.predict()]
+        if model.sigmoids is not None or (model.logistic and model.task != "regression"):
+            lines += ["", *self.probabilities()]
+        if self.batch is not None:
+            lines += ["", *self.scores_of_batch(self.batch)]
+        lines += ["", "#endif", ""]
         return "\n".join(lines)
 
     # -- constants
@@ -105,7 +116,7 @@ class _Header:
         rounded = float(value) if not self.s or abs(value) > FLOAT_MAX else float(np.float32(value))
         if self.s and abs(rounded) > FLOAT_MAX:
             raise ValueError(f"the model holds {value!r}, which does not fit float32: use dtype='float64'")
-        return repr(rounded) + self.s
+        return _shortest(np.float32(rounded) if self.s else np.float64(rounded)) + self.s
 
     def array(self, name: str, values: NDArray[np.float64]) -> str:
         shape = "".join(f"[{n}]" for n in values.shape)
@@ -209,6 +220,8 @@ class _Header:
             f"/* The class of a row: its index in {p}_classes. */",
             f"static inline int {p}_predict(const {real} *x) {{",
         ]
+        if self.model.sigmoids is not None:
+            return [*head, *self.calibrated_class(), "}"]
         if self.model.task == "binary":
             return [*head, *open_, "  return scores[0] > 0;", "}"]
         return [
@@ -220,6 +233,94 @@ class _Header:
             "  return best;",
             "}",
         ]
+
+    def calibrated(self) -> list[str]:
+        """Lines that make log odds of the scores: Platt's sigmoids, each of a class's lead over the best other one."""
+        p, outputs, sigmoids = self.p, self.model.n_outputs, self.model.sigmoids
+        lines = [f"  {self.real} scores[{outputs}];", f"  {self.work} z[{outputs}];"]
+        if sigmoids is None:
+            return [*lines, f"  {p}_scores(x, scores);", f"  for (o = 0; o < {outputs}; ++o) z[o] = scores[o];"]
+        slopes, offsets = (self.braced(column) for column in sigmoids.T)
+        lines.append(f"  static const {self.work} a[{outputs}] = {slopes}, b[{outputs}] = {offsets};")
+        if outputs == 1:
+            return [*lines, f"  {p}_scores(x, scores);", "  for (o = 0; o < 1; ++o) z[o] = a[o] * scores[o] + b[o];"]
+        return [
+            *lines,
+            "  int first = 0, second = -1;",
+            f"  {p}_scores(x, scores);",
+            f"  for (o = 1; o < {outputs}; ++o)",
+            "    if (scores[o] > scores[first]) first = o;",
+            f"  for (o = 0; o < {outputs}; ++o)",
+            "    if (o != first && (second < 0 || scores[o] > scores[second])) second = o;",
+            f"  for (o = 0; o < {outputs}; ++o)",
+            "    z[o] = a[o] * (scores[o] - scores[o == first ? second : first]) + b[o];",
+        ]
+
+    def calibrated_class(self) -> list[str]:
+        outputs = self.model.n_outputs
+        best = "  return z[0] > 0;" if outputs == 1 else "  return best;"
+        search = [f"  for (o = 1; o < {outputs}; ++o)", "    if (z[o] > z[best]) best = o;"] if outputs > 1 else []
+        return ["  int o" + (", best = 0;" if outputs > 1 else ";"), *self.calibrated(), *search, best]
+
+    def probabilities(self) -> list[str]:
+        """The function that makes probabilities of the scores."""
+        p, real, outputs, s = self.p, self.real, self.model.n_outputs, self.s
+        head = [
+            "/* The probability of each class of a row. */",
+            f"static inline void {p}_probabilities(const {real} *x, {real} *probabilities) {{",
+            "  int o;",
+        ]
+        if outputs == 1:
+            one = _shortest(np.float64(1.0)) + s
+            sides = [
+                f"  probabilities[{side}] = {one} / ({one} + exp{s}({sign}z[0]));" for side, sign in ((0, ""), (1, "-"))
+            ]
+            return [*head, *self.calibrated(), *sides, "}"]
+        logistic = [
+            f"  for (o = 0; o < {outputs}; ++o)",
+            f"    z[o] = z[o] < 0 ? z[o] - log1p{s}(exp{s}(z[o])) : -log1p{s}(exp{s}(-z[o]));",
+        ]
+        return [
+            *head,
+            f"  {self.work} top, total = 0;",
+            *self.calibrated(),
+            *(logistic if self.model.sigmoids is not None else []),
+            "  top = z[0];",
+            f"  for (o = 1; o < {outputs}; ++o)",
+            "    if (z[o] > top) top = z[o];",
+            f"  for (o = 0; o < {outputs}; ++o) total += z[o] = exp{s}(z[o] - top);",
+            f"  for (o = 0; o < {outputs}; ++o) probabilities[o] = z[o] / total;",
+            "}",
+        ]
+
+    def scores_of_batch(self, rows: int) -> list[str]:
+        """The function that computes the scores of a fixed number of rows."""
+        p, real = self.p, self.real
+        return [
+            f"#define {p.upper()}_BATCH {rows}",
+            f"/* Scores of {rows} rows, one behind the other. */",
+            f"static inline void {p}_scores_batch(const {real} *x, {real} *scores) {{",
+            "  int row;",
+            f"  for (row = 0; row < {rows}; ++row)",
+            f"    {p}_scores(x + row * {self.model.n_features}, scores + row * {self.model.n_outputs});",
+            "}",
+        ]
+
+
+def _shortest(value: np.floating[Any]) -> str:
+    """The shortest text that a C compiler reads back to the bit, as a number of the value's type.
+
+    >>> _shortest(np.float32(0.1)), _shortest(np.float64(-1.0)), _shortest(np.float64(2.5e-7))
+    ('.1', '-1.', '2.5e-7')
+    """
+    digits, e, exponent = str(value).partition("e")
+    if digits.endswith(".0"):
+        digits = digits[:-1]
+    if digits.lstrip("-").startswith("0.") and len(digits.lstrip("-")) > 2:
+        digits = digits.replace("0.", ".", 1)
+    if not e:
+        return digits if "." in digits else digits + "."
+    return f"{digits.rstrip('.')}e{int(exponent)}"
 
 
 class _Expressions:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.contents import contents_of
 from onkel.models.export._plain import Plain, plain
 from onkel.parts import LIBSVM_KERNELS, PlainKernel
 
 
-def to_libsvm(model: Any) -> str:
+def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     """Return a fitted model as LIBSVM text.
 
     Its labels are those of the model, ties aside. With C > 2 classes it holds each point C - 1 times: LIBSVM knows
@@ -28,6 +29,10 @@ def to_libsvm(model: Any) -> str:
     model : estimator or Learner
         Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
         sums and products of kernels, several kernels, random features, scalers, and labels that are no whole numbers.
+
+    scaled : bool, default=False
+        Whether the rows will be scaled by `svm-scale` with the file of `to_libsvm_range`: only then may the model have
+        a scaler.
 
     Returns
     -------
@@ -51,7 +56,7 @@ def to_libsvm(model: Any) -> str:
     0.5 1:1
     """
     plain_model = plain(model)
-    weight, kernel, kernel_type = _kernel(plain_model)
+    weight, kernel, kernel_type = _kernel(plain_model, scaled)
     function = plain_model.functions[0]
     coefficients = weight * function.coefficients
     lines = [f"svm_type {'epsilon_svr' if plain_model.task == 'regression' else 'c_svc'}"]
@@ -77,14 +82,49 @@ def to_libsvm(model: Any) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _kernel(model: Plain) -> tuple[float, PlainKernel, str]:
+def to_libsvm_range(model: Any) -> str:
+    """Return a pipeline's scaler as a file of ranges, which LIBSVM's ``svm-scale -r`` reads.
+
+    Parameters
+    ----------
+    model : StreamPipeline
+        Fitted, with a scaler, or with an encoder of numbers without gaps.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(gamma=1.0))
+    >>> print(onkel.export.to_libsvm_range(model.fit([[0.0], [4.0]], [0, 1])), end="")
+    x
+    -1 1
+    1 0 4
+    """
+    plain_model = plain(model)
+    if not contents_of(model).transformers:
+        raise ValueError("the model has no scaler: its rows need no file of ranges")
+    # What lies at shift - 1/factor and shift + 1/factor goes to -1 and 1.
+    lines = [
+        f"{i + 1} {shift - 1 / factor:.17g} {shift + 1 / factor:.17g}"
+        for i, (shift, factor) in enumerate(zip(plain_model.shift, plain_model.factor, strict=True))
+    ]
+    return "\n".join(["x", "-1 1", *lines]) + "\n"
+
+
+def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
     """The kernel's weight, the kernel and LIBSVM's name for it, or a refusal of what LIBSVM cannot hold."""
     if model.combination != "sum":
         raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
     if model.features is not None:
         raise ValueError("LIBSVM knows no random features, and the model has some; export it as onnx, c or json")
-    if model.is_scaled:
-        raise ValueError("LIBSVM knows no scaler, and the model has one; export it as onnx, c or json")
+    if model.is_scaled and not scaled:
+        raise ValueError(
+            "LIBSVM knows no scaler, and the model has one: write it by to_libsvm_range and say scaled=True, or export "
+            "the model as onnx, c or json"
+        )
     terms = model.functions[0].kernel.terms
     if len(terms) > 1:
         raise ValueError("LIBSVM knows no sums of kernels, and the kernel is one; export it as onnx, c or json")

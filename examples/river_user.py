@@ -1,0 +1,8 @@
+"""A River user swaps one line: the scaler stays, the classifier is Newton on a budget."""
+
+from river import datasets, evaluate, metrics, preprocessing
+
+from onkel.river import NewtonClassifier
+
+model = preprocessing.StandardScaler() | NewtonClassifier(budget=200, seed=0)
+print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy() + metrics.LogLoss()))

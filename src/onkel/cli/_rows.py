@@ -1,0 +1,189 @@
+"""The rows of DATA: looked at before they are handed out, cut short, their columns in the model's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
+
+import onkel
+from onkel.streams.table import Table
+from onkel.utils.labels import joined, places
+
+Chunk = tuple[Any, ...]  # X, y and, where rows have them, weights
+
+FIRST_ROWS = 4096  # that are looked at before anything is learned
+
+
+class Rows:
+    """A stream that may have been looked at, that may end early, and some of whose columns are no features."""
+
+    def __init__(self, stream: Any, limit: int | None = None) -> None:
+        self.stream = stream
+        self.name: str = stream.name
+        self.limit = limit
+        self.dense = False  # whether sparse rows are made dense
+        self.classes: NDArray[Any] | None = None  # None: any label may come
+        self.weight: str | None = None  # the column of the weights
+        self.id: str | None = None  # the column that names the rows
+        self.goal: str | None = None  # the column of the target, where the stream takes it for a feature
+        self.ids: list[Any] | None = None  # of the chunk handed out last
+        self._order: list[int] | None = None  # of the columns, where the model has another one
+        self._seen: list[Chunk] = []  # looked at, not handed out yet
+
+    def set_aside(self, weight: str | None, id: str | None) -> None:
+        """Take columns that are no features out of the rows."""
+        for what, name in (("weight", weight), ("id", id)):
+            if name is not None and name not in (self.stream.columns or []):
+                raise ValueError(f"{self.name} has no column {name!r} for --{what}")
+        self.weight, self.id = weight, id
+
+    @property
+    def names(self) -> list[str] | None:
+        """The features' names, where they have some."""
+        columns: list[str] | None = self.stream.columns
+        return None if columns is None else [name for name in columns if name not in (self.weight, self.id, self.goal)]
+
+    def take(self, names: list[str]) -> None:
+        """Hand out the columns of these names, in their order; refuse where they are not the stream's own."""
+        found = self.names
+        if found is None or found == names:
+            return
+        for what, some, others in (("has no column", names, found), ("has a column", found, names)):
+            strange = next((name for name in some if some.count(name) != others.count(name)), None)
+            if strange is not None:
+                more = "" if what == "has no column" else " too many"
+                raise ValueError(
+                    f"{self.name} {what} {strange!r}{more}: the model's columns are {', '.join(map(repr, names))}"
+                )
+        if len(set(names)) < len(names):
+            raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
+        self._order = [found.index(name) for name in names]
+
+    def peek(self) -> Chunk:
+        """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
+        n_rows = 0
+        while n_rows < FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
+            self._seen.append(chunk)
+            n_rows += chunk[0].shape[0]
+        if not self._seen:
+            raise ValueError(f"{self.name} has no rows")
+        X, y = joined_chunks(self._seen)
+        first = slice(min(FIRST_ROWS, self.limit or FIRST_ROWS))
+        return self._separated(X[first])[0], None if y is None else y[first]
+
+    @property
+    def rows(self) -> int:
+        """Rows handed out, those of the source that a chunk's end cut off included."""
+        return int(self.stream.rows - sum(chunk[0].shape[0] for chunk in self._seen))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        while self.limit is None or self.rows < self.limit:
+            before = self.rows
+            chunk = self._seen.pop(0) if self._seen else next(self.stream, None)
+            if chunk is None:
+                return
+            keep = slice(None if self.limit is None else self.limit - before)
+            X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
+            if self.goal is not None:
+                y = X.column(self.goal)
+            X, weights, self.ids = self._separated(X)
+            if self._order is not None:
+                X = (
+                    X.of_names([(self.names or [])[i] for i in self._order])
+                    if isinstance(X, Table)
+                    else X[:, self._order]
+                )
+            self._check_labels(y, before)
+            X = X.toarray() if self.dense and issparse(X) else X
+            yield (X, y) if weights is None else (X, y, weights)
+
+    def _separated(self, X: Any) -> tuple[Any, NDArray[Any] | None, list[Any] | None]:
+        """The features, the weights and the names of rows."""
+        aside = [name for name in (self.weight, self.id, self.goal) if name is not None]
+        if not aside:
+            return X, None, None
+        if isinstance(X, Table):
+            weights = (
+                None if self.weight is None else Table((self.weight,), (X.column(self.weight),), X.typed).numbers()
+            )
+            ids = None if self.id is None else X.column(self.id).tolist()
+            return X.without(aside), None if weights is None else weights[:, 0], ids
+        places_of = {name: (self.stream.columns or []).index(name) for name in aside}
+        kept = [i for i in range(X.shape[1]) if i not in places_of.values()]
+        weights = None if self.weight is None else X[:, places_of[self.weight]].astype(np.float64)
+        return X[:, kept], weights, None if self.id is None else X[:, places_of[self.id]].tolist()
+
+    def _check_labels(self, y: NDArray[Any] | None, before: int) -> None:
+        if self.classes is None or y is None or (known := places(self.classes, y)[1]).all():
+            return
+        place = int(known.argmin())
+        expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
+        raise ValueError(
+            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is not one of {expected}, "
+            "the classes so far; name all labels with --classes"
+        )
+
+    def fraction(self) -> float | None:
+        """Return how much has been read, from 0 to 1; None where nobody knows."""
+        read: float | None = self.stream.fraction()
+        if self.limit is None:
+            return read
+        return min(1.0, max(read or 0.0, self.rows / self.limit))
+
+    def shuffled(self, seed: int) -> SeekableRows:
+        """Return the rows in a random order; all of them are in memory then."""
+        chunks, n_rows = [], 0
+        while (self.limit is None or n_rows < self.limit) and (chunk := next(self.stream, None)) is not None:
+            chunks.append(chunk)
+            n_rows += chunk[0].shape[0]
+        if not chunks:
+            raise ValueError(f"{self.name} has no rows")
+        X, y = joined_chunks(chunks)
+        if y is None:
+            raise ValueError(f"{self.name} has no target to learn from: name its column with --target")
+        order = np.random.default_rng(seed).permutation(min(len(y), self.limit or len(y)))
+        stream = onkel.streams.open([(X[order], y[order])], table=isinstance(X, Table))
+        stream.name, stream.columns = self.name, self.stream.columns
+        made = SeekableRows(stream)
+        made.weight, made.id = self.weight, self.id
+        return made
+
+
+class SeekableRows(Rows):
+    """The same for what can be read again."""
+
+    def __init__(self, stream: Any, limit: int | None = None) -> None:
+        super().__init__(stream, limit)
+        self._start = stream.position()
+
+    def position(self) -> Any:
+        """Return where the next chunk begins."""
+        return self._start if self._seen else self.stream.position()
+
+    def seek(self, position: Any) -> None:
+        """Make the next chunk the one that begins there."""
+        self._seen = []
+        self.stream.seek(position)
+
+
+def joined_chunks(chunks: list[Chunk]) -> Chunk:
+    """Return the rows and targets of several chunks."""
+    parts = [X for X, _ in chunks]
+    if isinstance(parts[0], Table):
+        X: Any = Table.joined(parts)
+    else:
+        X = (vstack if issparse(parts[0]) else np.concatenate)(parts)
+    return X, None if chunks[0][1] is None else joined(y for _, y in chunks)
+
+
+def plain(label: Any) -> Any:
+    """Return a label as one writes it: LIBSVM's classes are whole numbers.
+
+    >>> plain(-1.0), plain(0.5), plain("yes")
+    (-1, 0.5, 'yes')
+    """
+    return int(label) if isinstance(label, float) and label.is_integer() else label

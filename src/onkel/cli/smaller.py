@@ -1,0 +1,72 @@
+"""`onkel compress` and `onkel merge`: saved models made smaller, or made into one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from onkel.cli._guard import say
+from onkel.cli._options import Json
+from onkel.cli.predict import Model
+
+Output = Annotated[str, Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
+
+
+def compress(
+    *,
+    model: Model,
+    n_support: Annotated[int, Option(min=1, metavar="N", help="The most support vectors to keep.")],
+    output: Output,
+    json: Json = False,
+) -> None:
+    """Make a model smaller, and say how far that moves its function.
+
+    \b
+    Examples:
+      onkel compress churn.onkel --n-support 64 -o small.onkel
+    """
+    import onkel
+    from onkel.cli._data import check_writable
+
+    check_writable(output, model)
+    made = onkel.compress(onkel.load(model), n_support=n_support)
+    _saved(made, output, json)
+
+
+def merge(
+    *,
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="What onkel fit wrote.")],
+    output: Output,
+    budget: Annotated[
+        int | None, Option(min=1, metavar="B", help="The most support vectors to keep; otherwise all.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make one model of several, of the same learner, kernel, columns and labels.
+
+    \b
+    Examples:
+      onkel merge monday.onkel tuesday.onkel -o both.onkel --budget 500
+    """
+    import onkel
+    from onkel.cli._data import check_writable
+
+    for each in models:
+        check_writable(output, each)
+    made = onkel.merge([onkel.load(each) for each in models], budget=budget)
+    _saved(made, output, json)
+
+
+def _saved(made: tuple[object, float, int, float | None], output: str, json: bool) -> None:
+    import onkel
+    from onkel.cli._show import print_json
+
+    model, distance, n_support, change = made
+    onkel.save(model, output)
+    if json:
+        print_json({"model": output, "n_support": n_support, "distance": distance, "loss_change": change})
+        return
+    more = "" if change is None else f", the loss of a row by {change:.3g}"
+    say(f"{output}: {n_support:,} support vectors; the function has moved by {distance:.3g}{more}")

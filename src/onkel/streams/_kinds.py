@@ -1,0 +1,314 @@
+"""What the columns of a table are, and how a column of each kind becomes numbers.
+
+A kind is "number", "boolean", "date", "category", "text" or "drop"; a question mark after it ("number?") gives the
+column's gaps an indicator of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel import _core
+from onkel.streams.table import MISSING, kind_of_value, number_of, value_as
+from onkel.utils.labels import is_missing
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+State = dict[str, Any]
+
+KINDS = ("number", "boolean", "date", "category", "text", "drop")
+_EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date such as 2024-05-01"}
+_DAY = 86_400_000_000  # microseconds
+_CODES = ("", "boolean", "number", "date", "category")  # of what a value is; the first is missing
+
+
+def split(kind: str) -> tuple[str, bool]:
+    """Return the bare kind, and whether gaps have an indicator."""
+    return kind.removesuffix("?"), kind.endswith("?")
+
+
+def joined_kind(kind: str, other: str) -> str:
+    """Return the kind of a column that holds values of both: booleans are numbers, all else is a category.
+
+    >>> joined_kind("boolean", "number"), joined_kind("number", "date"), joined_kind("", "date")
+    ('number', 'category', 'date')
+    """
+    if kind in ("", other) or other == "":
+        return kind or other
+    return "number" if {kind, other} == {"boolean", "number"} else "category"
+
+
+def value_codes(column: NDArray[Any], parse: bool) -> NDArray[np.int8]:
+    """Return what each value of a column is, as a place in ("" for a gap, boolean, number, date, category)."""
+    if column.dtype.kind == "f":
+        return np.where(np.isnan(column), 0, 2).astype(np.int8)
+    if column.dtype.kind == "b":
+        return np.ones(len(column), np.int8)
+    if column.dtype.kind == "M":
+        return np.where(np.isnat(column), 0, 3).astype(np.int8)
+    kinds = (kind_of_value(value, parse) or "" for value in column.tolist())
+    return np.fromiter((_CODES.index(kind) for kind in kinds), np.int8, len(column))
+
+
+def first_change(seen: str, gaps: bool, codes: NDArray[np.int8]) -> int | None:
+    """Return the first row that makes a column something else than it was so far."""
+    changes = (codes == 0) & (not gaps)
+    for code in range(1, len(_CODES)):
+        if joined_kind(seen, _CODES[code]) != seen:
+            changes |= codes == code
+    return int(changes.argmax()) if changes.any() else None
+
+
+def changed(seen: str, gaps: bool, code: int) -> tuple[str, bool]:
+    """Return what a column is after a value."""
+    return joined_kind(seen, _CODES[code]), gaps or code == 0
+
+
+class Refused(ValueError):
+    """A value that is not of its column's kind."""
+
+    def __init__(self, row: int, value: Any, expected: str) -> None:
+        super().__init__(f"expected {expected}, got {value!r}")
+        self.row, self.value, self.expected = row, value, expected
+
+
+def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
+    """Return which values there are, and the values as what the kind holds, or refuse the first of another kind."""
+    is_words = kind in ("category", "text")
+    if column.dtype.kind == "f" and not is_words:
+        there = ~np.isnan(column)
+        wrong = there if kind != "number" else np.isinf(column)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise Refused(row, float(column[row]), "a finite number" if kind == "number" else _EXPECTED[kind])
+        return there, column
+    if column.dtype.kind == "b" and kind in ("boolean", "number"):
+        return np.ones(len(column), bool), column.astype(np.float64)
+    if column.dtype.kind == "M" and kind == "date":
+        return ~np.isnat(column), column
+    return _read_objects(kind, column, parse)
+
+
+def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
+    values = list(column) if column.dtype.kind == "M" else column.tolist()
+    if parse and kind == "number":  # the commonest case, and the one worth a short cut
+        made = [number_of(value) if isinstance(value, str) else None for value in values]
+        floats = np.array([math.nan if number is None else number for number in made])
+        if not np.isinf(floats).any():
+            there = ~np.isnan(floats)
+            rest = np.flatnonzero(~there).tolist()
+            if all(values[i] is None or str(values[i]).strip().lower() in MISSING for i in rest):
+                return there, floats
+    there = np.ones(len(values), bool)
+    found: list[Any] = [None] * len(values)
+    for i, value in enumerate(values):
+        gap = value.strip().lower() in MISSING if parse and isinstance(value, str) else _is_gap(value)
+        if gap:
+            there[i] = False
+            continue
+        found[i] = value_as(kind, value, parse)
+        if found[i] is None:
+            raise Refused(i, value, "a finite number" if isinstance(value, float) else _EXPECTED[kind])
+    if kind in ("category", "text"):
+        words = np.empty(len(found), object)
+        words[:] = found
+        return there, words
+    if kind == "date":
+        nothing = np.datetime64("NaT", "us")
+        return there, np.array([nothing if value is None else value for value in found], "datetime64[us]")
+    return there, np.array([math.nan if value is None else float(value) for value in found])
+
+
+def _is_gap(value: Any) -> bool:
+    return is_missing(value) or (isinstance(value, np.datetime64) and bool(np.isnat(value)))
+
+
+# -- encoding ---------------------------------------------------------------------------------------------------------
+
+
+def width(kind: str, max_categories: int) -> int:
+    """Return how many columns of numbers a column becomes."""
+    bare, gaps = split(kind)
+    own = {"number": 1, "boolean": 1, "date": 7, "category": max_categories + 1, "text": max_categories, "drop": 0}
+    return own[bare] + (gaps and bare != "drop")
+
+
+def blank(kind: str) -> State:
+    """Return what is known of a column before its first value."""
+    bare, _ = split(kind)
+    if bare == "number":
+        return {"n": np.zeros(1, np.int64), "mean": np.zeros(1), "squares": np.zeros(1), "seen": np.zeros(1, np.int64)}
+    if bare in ("boolean", "date"):
+        return {"n": np.zeros(1, np.int64), {"boolean": "true", "date": "origin"}[bare]: np.zeros(1, np.int64)}
+    return {"words": []} if bare == "category" else {}
+
+
+def moments(state: State) -> tuple[int, float, float]:
+    """Return the number of a column's values, their mean and the sum of their squared deviations from it."""
+    n, seen, mean = int(state["n"][0]), int(state["seen"][0]), float(state["mean"][0])
+    share = seen / max(1, n)  # the zeros after the last value that was none are not in the moments yet
+    return n, mean * share, float(state["squares"][0]) + mean**2 * share * (n - seen)
+
+
+def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
+    """Return what is known of a column after the values of several streams, one behind the other."""
+    bare, _ = split(kind)
+    if bare == "boolean":
+        return {name: np.sum([state[name] for state in states], axis=0) for name in ("n", "true")}
+    if bare == "category":
+        return {"words": list(dict.fromkeys(word for state in states for word in state["words"]))[:max_categories]}
+    if bare == "date":
+        origins = [state["origin"] for state in states if state["n"][0]]
+        return {"n": np.sum([state["n"] for state in states], axis=0), "origin": [*origins, np.zeros(1, np.int64)][0]}
+    if bare != "number":
+        return {}
+    n, mean, squares = 0, 0.0, 0.0
+    for state in states:  # the formula of Chan, Golub and LeVeque for two samples
+        rows, own, spread = moments(state)
+        if rows == 0:
+            continue
+        difference, both = own - mean, n + rows
+        mean, squares = mean + difference * rows / both, squares + spread + difference**2 * n * rows / both
+        n = both
+    return {"n": np.array([n]), "mean": np.array([mean]), "squares": np.array([squares]), "seen": np.array([n])}
+
+
+def encode(
+    kind: str, state: State, column: NDArray[Any], parse: bool, out: Floats, counts: Flags | None, max_categories: int
+) -> State:
+    """Write a column's values as numbers; return what is known after them, where ``counts`` says which to learn from.
+
+    Without ``counts`` nothing is learned. A row is encoded by what is known after it.
+    """
+    bare, has_indicator = split(kind)
+    if bare == "drop":
+        return state
+    there, values = read(bare, column, parse)
+    learned = None if counts is None else counts & there
+    own = out[:, : out.shape[1] - has_indicator]
+    if has_indicator:
+        out[:, -1] = ~there
+    if bare == "number":
+        return _standardised(state, values, there, learned, own[:, 0])
+    if bare == "boolean":
+        return _as_boolean(state, values, there, learned, own[:, 0])
+    if bare == "date":
+        return _as_date(state, values, there, learned, own)
+    if bare == "text":
+        _hashed(values, there, own)
+        return state
+    return _one_hot(state, values, there, learned, own, max_categories)
+
+
+def _standardised(state: State, values: Floats, there: Flags, learned: Flags | None, out: Floats) -> State:
+    """Welford's statistics of the values there are; a gap is their mean, which is 0."""
+    after = {name: np.array(numbers) for name, numbers in state.items()}
+    column = np.ascontiguousarray(np.where(there, values, 0.0))[:, None]
+    names = ("n", "seen", "mean", "squares")
+    made = _core.scale_standard(
+        *(after[name] for name in names), True, True, 1.0, column, learned is not None, learned
+    ).reshape(len(values))
+    if not np.isfinite(after["squares"]).all():
+        raise Refused(0, float(np.abs(values[there]).max()), "a number whose square a double can hold")
+    out[:] = np.where(there, made, 0.0)
+    return after if learned is not None else state
+
+
+def _as_boolean(state: State, values: Floats, there: Flags, learned: Flags | None, out: Floats) -> State:
+    """0 or 1; a gap is the share of those that are true, one half before there is one."""
+    steps = np.zeros(len(values), np.int64) if learned is None else learned.astype(np.int64)
+    n = state["n"] + np.cumsum(steps)
+    true = state["true"] + np.cumsum(steps * np.where(there, values, 0).astype(np.int64))
+    with np.errstate(invalid="ignore"):
+        mean = np.where(n > 0, true / np.maximum(n, 1), 0.5)
+    out[:] = np.where(there, values, mean)
+    if learned is None or not len(n):
+        return state
+    return {"n": n[-1:].copy(), "true": true[-1:].copy()}
+
+
+def _turn(n: int) -> Floats:
+    """Cosine and sine of each of n steps round a circle: from a table, so that equal parts have equal bits."""
+    return np.array([[math.cos(2 * math.pi * i / n), math.sin(2 * math.pi * i / n)] for i in range(n)])
+
+
+_MONTHS, _WEEKDAYS, _HOURS = _turn(12), _turn(7), _turn(24)
+
+
+def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | None, out: Floats) -> State:
+    """Month, weekday and hour on their circles, and the years elapsed since the first date; a gap is 0.
+
+    Statistics of a time that goes on would move under the points that are already there: the unit is fixed.
+    """
+    times = np.where(there, values, np.datetime64(0, "us"))
+    micros = times.astype(np.int64)
+    out[:, 0:2] = _MONTHS[times.astype("datetime64[M]").astype(np.int64) % 12]
+    out[:, 2:4] = _WEEKDAYS[(micros // _DAY + 3) % 7]  # 1970-01-01 was a Thursday
+    out[:, 4:6] = _HOURS[micros % _DAY // (_DAY // 24)]
+    first = None if learned is None or not learned.any() else int(learned.argmax())
+    if state["n"][0]:
+        begin, origin = 0, int(state["origin"][0])
+    else:
+        begin, origin = (len(micros), 0) if first is None else (first, int(micros[first]))
+    out[begin:, 6] = (micros[begin:] - origin) / (365.25 * _DAY)
+    out[:begin, 6] = 0.0
+    out[~there] = 0.0
+    if learned is None:
+        return state
+    return {"n": state["n"] + np.count_nonzero(learned), "origin": np.array([origin])}
+
+
+def _one_hot(
+    state: State, words: NDArray[Any], there: Flags, learned: Flags | None, out: Floats, max_categories: int
+) -> State:
+    """A column for each of the first values, in the order of their appearance, and one for all others."""
+    known = {word: place for place, word in enumerate(state["words"])}
+    n_known = len(known)
+    out[:] = 0.0
+    for row in np.flatnonzero(there).tolist():
+        place = known.get(words[row])
+        if place is None:
+            place = max_categories
+            if learned is not None and learned[row] and len(known) < max_categories:
+                place = known[words[row]] = len(known)
+        out[row, place] = 1.0
+    return state if len(known) == n_known else {"words": list(known)}
+
+
+def _digest(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8, key=b"onkel words").digest(), "little")
+
+
+def _hashed(texts: NDArray[Any], there: Flags, out: Floats) -> None:
+    """Words, each with a sign, in columns that a keyed hash gives them; a text of any length has about the norm 1."""
+    out[:] = 0.0
+    for row in np.flatnonzero(there).tolist():
+        words = set(texts[row].lower().split())
+        for word in sorted(words):
+            digest = _digest(word)
+            out[row, (digest >> 1) % out.shape[1]] += 1.0 if digest & 1 else -1.0
+        out[row] /= math.sqrt(max(1, len(words)))
+
+
+def out_names(name: str, kind: str, state: State, max_categories: int) -> list[str]:
+    """Return what the columns of numbers are called."""
+    bare, gaps = split(kind)
+    made = {
+        "number": [name],
+        "boolean": [name],
+        "date": [f"{name} {part}" for part in ("month x", "month y", "weekday x", "weekday y", "hour x", "hour y")]
+        + [f"{name} elapsed"],
+        "text": [f"{name} word {i}" for i in range(max_categories)],
+        "drop": [],
+    }.get(bare)
+    if made is None:
+        words = state["words"]
+        made = [f"{name}={words[i]}" if i < len(words) else f"{name} {i}" for i in range(max_categories)]
+        made.append(f"{name} others")
+    return made + [f"{name} missing"] * (gaps and bare != "drop")

@@ -1,0 +1,180 @@
+"""The command on real tables: names, categories, gaps, dates, weights, and what it says of the result."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import onkel
+from onkel.cli import main
+
+TOWNS = ("Bern", "Chur", "Genf")
+
+
+def customers(n=400, seed=0, target=True):
+    rng = np.random.default_rng(seed)
+    age, town, late = rng.normal(45, 12, n), rng.integers(3, size=n), rng.random(n) < 0.3
+    days = rng.integers(0, 700, n)
+    leaves = (age < 40) ^ (town == 0)
+    lines = ["customer,age,town,since,late,importance,churn" if target else "customer,late,since,town,age"]
+    for i in range(n):
+        since = str(np.datetime64("2022-01-01") + days[i])
+        shown = "" if rng.random() < 0.05 else f"{age[i]:.1f}"
+        place = "NA" if rng.random() < 0.05 else TOWNS[town[i]]
+        word = "true" if late[i] else "false"
+        row = [f"c{i}", shown, place, since, word, f"{1 + i % 2}", "yes" if leaves[i] else "no"]
+        lines.append(",".join(row if target else [row[0], row[4], row[3], row[2], row[1]]))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("customers.csv").write_text(customers())
+    Path("new.csv").write_text(customers(20, seed=1, target=False))
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["onkel", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return call
+
+
+def table_of(path, **options):
+    with onkel.streams.open(path, drop=["customer"], table=True, **options) as stream:
+        return next(stream)
+
+
+QUICK = ("--budget", 40, "--gamma", 0.1, "--set", "lam=0.01")
+
+
+def test_a_table_needs_nothing_but_its_name(run):
+    code, out, err = run("fit", "customers.csv", "--drop", "customer,importance", *QUICK)
+    assert (code, out) == (0, "")
+    assert re.match(
+        r"onkel: customers.onkel: NewtonClassifier of 400 rows, 40 support vectors; on the way accuracy", err
+    )
+    model = onkel.load("customers.onkel")
+    assert model.feature_names_in_.tolist() == ["age", "town", "since", "late"]
+    assert model.transformers_[0].schema_ == {
+        "age": "number?", "town": "category?", "since": "date", "late": "boolean",
+    }  # fmt: skip
+    said = run("info", "customers.onkel")[1]
+    assert "columns          age number?, town category?, since date, late boolean" in said
+    by_hand = onkel.make_stream_pipeline(onkel.NewtonClassifier(budget=40, gamma=0.1, lam=0.01, random_state=0))
+    for X, y in onkel.streams.open("customers.csv", drop=["customer", "importance"], table=True, chunk_rows=90):
+        by_hand.partial_fit(X, y, classes=["no", "yes"])
+    assert by_hand.estimator_._learner.fingerprint() == model.estimator_._learner.fingerprint()
+
+
+def test_columns_are_found_by_name(run):
+    run("fit", "customers.csv", "--drop", "importance", "--id", "customer", *QUICK)
+    code, out, err = run("predict", "customers.onkel", "new.csv", "--id", "customer")
+    assert (code, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    assert [name for name, _ in lines] == [f"c{i}" for i in range(20)]
+    model = onkel.load("customers.onkel")
+    X, _ = table_of("new.csv", target=False)
+    assert [label for _, label in lines] == model.predict(X).tolist()
+    first = json.loads(run("predict", "customers.onkel", "new.csv", "--id", "customer", "--json")[1].splitlines()[0])
+    assert first == {"id": "c0", "prediction": lines[0][1]}
+    code, out, err = run("predict", "customers.onkel", "customers.csv", "--drop", "customer,importance")
+    assert code == 0 and re.fullmatch(r"onkel: 400 rows, [89]\d[.]\d+ % right\n", err)
+    code, _, err = run("predict", "customers.onkel", "customers.csv", "--drop", "customer,importance,town")
+    assert code == 1 and "has no column 'town': the model's columns are 'age', 'town'" in err
+    code, _, err = run("predict", "customers.onkel", "customers.csv")
+    assert code == 1 and "has a column 'customer' too many" in err
+
+
+def test_weights_and_classes_that_are_rare(run):
+    words = ("--drop", "customer", *QUICK)
+    assert run("fit", "customers.csv", *words, "--weight", "importance", "--class-weight", "balanced")[0] == 0
+    model = onkel.load("customers.onkel")
+    assert model.estimator_.class_weight == "balanced" and "importance" not in model.feature_names_in_
+    X, y = table_of("customers.csv")
+    again = onkel.make_stream_pipeline(model.estimator)
+    again.partial_fit(X.without(["importance"]), y, classes=["no", "yes"], sample_weight=1.0 + np.arange(400) % 2)
+    assert again.estimator_._learner.fingerprint() == model.estimator_._learner.fingerprint()
+    assert run("fit", "customers.csv", *words, "--weight", "age")[2].strip().endswith("expected a finite number")
+    code, _, err = run("fit", "customers.csv", *words, "--weight", "weight")
+    assert code == 1 and "has no column 'weight' for --weight" in err
+    code, _, err = run(
+        "fit", "customers.csv", "--target", "importance", "--task", "regression", "--class-weight", "balanced"
+    )
+    assert code == 2 and "the task is regression, which has no classes" in err
+
+
+def test_info_shows_the_names(run):
+    for words in (["--raw"], ["--scale", "standard"]):
+        assert run("fit", "customers.csv", "-l", "spa", "--columns", "importance", *words, "-o", "m")[0] == 0
+        assert re.search(r"^columns +importance$", run("info", "m")[1], re.MULTILINE)
+        assert json.loads(run("info", "m", "--json")[1])["columns"] == ["importance"]
+
+
+def test_checkpoints_of_tables(run):
+    words = ("fit", "customers.csv", "--drop", "customer,importance", *QUICK)
+    run(*words, "-o", "whole")
+    run(*words, "-o", "part", "--checkpoint", "run", "--every", 100)
+    Path("run/rows-000000000400.onkel").unlink()  # as if it had been stopped after 300 rows
+    assert run(*words, "-o", "again", "--checkpoint", "run", "--every", 100)[0] == 0
+    assert Path("again").read_bytes() == Path("whole").read_bytes()
+    assert run(*words, "-o", "shuffled", "--shuffle")[0] == 0
+
+
+def test_metrics(run):
+    words = ("evaluate", "customers.csv", "--drop", "customer,importance", *QUICK)
+    summary = run(*words, "--metric", "auc")[1].splitlines()[-1]
+    assert re.match(r"AUC 0[.]\d+, accuracy [\d.]+ % \(commonest class [\d.]+ %\), balanced accuracy", summary)
+    numbers = ("evaluate", "customers.csv", "--target", "age", "--task", "regression", "--drop", "customer", *QUICK)
+    code, out, err = run(*numbers, "--skip-errors")
+    assert code == 0 and re.match(r"RMSE [\d.]+, MAE [\d.]+, R² ", out.splitlines()[-1])
+    code, _, err = run(*numbers, "--skip-errors", "--metric", "auc")
+    assert code == 2 and "--metric auc: the task is regression" in err
+    document = json.loads(run(*words, "--json")[1])["runs"][0]["curve"]
+    assert {"commonest", "balanced_accuracy", "auc"} <= document.keys()
+
+
+def test_warnings(run):
+    rng = np.random.default_rng(0)
+    noise = "\n".join(
+        f"{a:.3f},{b:.3f},{c}" for a, b, c in zip(*rng.normal(size=(2, 3000)), rng.random(3000) < 0.1, strict=True)
+    )
+    Path("noise.csv").write_text(f"a,b,label\n{noise}\n")
+    _, _, err = run("fit", "noise.csv", *QUICK)
+    assert "warning: this is no better than guessing the commonest class" in err
+    _, _, err = run("fit", "noise.csv", "-l", "ogd", "--gamma", 30, "--set", "loss=log_loss")
+    assert "support vectors without a bound: they grow with the rows; use --budget" in err
+    Path("wide.csv").write_text("a,b,label\n" + "\n".join(f"{i % 7},{1e4 * (i % 5)},{i % 2}" for i in range(50)))
+    _, _, err = run("fit", "wide.csv", "--raw", *QUICK)
+    assert re.search(r"warning: the columns of wide.csv differ in scale by a factor of [\d,]+", err)
+    assert "differ in scale" not in run("fit", "wide.csv", *QUICK)[2]
+
+
+def test_files_of_other_shapes(run):
+    text = Path("customers.csv").read_text()
+    Path("other.csv").write_text(text.partition("\n")[2].replace(",", ";"))
+    words = ("--delimiter", ";", "--no-header", "--columns", "1,2", *QUICK)
+    assert run("fit", "other.csv", "-o", "one", *words)[0] == 0
+    assert onkel.load("one").feature_names_in_.tolist() == ["2", "3"]
+    assert (
+        run("fit", "customers.csv", "-o", "two", "--columns", "age,town", "--gamma", "stream", "--budget", 20)[0] == 0
+    )
+    model = onkel.load("two")
+    assert model.feature_names_in_.tolist() == ["age", "town"] and model.estimator_.gamma == "stream"
+    one_class = "\n".join(line.replace(",yes", ",no") for line in text.splitlines())
+    Path("same.csv").write_text(one_class)
+    code, _, err = run("fit", "same.csv", *QUICK)
+    assert code == 1 and "same.csv has one class only, no; expected two or more" in err
+    Path("twice.csv").write_text("a,a,y\n1,2,0\n3,4,1\n")
+    code, _, err = run("fit", "twice.csv")
+    assert code == 1 and "2 columns called 'a': rename all but one" in err
+    late = text + "c9,old,Bern,2022-01-01,true,1,yes\n"
+    Path("late.csv").write_text(text + text.partition("\n")[2] * 11 + late.splitlines()[-1] + "\n")
+    code, _, err = run("fit", "late.csv", "--drop", "customer", *QUICK)
+    assert code == 1 and "X contains 'old' at row 4800, column 0 ('age'); expected a number" in err

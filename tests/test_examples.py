@@ -1,0 +1,67 @@
+"""The five stories of examples/: each is short, runs as it stands, and says what the documentation says it does."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from test_cli_tables import customers
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+SHORT = 20  # lines
+
+
+def run(name, folder, *words):
+    command = [sys.executable, str(EXAMPLES / f"{name}.py"), *words]
+    environment = {**os.environ, "PYTHONWARNINGS": "error::DeprecationWarning:__main__"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_examples_are_short_and_shown(path):
+    text = path.read_text()
+    assert len(text.splitlines()) < SHORT
+    pages = [page.read_text() for page in (EXAMPLES.parent / "docs").glob("*.md")]
+    assert any(text.partition('"""\n')[2].strip() in page for page in pages), "a page of docs/ shows the example"
+
+
+def test_a_table_with_everything_wrong_in_it(tmp_path):
+    text = customers(600).replace(",importance", "").replace("customer,age", "customer,age")
+    lines = [",".join(line.split(",")[:5] + line.split(",")[-1:]) for line in text.splitlines()]
+    (tmp_path / "customers.csv").write_text("\n".join(lines) + "\n")
+    out = run("messy_table", tmp_path, "customers.csv")
+    assert "'town': 'category?'" in out and "'since': 'date'" in out
+    right, commonest = map(float, re.search(r"accuracy ([\d.]+), commonest class ([\d.]+)", out).groups())
+    assert right > commonest + 0.1
+    assert out.splitlines()[-1] in ("['yes']", "['no']")
+
+
+def test_the_river_user(tmp_path):
+    assert float(re.search(r"Accuracy: ([\d.]+)%", run("river_user", tmp_path))[1]) > 85
+
+
+def test_the_svc_user(tmp_path):
+    svc, newton, last = run("svc_user", tmp_path).splitlines()
+    assert float(newton.split()[1]) > float(svc.split()[1]) - 0.02 and last.startswith("3000 rows")
+
+
+def test_the_embedded_engineer(tmp_path):
+    out = run("embedded", tmp_path)
+    assert float(re.search(r"accuracy ([\d.]+)", out)[1]) > 0.9
+    (tmp_path / "main.c").write_text(
+        '#include "alarm.h"\nint main(void) { float x[32] = {0}, s[8], p[2]; alarm_scores_batch(x, s);\n'
+        "alarm_probabilities(x, p); return !(p[0] > 0 && p[1] > 0 && alarm_predict(x) == (p[1] > p[0])); }\n"
+    )
+    command = ["gcc", "-Wall", "-Wextra", "-Werror", "-std=c99", "main.c", "-o", "alarm", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "alarm"]).returncode == 0
+
+
+def test_the_stream_of_frauds(tmp_path):
+    plain, balanced = (re.findall(r"[\d.]+", line) for line in run("fraud", tmp_path).splitlines())
+    assert float(balanced[1]) > float(plain[1]) + 0.1 and float(balanced[2]) > 0.8
