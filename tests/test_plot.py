@@ -9,6 +9,7 @@ import onkel
 from onkel.plot import (
     CalibrationDisplay,
     DecisionSurfaceDisplay,
+    ImportanceDisplay,
     KernelWeightsDisplay,
     LearningCurveDisplay,
     MemoryDisplay,
@@ -86,6 +87,16 @@ def test_weights_of_memories_are_the_models():
     assert len(display.ax_.collections) == len(display.memories)
     with pytest.raises(ValueError, match='need forget="stream", and this NewtonClassifier has one'):
         MemoryDisplay.from_estimator(onkel.NewtonClassifier(gamma=1.0, forget=0.99).fit(X, y))
+
+
+def test_importances_are_named_and_the_largest_is_on_top():
+    class Relevant(onkel.PerceptronClassifier):
+        importances_ = np.array([0.2, 1.0, 0.5])
+        feature_names_in_ = np.array(["a", "b", "c"], dtype=object)
+
+    display = ImportanceDisplay.from_estimator(Relevant())
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["a", "c", "b"]
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.2, 0.5, 1.0]
 
 
 def test_curves_of_several_learners_see_the_same_stream():

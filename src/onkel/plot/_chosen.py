@@ -1,4 +1,4 @@
-"""What the stream has chosen: how long to remember."""
+"""What the stream has chosen: how long to remember, and which features matter."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.contents import contents_of
-from onkel.plot._axes import Drawn, draw_layers
+from onkel.plot._axes import COLOURS, Drawn, draw_layers
 
 Floats = NDArray[np.float64]
 
@@ -74,4 +74,65 @@ class MemoryDisplay(Drawn):
         """
         names = ["all rows" if np.isinf(memory) else f"{memory:,.0f} rows" for memory in self.memories]
         draw_layers(self._on(ax), self.rows, self.weights, names)
+        return self
+
+
+@dataclass
+class ImportanceDisplay(Drawn):
+    """How much each feature counts in the kernel that the stream has chosen, without its unit.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (n_features,)
+        The largest is 1.
+    names : list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onkel.plot import ImportanceDisplay
+    >>> display = ImportanceDisplay(np.array([0.1, 1.0]), ["length", "weight"]).plot()
+    >>> [bar.get_width() for bar in display.ax_.patches]
+    [np.float64(0.1), np.float64(1.0)]
+    """
+
+    importances: Floats
+    names: list[str]
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Draw the importances of the features of a fitted model.
+
+        Parameters
+        ----------
+        model : a model with relevances
+        ax : matplotlib axes, default=None
+
+        Returns
+        -------
+        ImportanceDisplay
+        """
+        inside = contents_of(model).estimator
+        if not hasattr(type(inside), "importances_"):
+            raise ValueError(f"importances of features need relevances, and a {type(inside).__name__} has none")
+        importances = inside.importances_
+        names = getattr(inside, "feature_names_in_", range(1, len(importances) + 1))
+        return cls(importances, [str(name) for name in names]).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw a bar for each feature, the largest first; of many features the first thirty.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            None makes a figure.
+
+        Returns
+        -------
+        self
+        """
+        ax = self._on(ax)
+        order = np.argsort(-self.importances, kind="stable")[:30][::-1]
+        ax.barh([self.names[i] for i in order], self.importances[order], color=COLOURS[0])
+        ax.set(xlabel="importance", xlim=(0, 1))
         return self

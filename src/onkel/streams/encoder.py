@@ -71,7 +71,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The values of each category that have columns, in the order of their appearance.
     n_samples_seen_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
 
     See Also
     --------
