@@ -343,7 +343,7 @@ MUTANTS = [
     Mutant(
         "the covariance follows from the information",
         "native/learn/belief.cpp",
-        "  covariance_.assign(all, information_.covariance(coordinates(), lam_));\n",
+        "  covariance_.assign(all, information_.covariance(inverse_, lam_));\n",
         "",
         "test_newton.py -k variance",
     ),

@@ -264,9 +264,10 @@ class ToyRegressor(KernelRegressorBase):
     """
 '''
 LOOK = """
-import inspect, json, onkel, onkel.river
+import inspect, json, onkel, onkel.river, types
 from onkel.cli._learners import make, names
 from onkel.cli._options import Learning
+source = types.SimpleNamespace(task="classification", is_table=False, scale=None, gamma=lambda width: 1.0)
 shown = lambda c: {p.name: repr(p.default) for p in inspect.signature(c).parameters.values()}
 classes = [n for n in onkel.__all__ if inspect.isclass(getattr(onkel, n)) and hasattr(getattr(onkel, n), "n_support_")]
 print(json.dumps({
@@ -274,7 +275,7 @@ print(json.dumps({
     "river": {c.__name__: [shown(c), c.__doc__] for c in (onkel.river.KernelClassifier, onkel.river.KernelRegressor)},
     "recipe": [shown(onkel.recipes.Toy), onkel.recipes.Toy.__doc__],
     "command": sorted(names("regression")),
-    "set": make("toy", "classification", Learning(set=["patience=9", "speed=2"]), 1.0)["toy"].get_params(),
+    "set": make("toy", source, Learning(set=["patience=9", "speed=2"]))["toy"].get_params(),
     "learned": onkel.ToyClassifier(gamma=1.0).fit([[0.0], [1.0]], [0, 1]).n_support_,
 }))
 """

@@ -62,7 +62,9 @@ def test_a_million_rows_leave_nothing_behind(case):
     for _ in range(18):
         last_nbytes, last_resident = learn_chunk()
     assert learner.t == 1_000_000
-    assert last_nbytes == nbytes
+    # The history of the memories' weights has a bound, and not always as many rows.
+    n_memories = len(getattr(learner, "memory_weights", ()))
+    assert abs(last_nbytes - nbytes) <= (256 * 8 * (1 + n_memories) if n_memories > 1 else 0)
     assert last_resident - resident < 4 << 20  # less than 5 bytes a row
 
 

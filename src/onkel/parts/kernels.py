@@ -360,7 +360,7 @@ class Linear(PlainKernel):
 
     name = "linear"
     base = Base.DOT
-    formula = "x . x'"
+    formula = "x·x'"
     elsewhere = Elsewhere("linear", 0, "LINEAR")
     psd = True
 
@@ -379,7 +379,7 @@ class Polynomial(PlainKernel):
 
     name = "poly"
     base = Base.DOT
-    formula = "(gamma x . x' + coef0)^degree"
+    formula = "(gamma x·x' + coef0)^degree"
     elsewhere = Elsewhere("polynomial", 1, "POLY")
     gamma: float = number(1.0, above=0)
     coef0: float = number(0.0)
@@ -405,7 +405,7 @@ class Sigmoid(PlainKernel):
 
     name = "sigmoid"
     base = Base.DOT
-    formula = "tanh(gamma x . x' + coef0)"
+    formula = "tanh(gamma x·x' + coef0)"
     elsewhere = Elsewhere("sigmoid", 3, "SIGMOID")
     psd = False
     gamma: float = number(1.0, above=0)
