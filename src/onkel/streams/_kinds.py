@@ -210,14 +210,13 @@ def _standardised(state: State, values: Floats, there: Flags, learned: Flags | N
     """Welford's statistics of the values there are; a gap is their mean, which is 0."""
     after = {name: np.array(numbers) for name, numbers in state.items()}
     column = np.ascontiguousarray(np.where(there, values, 0.0))[:, None]
-    names = ("n", "seen", "mean", "squares")
-    made = _core.scale_standard(
-        *(after[name] for name in names), True, True, 1.0, column, learned is not None, learned
-    ).reshape(len(values))
+    n, seen, mean, squares = (after[name] for name in ("n", "seen", "mean", "squares"))
+    learns = learned is not None
+    scaled = _core.scale_standard(n, seen, mean, squares, True, True, 1.0, column, learns, learned).reshape(len(values))
     if not np.isfinite(after["squares"]).all():
         raise Refused(0, float(np.abs(values[there]).max()), "a number whose square a double can hold")
-    out[:] = np.where(there, made, 0.0)
-    return after if learned is not None else state
+    out[:] = np.where(there, scaled, 0.0)
+    return after if learns else state
 
 
 def _as_boolean(state: State, values: Floats, there: Flags, learned: Flags | None, out: Floats) -> State:
