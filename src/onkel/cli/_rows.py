@@ -122,6 +122,7 @@ class Rows:
         try:
             yield
         except UnknownLabel as error:
+            assert classes is not None  # otherwise any label may come
             before, y, weights = self._out
             strange = ~places(classes, y)[1] & (True if weights is None else weights != 0)
             if not strange.any():

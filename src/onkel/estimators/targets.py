@@ -279,7 +279,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         for code in np.unique(codes[counts]).tolist():
             mine = counts & (codes == code)
             own[mine] = (before[code] if code < len(before) else 0) + np.cumsum(mine)[mine]
-        return np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT)
+        return np.asarray(np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT))
 
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)
