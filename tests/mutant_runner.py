@@ -6,8 +6,8 @@ nothing is compiled twice, be it in another workshop. All of it is kept, so that
 ended. A mutant of the Python code is a file written into the copy, beside the core that is installed. Mutants of one
 file follow each other in one workshop.
 
-A mutant that was caught is not run again until itself, its source file, a test file that it names or something that
-all tests share has changed; build/mutants/caught.json holds the hashes.
+A mutant that was caught is not run again until itself, its source file, a test file that it names, a module that this
+imports or something that all tests share has changed; build/mutants/caught.json holds the hashes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 STORE = ROOT / "build" / "mutants"
 CAUGHT = STORE / "caught.json"
 IGNORED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".*_cache", "_core.*")
-SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/*.py", "tests/reference/*.py", "tests/native/*")
+SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/conftest.py")
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,46 @@ class Mutant:
 
     def key(self) -> str:
         """A hash of everything that its being caught is taken to depend on."""
-        shared = {str(path.relative_to(ROOT)) for pattern in SHARED for path in ROOT.glob(pattern)}
-        shared = {name for name in shared if not name.startswith(("tests/test_", "tests/mutant"))}
+        files = {ROOT / name for name in (self.file, *SHARED)}
+        files |= with_imports(ROOT / name for name in self.test_files)
+        if any(path.stem == "native_build" for path in files):  # the tests that this compiles
+            files |= set((ROOT / "tests" / "native").iterdir())
         digest = hashlib.sha256(repr(astuple(self)).encode())
-        for name in [self.file, *self.test_files, *sorted(shared)]:
-            digest.update(hashlib.sha256((ROOT / name).read_bytes()).digest() if (ROOT / name).exists() else b"")
+        for path in sorted(filter(Path.exists, files)):
+            digest.update(file_hash(path))
         return digest.hexdigest()
+
+
+@cache
+def file_hash(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def with_imports(files: Iterable[Path]) -> set[Path]:
+    """Return test files, the modules under tests/ that they import, and so on."""
+    found: set[Path] = set()
+    waiting = [path for path in files if path.exists()]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += imported(path)
+    return found
+
+
+@cache
+def imported(path: Path) -> list[Path]:
+    """Return the modules under tests/ that a file imports itself; of a package's names, those that are modules."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            here = ".".join(path.parent.relative_to(ROOT / "tests").parts) if node.level else ""
+            module = ".".join(filter(None, (here, node.module)))
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    places = [ROOT.joinpath("tests", *name.split(".")) for name in names]
+    return [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
