@@ -7,7 +7,6 @@ learner meets each of them in one test or another. ONKEL_WHOLE=1 (`make test-all
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +17,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import looping
 import onkel
+from looping import WHOLE
 from onkel import recipes
 from reference.bogd import BOGD
 from reference.bpa import BPA
@@ -540,9 +541,6 @@ FACES = [("float64", False), ("float32", True), ("float64", True), ("float32", F
 CASES = [Case(named, task, *face) for named in TABLE for task in named.tasks for face in FACES]
 
 
-WHOLE = "ONKEL_WHOLE" in os.environ
-
-
 def cases_at(dtype: str, average: bool) -> list[Case]:
     """Return every learner and task at one dtype and output, for what depends on neither."""
     return [case for case in CASES if (case.dtype, case.average) == (dtype, average)]
@@ -566,10 +564,9 @@ def cases(
 
     def parametrise(test: Callable[..., None]) -> Any:
         chosen = itertools.product(suitable, values) if WHOLE else some(zlib.crc32(test.__name__.encode()))
-        if loop and not WHOLE:
-            return one_after_the_other(test, chosen)
         rows = [pytest.param(case, *own, id="-".join([str(case), *map(str, own)])) for case, own in chosen]
-        return pytest.mark.parametrize(["case", *crossed], rows)(test)
+        parametrised = pytest.mark.parametrize(["case", *crossed], rows)(test)
+        return looping.loop(parametrised) if loop else parametrised
 
     suitable = [c for c in CASES if c.dtype in dtypes and c.average in outputs and where(c)]
 
@@ -583,22 +580,6 @@ def cases(
                     turn += 1
 
     return parametrise
-
-
-def one_after_the_other(test: Callable[..., None], chosen: Iterable[tuple[Case, tuple[Any, ...]]]) -> Any:
-    """Return one test that goes through all cases, and says at which it failed."""
-    rows = list(chosen)
-
-    def every_case() -> None:
-        for case, own in rows:
-            try:
-                test(case, *own)
-            except BaseException as error:
-                error.add_note(f"in the case {case}")
-                raise
-
-    every_case.__name__, every_case.__doc__ = test.__name__, test.__doc__
-    return every_case
 
 
 def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
@@ -620,7 +601,7 @@ def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callab
 
 def cases_of(test: Callable[..., None]) -> list[Case]:
     """Return the cases that a test was parametrised with."""
-    return [row.values[0] for mark in test.pytestmark for row in mark.args[1]]
+    return [arguments["case"] for _, arguments in looping.arguments_of(test)]
 
 
 # The other faces of each row, at one dtype and output: for the tests of what a face could break.

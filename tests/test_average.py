@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from looping import loop
 from table import cases
 
 
+@loop
 @cases(dtypes=("float64",), outputs=(True,), one_task=True)
 def test_average_is_the_mean_of_all_functions(case):
     # 1200 rows of a shrinking learner fold its scale; the ghosts of an evicting one would take minutes to add up

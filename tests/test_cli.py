@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.cli import main
 
 COMMAND = [sys.executable, "-m", "onkel"]
@@ -175,6 +176,7 @@ def test_compare_gives_each_learner_what_it_would_have_alone(run):
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["learner", "spa", "bogd", "perceptron"]
 
 
+@loop
 @pytest.mark.parametrize(
     ("data", "task"), [("two.txt", "Classifier"), ("three.txt", "Classifier"), ("numbers.csv", "Regressor")]
 )
@@ -191,6 +193,7 @@ def test_a_report_is_written(run):
     assert "2 learners on two.txt" in Path("out.html").read_text()
 
 
+@loop
 @pytest.mark.parametrize("data", ["two.txt", "three.txt", "numbers.csv"])
 def test_standard_input_is_a_file_like_any_other(run, data):
     words = ["-l", "spa", "--budget", 50, "--format", "csv" if data.endswith("csv") else "libsvm"]
@@ -279,6 +282,7 @@ def test_a_generator_is_drawn(run):
 # -- how they refuse
 
 
+@loop
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -346,6 +350,7 @@ def test_refusals(run, words, code, said):
     assert not Path("m").exists()
 
 
+@loop
 @pytest.mark.parametrize(
     "words", ["", "fit", "fit two.txt -o m --budget many", "nonsense", "fit two.txt -o m --task no"]
 )

@@ -24,6 +24,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 import onkel
 from exported import READERS
 from formulas import Expansion, distance
+from looping import loop
 from onkel import _public, recipes
 from onkel.choice import ChoosingLearner
 from onkel.cli._app import COMMANDS, app
@@ -479,6 +480,7 @@ def interrupt_everywhere(eviction):
         assert learner.fingerprint() == states[-1]
 
 
+@loop
 @pytest.mark.parametrize("eviction", [name for name in EVICTIONS if not eviction_named(name).needs_gaussian])
 def test_an_interrupted_kernel_leaves_whole_rows(eviction):
     interrupt_everywhere(eviction)

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 
+from looping import loop
 from table import SMALL, WHOLE, Case, cases, variants
 
 # How far the core may be from the reference, relative to the sizes of the terms; a decision closer than CLOSE to its
@@ -95,6 +96,7 @@ def test_same_as_the_paper_over_a_longer_stream(case):
     assert n > 200 if case.named.variant == "-merge" else n == 300
 
 
+@loop
 @cases(dtypes=("float32",), one_task=True, fit_intercept=[False, True] if WHOLE else [True])
 def test_float32_is_the_papers_up_to_a_close_call(case, fit_intercept):
     n = compare_longer_stream(case, fit_intercept)

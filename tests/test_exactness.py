@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import onkel
 from interrupting import interrupted_amid
+from looping import loop
 from onkel import checks, parts
 from table import CASES, cases, variants
 
@@ -82,6 +83,7 @@ def test_threads_and_blocks_of_predict(case):
             assert learner.score_rows(X, block_rows=block_rows).tobytes() == expected.tobytes()
 
 
+@loop
 @cases(one_task=True)
 def test_pickled_inside_a_mini_batch(case):
     # 100 is inside a batch of 7, whose rows wait and are state

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.parts import RBF, FirstOrder, Polynomial
 from table import SMALL, TABLE, Case, cases
 
@@ -100,6 +101,7 @@ def test_a_row_whose_kernel_with_itself_overflows_is_no_point():
     assert (learner.t, learner.n_support) == (1, 1)
 
 
+@loop
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("named", TABLE, ids=lambda named: named.name)
 def test_one_class_for_long_then_the_other(named):

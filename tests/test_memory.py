@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from looping import loop
 from onkel import checks, recipes
 from table import cases
 
@@ -16,6 +17,7 @@ BUDGET = 8
 bounded = {"one_task": True, "where": lambda case: not (case.named.evicts and case.average)}
 
 
+@loop
 @cases(**bounded)
 def test_budget_holds_after_every_row(case):
     X, y = case.data(300)
