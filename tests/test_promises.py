@@ -472,8 +472,9 @@ def test_a_device_is_written_into_and_stays_a_device(tmp_path):
     try:
         os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/null").st_rdev)
         device.write_bytes(b"")
-    except PermissionError:
-        pytest.skip("only root may make a device here")
+    except PermissionError:  # only root may make a device; anybody may make a link to one
+        device.unlink(missing_ok=True)
+        device.symlink_to("/dev/null")
     onkel.save(fitted(), device)
     assert stat.S_ISCHR(device.stat().st_mode)
     assert list(tmp_path.iterdir()) == [device]
