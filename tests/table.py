@@ -582,16 +582,39 @@ def cases(
     return parametrise
 
 
+# One test a learner, which goes through its tasks.
+loop_by_learner = looping.loop_by(lambda case, **others: case.named.name)
+
+
 def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Parametrise a test over the product of `crossed`; the values of `turns` take turns, as dtypes do in `cases`."""
-    faces = list(itertools.product(*turns.values()))
+    return taking_turns(list(itertools.product(*turns.values())), 1, turns, crossed)
+
+
+def in_pairs(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+    """As `in_turn`, where each row of the product meets every value of each of `turns`, of which the first has the
+    most values: two dtypes and two densities are two tests then, not four."""
+    values = [list(each) for each in turns.values()]
+    faces = [
+        tuple(each[(i + step) % len(each)] for i, each in zip((0, *start), values, strict=True))
+        for start in itertools.product(*(range(len(each)) for each in values[1:]))
+        for step in range(len(values[0]))
+    ]
+    return taking_turns(faces, len(values[0]), turns, crossed)
+
+
+def taking_turns(
+    faces: list[tuple[Any, ...]], at_once: int, turns: dict[str, Iterable[Any]], crossed: dict[str, Iterable[Any]]
+) -> Callable[[Callable[..., None]], Any]:
+    """Parametrise a test over the product of `crossed`, each with the next so many of the faces."""
     places = list(itertools.product(*map(enumerate, crossed.values())))
 
     def parametrise(test: Callable[..., None]) -> Any:
         rows = []
         for place in places:
             turn = zlib.crc32(test.__name__.encode()) + sum(number for number, _ in place)
-            for face in faces if WHOLE else [faces[turn % len(faces)]]:
+            first = turn * at_once % len(faces)
+            for face in faces if WHOLE else faces[first : first + at_once]:
                 values = [*(value for _, value in place), *face]
                 rows.append(pytest.param(*values, id="-".join(getattr(v, "__name__", str(v)) for v in values)))
         return pytest.mark.parametrize([*crossed, *turns], rows)(test)

@@ -15,6 +15,7 @@ from onkel.parts import (
     ProjectCheapest,
     ProjectSmallest,
 )
+from table import in_turn
 
 PROJECTING = {
     "projectron": (recipes.Projectron(eta=0.01, aggressive=True), None),
@@ -49,8 +50,7 @@ def near_duplicates(n, seed=0):
     return X, (rng.random(n) < 0.5).astype(np.float64)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", PROJECTING)
+@in_turn({"dtype": ["float64", "float32"]}, name=PROJECTING)
 def test_100_000_steps_amid_near_duplicates(name, dtype):
     recipe, budget = PROJECTING[name]
     learner = onkel.Learner(recipe, gamma=1.0, budget=budget, dtype=dtype)

@@ -8,7 +8,7 @@ import pytest
 import onkel
 from looping import loop
 from onkel.parts import RBF, FirstOrder, Polynomial
-from table import SMALL, TABLE, Case, cases
+from table import SMALL, TABLE, Case, cases, loop_by_learner
 
 N = 300
 
@@ -68,6 +68,7 @@ def kernels(case: Case):
     return [RBF(0.5)] if gaussian else [RBF(0.5), poly]
 
 
+@loop_by_learner
 @pytest.mark.filterwarnings("ignore")
 @cases(one_task=True, rows=ROWS)
 def test_finite_or_a_sentence_and_the_last_good_state(case, rows):

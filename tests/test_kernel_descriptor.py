@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 import onkel
 from exported import READERS
 from formulas import gram, long
-from looping import loop
+from looping import loop, loop_by
 from onkel import recipes
 from onkel.batch import LBFGSClassifier as BATCH
 from onkel.parts import (
@@ -44,6 +44,7 @@ from onkel.parts import (
     Sigmoid,
 )
 from onkel.parts.kernels import Base
+from table import in_pairs
 
 PLAIN = {
     f"{name} {i}": made(**numbers)
@@ -110,10 +111,7 @@ def test_the_formula_is_that_of_the_tests_own(name):
 
 
 @loop
-@every_kernel
-@every_container
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("hedged", [False, True], ids=["alone", "in a hedge"])
+@in_pairs({"container": [np.asarray, csr_array], "dtype": ["float64", "float32"], "hedged": [False, True]}, name=EVERY)
 def test_the_core_has_the_same_formula(name, container, dtype, hedged):
     kernel, X, S = EVERY[name], rows().astype(dtype), rows(6, seed=1).astype(dtype)
     found = values_of_core(kernel, X, S, dtype, container, hedged)
@@ -302,6 +300,7 @@ def one_model(kernel, task="multiclass"):
     return onkel.KernelClassifier(recipe, kernel=kernel, fit_intercept=True, random_state=0).fit(X, y)
 
 
+@loop_by(lambda to, **others: to)
 @every_kernel
 @pytest.mark.parametrize("to", READERS)
 def test_exports_say_what_the_model_says(name, to, tmp_path):

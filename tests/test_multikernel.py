@@ -22,7 +22,7 @@ from reference.pa import PA
 from reference.perceptron import Perceptron
 from reference.rbp import RBP
 from reference.spa import SPA
-from table import CASES, Case, cases, in_turn
+from table import CASES, Case, cases, in_turn, loop_by_learner
 
 COMBINATIONS = onkel.parts.COMBINATIONS
 KERNELS = (RBF(0.1), RBF(0.3), RBF(0.8))
@@ -176,6 +176,7 @@ def test_kernels_of_every_kind_share_their_points(name, combination):
 # -- a hedge over one kernel is that kernel's learner, to the bit ------------------------------------------------------
 
 
+@loop_by_learner
 @cases(where=lambda case: case.named.name != "DualSGD")
 def test_one_kernel_is_a_learner_as_ever(case):
     X, y = case.data(200)

@@ -111,6 +111,7 @@ def started(case, kind, rows, y, cut):
     return model, pickle.loads(pickle.dumps(model)).learn_rows(rows[cut:], y[cut:], scores=True)
 
 
+@loop
 @cases()
 def test_goes_on_in_another_process(case, resumed_elsewhere, no_fsync):
     rows, y = case.data(70)
