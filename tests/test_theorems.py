@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 import onkel
 from looping import loop
 from reference.bogd import leaving_probabilities
-from table import CASES, VARIANTS
+from table import CASES, VARIANTS, in_pairs
 
 GAMMA = 0.5
 
@@ -360,20 +360,18 @@ def test_the_function_stays_in_its_ball(case, kernel):
     assert reached > 0  # the ball was touched, so that its wall was tested
 
 
+DRIFTING = {
+    "inside": (onkel.recipes.OSKL(G=40.0, eta=0.02, R=3.0), None),
+    "far from the wall": (onkel.recipes.OSKL(G=40.0, eta=0.02, R=1e6), None),
+    "on the wall": (onkel.recipes.KLR(shape=1e12, eta=0.5, R=3.0), None),
+    "shrinking": (onkel.recipes.Pegasos(lam=0.01, project=True), 300),
+}
+
+
 @loop
-@pytest.mark.parametrize("container", [np.asarray, csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(
-    ("recipe", "budget"),
-    [
-        (onkel.recipes.OSKL(G=40.0, eta=0.02, R=3.0), None),
-        (onkel.recipes.OSKL(G=40.0, eta=0.02, R=1e6), None),
-        (onkel.recipes.KLR(shape=1e12, eta=0.5, R=3.0), None),
-        (onkel.recipes.Pegasos(lam=0.01, project=True), 300),
-    ],
-    ids=["inside", "far from the wall", "on the wall", "shrinking"],
-)
-def test_the_tracked_norm_does_not_drift(recipe, budget, dtype, container):
+@in_pairs({"container": [np.asarray, csr_array], "dtype": ["float64", "float32"]}, name=DRIFTING)
+def test_the_tracked_norm_does_not_drift(name, dtype, container):
+    recipe, budget = DRIFTING[name]
     # Coin flips as labels: the function never settles. A thousand insertions and projections in 100,000 rows, or a
     # shrink a row; the rows come from 50 distinct ones, so that old points are met again and again.
     rng = np.random.default_rng(0)
