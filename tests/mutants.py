@@ -117,6 +117,20 @@ MUTANTS = [
         "test_dask.py -k failing",
     ),
     Mutant(
+        "an encoder knows the categories of all partitions",
+        "src/onkel/partitions/agreement.py",
+        "return StreamEncoder.merged([left, right]) if isinstance(left, StreamEncoder) else left.merged(right)",
+        "return left if isinstance(left, StreamEncoder) else left.merged(right)",
+        "test_partitions.py -k tables_are_encoded",
+    ),
+    Mutant(
+        "partitions of tables are read with columns of any type",
+        "src/onkel/partitions/sources.py",
+        'return replace(self, options=self.options | {"table": True}) if is_table else self',
+        "return self",
+        "test_partitions.py -k tables_are_encoded",
+    ),
+    Mutant(
         "scalers of partitions are merged by their rows",
         "src/onkel/streams/scalers.py",
         '        share = theirs["seen"] / np.maximum(1, seen)\n',

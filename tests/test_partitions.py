@@ -272,6 +272,57 @@ def test_rows_are_scaled_by_the_statistics_of_all(scaler):
         whole.merged(clone(scaler).fit(X[:, :2]))
 
 
+def mixed_table(n=900):
+    """Rows of which the target needs the town and the weight; the age has gaps, and one town is rare."""
+    rng = np.random.default_rng(3)
+    town = rng.choice(["Bern", "Chur", "Genf"], n)
+    town[: n // 50] = "Sils"
+    weight = rng.normal(70, 10, n)
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(20, 60, n))
+    frame = pandas.DataFrame({"town": town, "weight": weight, "age": age})
+    return frame, np.where((weight > 70) ^ (town == "Bern"), "yes", "no")
+
+
+def test_tables_are_encoded_by_the_statistics_of_all(tmp_path):
+    frame, y = mixed_table()
+    pipeline = onkel.make_stream_pipeline(estimator("binary", budget=60))
+    # sorted by town: each partition lacks categories, and one is empty
+    order = np.argsort(frame["town"].to_numpy(), kind="stable")
+    cuts = [order[:100], order[:0], order[100:500], order[500:]]
+    parts = [(frame.iloc[rows], y[rows]) for rows in cuts]
+    fitted = partitions.fit(pipeline, parts).model
+    encoder = fitted.transformers_[0]
+    whole = onkel.StreamEncoder().fit(frame.iloc[order])
+    assert encoder.schema_ == whole.schema_ == {"town": "category", "weight": "number", "age": "number?"}
+    assert encoder.categories_ == whole.categories_
+    assert_allclose(encoder.transform(frame), whole.transform(frame), rtol=1e-9, atol=1e-9)
+    assert fitted.score(frame, y) > 0.95
+    # what is learned is what the encoded rows teach
+    encoded = [
+        (encoder.transform(part) if len(part) else np.empty((0, whole.transform(frame).shape[1])), labels)
+        for part, labels in parts
+    ]
+    assert state(partitions.fit(estimator("binary", budget=60), encoded).model) == state(fitted)
+    # files, saved and gone on with, and Arrow
+    paths = [tmp_path / f"{i}.csv" for i in range(4)]
+    for path, (part, labels) in zip(paths, parts, strict=True):
+        path.write_text(part.assign(label=labels).to_csv(index=False) if len(part) else "")
+    read = partitions.fit(pipeline, paths, n_jobs=2).model
+    assert_allclose(read.decision_function(frame), fitted.decision_function(frame), atol=1e-9)
+    onkel.save(fitted, tmp_path / "model.onkel")
+    assert onkel.load(tmp_path / "model.onkel").partial_fit(frame[:5], y[:5]).score(frame, y) > 0.95
+    table = pa.Table.from_pandas(frame[["age", "town", "weight"]])
+    assert partitions.predict_arrow(fitted, table)["prediction"].to_pylist() == fitted.predict(frame).tolist()
+    assert partitions.predict_arrow(fitted, table.slice(0, 0)).num_rows == 0
+
+
+def test_a_column_that_is_a_number_here_and_a_word_there_is_refused(monkeypatch):
+    monkeypatch.setattr(onkel.streams.encoder, "FIRST_ROWS", 8)
+    parts = [(pandas.DataFrame({"x": values * 10}), [0, 1] * 10) for values in ([1.0, 2.0], ["a", "b"])]
+    with pytest.raises(ValueError, match="column 'x' is of different kinds .* give a schema"):
+        partitions.fit(onkel.make_stream_pipeline(estimator("binary")), parts)
+
+
 def test_sparse_partitions_learn_what_dense_ones_do():
     X = rows() * (rows(seed=4) > -1)
     y = targets(X, "binary")

@@ -23,6 +23,7 @@ from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
+from onkel.streams.encoder import StreamEncoder
 from onkel.streams.pipeline import StreamPipeline
 from onkel.streams.scalers import StreamScaler
 from onkel.utils.validation import check_number
@@ -58,7 +59,7 @@ def fit(
     ----------
     model : estimator or StreamPipeline
         One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter. A
-        pipeline's scaler has the statistics of all rows before anything is learned.
+        pipeline's scaler, or its encoder of tables, has the statistics of all rows before anything is learned.
     sources : sequence of paths, tuples ``(X, y)`` or ``(X, y, weight)``, or `Partition`
         Partitions may be empty, or lack classes.
     rounds : int, default=100
@@ -90,15 +91,17 @@ def fit(
     >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
     (2000, True, True)
     """
-    scaler, estimator = _parts_of(model)
+    transformer, estimator = _parts_of(model)
     if not isinstance(estimator, KernelEstimator):
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
     partitions = partitions_of(sources)
+    if isinstance(transformer, StreamEncoder):
+        partitions = [partition.with_columns_of_any_type() for partition in partitions]
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
-    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), scaler)
+    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), transformer)
     counted: Census = team.total("census", census, survey, together)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
@@ -113,20 +116,20 @@ def fit(
     fitted.set_params(**estimator.get_params(deep=False))
     if isinstance(model, StreamPipeline):
         whole = clone(model)
-        whole.take_over([counted.scaler], fitted)
+        whole.take_over([counted.transformer], fitted)
         fitted = whole
     if counted.names is not None:
         getattr(fitted, "transformers_", [fitted])[0].feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(fitted, report)
 
 
-def _parts_of(model: Any) -> tuple[StreamScaler | None, Any]:
-    """The scaler of a pipeline, and the estimator."""
+def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
+    """The scaler or encoder of a pipeline, and the estimator."""
     if not isinstance(model, StreamPipeline):
         return None, model
     chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
-    if len(chain) != 1 or not isinstance(chain[0], StreamScaler):
-        raise ValueError("partitions take a pipeline with one scaler of onkel's: they are rows of numbers")
+    if len(chain) != 1 or not isinstance(chain[0], StreamScaler | StreamEncoder):
+        raise ValueError("partitions take a pipeline with one transformer, a scaler of onkel's or a StreamEncoder")
     return chain[0], model.estimator
 
 
@@ -158,9 +161,8 @@ def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
 
 def encoding_of(model: Any, counted: Census) -> Encoding:
     """Return how chunks become numbers."""
-    assert counted.n_features is not None
     weights = _class_weights(model, counted)
-    return Encoding(counted.n_features, counted.dtype, counted.classes, weights, counted.scaler)
+    return Encoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
 
 
 def _class_weights(model: Any, counted: Census) -> Floats | None:
