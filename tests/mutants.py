@@ -117,6 +117,20 @@ MUTANTS = [
         "test_dask.py -k failing",
     ),
     Mutant(
+        "the weights of a sum over partitions fit all rows best",
+        "src/onkel/partitions/weights.py",
+        "        if decrease <= tolerance * abs(sums.loss):\n",
+        "        if True:\n",
+        "test_partitions.py -k fit_all_rows_best",
+    ),
+    Mutant(
+        "points that two terms of a sum share are held once",
+        "src/onkel/sums.py",
+        "    pool, first, place = np.unique(births[alive], return_index=True, return_inverse=True)\n",
+        "    pool, first, place = births[alive], np.arange(len(alive)), np.arange(len(alive))\n",
+        "test_sums.py -k learners_of_their_own",
+    ),
+    Mutant(
         "an encoder knows the categories of all partitions",
         "src/onkel/partitions/agreement.py",
         "return StreamEncoder.merged([left, right]) if isinstance(left, StreamEncoder) else left.merged(right)",

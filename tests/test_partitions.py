@@ -16,6 +16,8 @@ import onkel
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, Sums, square
+from onkel.parts import RBF
+from onkel.sums import terms_of
 from reference import partitions as reference
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
@@ -237,6 +239,53 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert onkel.merge([model, other]).model.t_ == 2 * len(y)
     loaded.partial_fit(X[:50], y[:50])
     assert loaded.t_ == len(y) + 50
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_sum_over_kernels_has_the_weights_that_fit_all_rows_best(task, tmp_path):
+    X = rows()
+    y = targets(X, task)
+    kind = onkel.MultiKernelRegressor if task == "regression" else onkel.MultiKernelClassifier
+    recipe = onkel.recipes.Newton(lam=0.1, loss="squared_error" if task == "regression" else "log_loss")
+    kernels = [RBF(0.05), RBF(0.5, (1.0, 1.0, 0.1))]
+    both = kind(recipe, kernels=kernels, combination="sum", budget=30, random_state=0, fit_intercept=True)
+    fitted = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run")
+    model, learner = fitted.model, fitted.model.__onkel_contents__().learner
+    assert model.n_support_ <= 30
+    assert {each["term"] for each in fitted.report.rounds} == {0, 1}
+    again = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run", n_jobs=2)
+    assert state(again.model) == state(model)
+    # each term is at an optimum of its own ...
+    terms = terms_of(learner)
+    for term in terms:
+        alone = Subspace(term.blank(recipe=recipe), term.expansion().in_order_of_joining.only.points)
+        start = descent.Progress(np.zeros((term.n_outputs, alone.size)), np.empty(0))
+        w = descent.Descent(total_of(alone, X, y), 0.1, 1e-8, task == "regression").run(start, 50).w
+        scores = alone.core.scores(alone.as_rows(X), alone.coefficients(w)).reshape(len(y), -1)
+        assert_allclose(term.score_rows(X), scores, atol=0.01)
+    # ... and no other weights fit better
+    scores = [term.score_rows(X) for term in terms]
+
+    def loss(weight):
+        f = (1 - weight) * scores[0] + weight * scores[1]
+        if task == "regression":
+            return ((f[:, 0] - y) ** 2).sum()
+        if task == "binary":
+            return np.logaddexp(0, -(2 * y - 1) * f[:, 0]).sum()
+        return (np.log(np.exp(f).sum(axis=1)) - f[np.arange(len(y)), y.astype(int)]).sum()
+
+    found = learner.kernel_weights[1]
+    best = min(loss(weight) for weight in np.linspace(0, 1, 101))
+    assert loss(found) <= best * (1 + 2e-4)
+    assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
+
+
+def total_of(space, X, y):
+    def total(w, informed):
+        function = w if informed else space.coefficients(w)
+        return newton.in_coordinates(Question(space, function, informed).of_rows(X, y, None), space, informed)
+
+    return total
 
 
 def test_a_shorter_memory_starts_from_the_same_function():

@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 
 from onkel.contents import fitted_learner
 from onkel.estimators.base import KernelEstimator
-from onkel.learner import Learner
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, Encoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint
@@ -109,8 +108,9 @@ def fit(
     sampled = fitted_to_sample(estimator, seed, counted, encoding)
     if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
         kept = Checkpoint(checkpoint, _run(model, partitions, seed))
-        learner = newton.learn(sampled, counted, encoding, team, Rounds(rounds, tolerance), kept, report)
-        fitted = sampled.__onkel_with_learner__(_with_memory(learner, estimator))
+        limits = Rounds(rounds, tolerance)
+        learner = newton.learn(sampled, _memory(estimator), counted, encoding, team, limits, kept, report)
+        fitted = sampled.__onkel_with_learner__(learner)
     else:
         fitted = averaging.learn(sampled, encoding, team, report)
     fitted.set_params(**estimator.get_params(deep=False))
@@ -133,18 +133,8 @@ def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
     return chain[0], model.estimator
 
 
-def _with_memory(learner: Learner, estimator: Any) -> Learner:
-    """Return the learner with the memory that was asked for, from the same function on."""
-    memory = _memory(estimator)
-    if memory == FadingMemory():
-        return learner
-    assert isinstance(learner.recipe, SecondOrder)
-    remembering = learner.blank(recipe=replace(learner.recipe, memory=memory))
-    remembering.set_expansion(learner.expansion())
-    return remembering
-
-
 def _memory(estimator: Any) -> Memory:
+    """The memory of rows to come that was asked for."""
     recipe = getattr(estimator, "recipe", None)
     if isinstance(recipe, SecondOrder):
         return recipe.memory
@@ -179,8 +169,6 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
-    if isinstance(getattr(model, "relevances", None), str):
-        changes["relevances"] = None  # all partitions learn one function of one kernel
     if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
