@@ -124,6 +124,13 @@ MUTANTS = [
         "test_partitions.py -k fit_all_rows_best",
     ),
     Mutant(
+        "merged sums have the weights of their models, by their rows",
+        "src/onkel/models/merge.py",
+        "    shares = rows / rows.sum() if rows.any() else np.full(len(learners), 1 / len(learners))\n",
+        "    shares = np.full(len(learners), 1 / len(learners))\n",
+        "test_sums.py -k merged_term_by_term",
+    ),
+    Mutant(
         "points that two terms of a sum share are held once",
         "src/onkel/sums.py",
         "    pool, first, place = np.unique(births[alive], return_index=True, return_inverse=True)\n",
