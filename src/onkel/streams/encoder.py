@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -222,6 +223,23 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made._statistics = self._with_kinds(self._blank(), kinds, found)
         return made
 
+    def settled(self) -> Self:
+        """Return an encoder that knows the same, and to which the columns stay what they have been so far.
+
+        Examples
+        --------
+        >>> import onkel
+        >>> encoder = onkel.StreamEncoder().partial_fit({"x": [1.0, 2.0]})
+        >>> encoder.settled().partial_fit({"x": ["a"]})
+        Traceback (most recent call last):
+        ...
+        ValueError: X contains 'a' at row 2, column 0 ('x'); expected a number, as in the rows before
+        """
+        check_is_fitted(self)
+        made = copy.copy(self)
+        made._statistics = replace(self._statistics, first=None, settled=True)
+        return made
+
     @classmethod
     def merged(cls, encoders: Sequence[Self]) -> Self:
         """Return an encoder that knows what all of these know, as of all their rows, one stream behind the other.
@@ -422,7 +440,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         facts: dict[str, Any] = {"encoder": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"columns": self.schema_, "n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
+        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,), takes_tables=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")
