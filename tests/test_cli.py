@@ -294,7 +294,7 @@ def test_a_generator_is_drawn(run):
         ("fit comments -o m", 1, "comments has no rows"),
         ("fit one-class -o m", 1, "one-class has one class only, 1; expected two or more"),
         ("fit nan -o m", 1, "nan, line 1001, column 5: expected a finite number"),
-        ("fit late -l rbp -o m", 1, "row 5,001: the label 7 is not one of -1 and 1, the classes so far; name all labels"),
+        ("fit late -l rbp -o m", 1, "row 5,001: the label 7 is not one of -1 and 1, the classes so far; name all"),
         ("fit two.txt -l spam -o m", 2, "there is no learner 'spam'; expected one of bogd, bpa"),
         ("fit numbers.csv -l klr -o m", 2, "there is no learner 'klr' for regression; expected one of bogd"),
         ("fit two.txt -l spa,ogd -o m", 2, "expected one learner (onkel compare takes several)"),
