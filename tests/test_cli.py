@@ -228,7 +228,7 @@ def test_shuffle_is_for_files_that_are_sorted_by_class(run):
 
 def test_wrong_rows_may_be_left_out(run):
     Path("two.txt").write_text("oops\n" + Path("two.txt").read_text())
-    code, _, err = run("fit", "two.txt", "--budget", 50, "--skip-errors", "-o", "model")
+    code, _, err = run("fit", "two.txt", "-l", "rbp", "--skip-errors", "-o", "model")
     assert code == 0
     assert "onkel: warning: 1 rows of two.txt were skipped; the first: two.txt, line 1" in err
     assert onkel.load("model").t_ == 1200
@@ -236,7 +236,7 @@ def test_wrong_rows_may_be_left_out(run):
 
 def test_results_do_not_depend_on_threads(run):
     for jobs, path in ((1, "one"), (2, "two")):
-        run("fit", "two.txt", "--budget", 50, "--jobs", jobs, "-o", path)
+        run("fit", "two.txt", "--gamma", 0.5, "--budget", 50, "--jobs", jobs, "-o", path)
     one, two = onkel.load("one"), onkel.load("two")
     assert (one.dual_coef_ == two.dual_coef_).all()
 
@@ -372,15 +372,15 @@ def test_nothing_to_read_from(folder):
 
 def test_a_reader_that_has_enough_is_no_error(run, folder):
     Path("long.txt").write_text(Path("two.txt").read_text() * 30)
-    run("fit", "two.txt", "--budget", 50, "-o", "model")
+    run("fit", "two.txt", "-l", "rbp", "-o", "model")
     script = f"set -o pipefail; '{sys.executable}' -m onkel predict model long.txt | head -n 2"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and len(done.stdout.split()) == 2 and done.stderr == ""
 
 
 def test_a_pipe_with_a_name_is_read_once(run, folder):
-    run("fit", "two.txt", "--budget", 50, "--n-features", "3", "-o", "one")
-    script = f"'{sys.executable}' -m onkel fit <(cat two.txt) --budget 50 -o other"
+    run("fit", "two.txt", "-l", "rbp", "--n-features", "3", "-o", "one")
+    script = f"'{sys.executable}' -m onkel fit <(cat two.txt) -l rbp -o other"
     subprocess.run(["bash", "-c", script], check=True, capture_output=True)
     assert (onkel.load("one").dual_coef_ == onkel.load("other").dual_coef_).all()
 
@@ -401,9 +401,9 @@ class Drip(io.RawIOBase):
 
 
 def test_a_slow_pipe_makes_the_same_model(run):
-    run("fit", "two.txt", "--budget", 50, "--n-features", "3", "-o", "one")
+    run("fit", "two.txt", "-l", "rbp", "--n-features", "3", "-o", "one")
     pipe = io.TextIOWrapper(io.BufferedReader(Drip(Path("two.txt").read_bytes())))
-    assert run("fit", "-", "--budget", 50, "--n-features", "3", "-o", "other", stdin=pipe)[0] == 0
+    assert run("fit", "-", "-l", "rbp", "--n-features", "3", "-o", "other", stdin=pipe)[0] == 0
     assert Path("one").read_bytes() == Path("other").read_bytes()
 
 
