@@ -295,10 +295,14 @@ def small_model():
     return onkel.OGDClassifier(gamma=0.5, random_state=0).fit(X[:2, :1], [0, 1])
 
 
+def model_in(folder):
+    onkel.save(small_model(), folder / "model.onkel")
+    return folder / "model.onkel"
+
+
 @pytest.fixture
 def model_file(tmp_path):
-    onkel.save(small_model(), tmp_path / "model.onkel")
-    return tmp_path / "model.onkel"
+    return model_in(tmp_path)
 
 
 def refusal(path):
@@ -539,7 +543,8 @@ WRONG = {
 
 @loop
 @pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_with_a_right_checksum(change, message, model_file):
+def test_a_wrong_file_with_a_right_checksum(change, message, tmp_path, no_fsync):
+    model_file = model_in(tmp_path)
     pieces = taken_apart(model_file)
     pieces.write(model_file)
     onkel.load(model_file)  # nothing but the change is wrong with it
@@ -557,7 +562,8 @@ def test_repeated_names(model_file):
 
 @loop
 @pytest.mark.parametrize("text", [b"[" * 2000, b"1e999", b"NaN", b"9" * 5000, b"{", b"\xff", b"[]", b"3"])
-def test_json_that_is_none(text, model_file):
+def test_json_that_is_none(text, tmp_path):
+    model_file = model_in(tmp_path)
     pieces = taken_apart(model_file)
     pieces.write(model_file)
     content = model_file.read_bytes()
