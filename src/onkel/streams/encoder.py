@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.contents import Contents
 from onkel.streams import _kinds
-from onkel.streams._kept import kept_rows, table_of_kept
+from onkel.streams.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
