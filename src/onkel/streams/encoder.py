@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -411,13 +410,20 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def inverse_factors(self) -> tuple[Floats, Floats]:
         """Return the factors and shifts of the way back, where all columns are numbers without gaps."""
-        known = self._known()
         other = next(((n, k) for n, k in self.schema_.items() if k != "number"), None)
         if other is not None:
-            raise ValueError(f"column {other[0]!r} is a {other[1].rstrip('?')} or has gaps, which cannot be exported")
-        moments = [_kinds.moments(state) for state in known.columns]
-        deviations = np.array([math.sqrt(squares / max(1, n)) for n, _, squares in moments])
-        return np.where(deviations > 0, deviations, 1.0), np.array([mean for _, mean, _ in moments])
+            raise ValueError(
+                f"a scaler knows numbers without gaps only, and column {other[0]!r} is of kind {other[1]!r}; export "
+                "the model as onnx, c or json"
+            )
+        columns = self.encoded_columns()
+        return np.array([1 / column.factor for column in columns]), np.array([column.shift for column in columns])
+
+    def encoded_columns(self) -> tuple[_kinds.EncodedColumn, ...]:
+        """Return how each column becomes numbers by what is known now."""
+        known = self._known()
+        named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
+        return tuple(_kinds.as_encoded(name, kind, state, self.max_categories) for name, kind, state in named)
 
     def has_statistics_of(self, other: Any) -> bool:
         """Return whether both encode rows alike."""
