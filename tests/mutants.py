@@ -843,7 +843,7 @@ MUTANTS = [
     ),
     Mutant(
         "gaps are not learned from",
-        "src/onkel/streams/_kinds.py",
+        "src/onkel/streams/column_kinds.py",
         "    learned = None if counts is None else counts & there\n",
         "    learned = counts\n",
         "test_encoder.py -k 'hand or itself'",
