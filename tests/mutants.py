@@ -138,6 +138,20 @@ MUTANTS = [
         "test_sums.py -k learners_of_their_own",
     ),
     Mutant(
+        "a served table of a wrong kind is refused before it is logged",
+        "src/onkel/serve/_checks.py",
+        "if contents.learner is not None and contents.transformers[0].kept is None:",
+        "if False:",
+        "test_serve_tables.py -k wrong_value",
+    ),
+    Mutant(
+        "the log has the text of a table's columns",
+        "src/onkel/serve/_batch.py",
+        'rows = table_of_kept(head.pop("table"), tuple(names))',
+        'rows = table_of_kept(head.pop("table"), tuple(names))[::-1]',
+        "test_serve_tables.py -k to_the_bit",
+    ),
+    Mutant(
         "an encoder knows the categories of all partitions",
         "src/onkel/partitions/agreement.py",
         "return StreamEncoder.merged([left, right]) if isinstance(left, StreamEncoder) else left.merged(right)",
@@ -829,7 +843,7 @@ MUTANTS = [
     ),
     Mutant(
         "gaps are not learned from",
-        "src/onkel/streams/_kinds.py",
+        "src/onkel/streams/column_kinds.py",
         "    learned = None if counts is None else counts & there\n",
         "    learned = counts\n",
         "test_encoder.py -k 'hand or itself'",

@@ -89,7 +89,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         factors = [1.0] * len(learners)
     together = _sums_together if learners[0].adds_up_knowledge else _together
     learner, distance, change = together(learners, factors, budget)
-    made = models[0].__onkel_with_learner__(learner)
+    like: Any = models[0]
+    made = like.__onkel_with_learner__(learner)
     inside = [contents_of(model).estimator for model in models]
     if all(hasattr(each, "class_counts_") for each in inside):
         contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
