@@ -12,6 +12,7 @@ import inspect
 import itertools
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,6 +106,8 @@ def of_a_case(fixture: str, value: Any, number: int, ending: contextlib.ExitStac
     if fixture == "tmp_path":
         folder = value / str(number)
         folder.mkdir()
+        if Path.cwd() == value:
+            ending.enter_context(contextlib.chdir(folder))
         return folder
     if fixture == "monkeypatch":
         return ending.enter_context(value.context())
