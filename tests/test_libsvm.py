@@ -234,8 +234,13 @@ def test_a_named_pipe_is_read_once(tmp_path):
     writer.join()
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path):
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "rows"
+    path.write_bytes(b"1 1:1\n")
+    with streams.open(path) as stream:  # which holds its content
+        path.write_bytes(b"1 1:1 500000:1\n")
+        assert next(stream)[0].shape == (1, 1)
+    monkeypatch.setattr(_libsvm, "MOST_KEPT_BYTES", 0)
     path.write_bytes(b"1 1:1\n")
     with streams.open(path) as stream:
         path.write_bytes(b"1 1:1 500000:1\n")
