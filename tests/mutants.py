@@ -1129,6 +1129,13 @@ MUTANTS = [
         "test_multikernel.py -k 'longer_stream and stochastic'",
     ),
     Mutant(
+        "with a share the best kernel may change",
+        "native/learn/hedge.cpp",
+        "    weigh();\n    divide_share();",
+        "    weigh();",
+        "test_multikernel.py -k best_kernel_may_change",
+    ),
+    Mutant(
         "a broken inverse is built again",
         "native/learn/eviction/span.cpp",
         "if (gram_.remove(position)) return moved;",
