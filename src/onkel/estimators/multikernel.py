@@ -1,8 +1,8 @@
 """Several kernels at once: a function each, weighted by what they got right (OMKC and bounded OMKC).
 
 J. Lu, D. Sahoo, P. Zhao and S. C. H. Hoi, "Sparse Passive-Aggressive Learning for Bounded Online Kernel Methods", ACM
-TIST 2018, sections 4 and 6.2. What happens to a row is written in the core (``native/learn/hedge.hpp``); the kernels share
-their points, distances and dot products.
+TIST 2018, sections 4 and 6.2. What happens to a row is written in the core (``native/learn/hedge.hpp``); the kernels
+share their points, distances and dot products.
 """
 
 from __future__ import annotations
