@@ -229,6 +229,13 @@ MUTANTS = [
         "test_reproduce.py -k permutations",
     ),
     Mutant(
+        "a fading window does not depend on the cut into chunks",
+        "src/onkel/fading.py",
+        "zi=[FADING * before]",
+        "zi=[0.0 * before]",
+        "test_evaluate.py -k chunks_change_no_bit",
+    ),
+    Mutant(
         "a learning curve does not depend on how the stream is cut",
         "src/onkel/evaluate.py",
         "np.cumsum(np.append(total, values))[-1]",
