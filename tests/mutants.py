@@ -1213,6 +1213,13 @@ MUTANTS = [
         "test_multikernel.py -k 'longer_stream and stochastic'",
     ),
     Mutant(
+        "the terms of merged sums weigh what they do in their models",
+        "src/onkel/models/merge.py",
+        "weight=kin.weight + share * float(weight)",
+        "weight=kin.weight + share / len(learner.kernels)",
+        "test_sums.py -k chosen_for_themselves",
+    ),
+    Mutant(
         "with a share the best kernel may change",
         "native/learn/hedge.cpp",
         "    weigh();\n    divide_share();",
