@@ -462,7 +462,7 @@ MUTANTS = [
     Mutant(
         "no memory's weight falls for good",
         "native/learn/fixed_share.cpp",
-        "(1 - share_) * (weight / sum) + even",
+        "with_share(weight / sum, share_, weights_.size())",
         "weight / sum",
         "test_differential.py -k 'Newton and longer'",
     ),
