@@ -12,7 +12,7 @@ import onkel
 from exported import READERS
 from onkel import recipes
 from onkel.choice import ChoosingLearner
-from onkel.choice.relevances import FIRST
+from onkel.choice.stages import RELEVANCES as FIRST
 from onkel.parts import RBF, Hedge, Laplacian, Linear
 
 RELEVANCES = (2.0, 1.0, 0.5, 0.0)

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel import _core
-from onkel.choice.first_rows import FirstRows
+from onkel.choice.rows import Rows
 from onkel.parts import RBF, Kernel, Laplacian
 
 Floats = NDArray[np.float64]
 
-FIRST = 1024  # rows from which relevances are learned
 MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
 POINTS = 300
@@ -54,7 +53,7 @@ def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
 
 
 def learned_kernel(
-    first: FirstRows,
+    rows: Rows,
     task: str,
     n_classes: int,
     kernel: type[Kernel] | None,
@@ -66,22 +65,21 @@ def learned_kernel(
     ``starts`` are the scales of the features, in the gaussian kernel, from which the searches start; ``loss_of``
     judges a kernel.
     """
-    n_features = first.rows.shape[1]
-    n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)
+    n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])
     if n_rows < LEAST_ROWS:
         return None
-    half = first.rows[:n_rows]
-    rows = np.ascontiguousarray(half.toarray() if issparse(half) else half, np.float64)
-    y = first.y[:n_rows]
+    rows = rows[:n_rows]
+    X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
+    y = rows.y
     found: list[tuple[float, Kernel]] = []
     for start, search in product(starts, searches(task, kernel)):
         power = search.kernel.base.power
-        width = (median(rows * start, 2) / median(rows * start, power)) ** (1 / power)  # 1 for the gaussian kernel
+        width = (median(X * start, 2) / median(X * start, power)) ** (1 / power)  # 1 for the gaussian kernel
         centre = np.log(width * start)
         _, at = _core.learn_scales(
-            rows,
+            X,
             np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
-            np.ascontiguousarray(first.weight[:n_rows]),
+            np.ascontiguousarray(rows.weight),
             task=task,
             classes=n_classes,
             kernel=search.kernel.name,
