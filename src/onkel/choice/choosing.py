@@ -4,12 +4,12 @@ The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|
 several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
 (:mod:`onkel.choice.relevances`). Each time the learner starts anew and is shown the rows so far again.
 
-A learner of the second order goes on choosing: whenever the number of rows has doubled, and when the loss has risen
-(:mod:`onkel.choice.change`), from then on counting rows from the change. The neighbours of the width and of the λ
-compete over the latest 1024 rows, and whenever the number of rows is four times as large relevances are learned from
-those kept. What is better by more than 1 % becomes a challenger: another learner, which starts from the rows kept, each
-of them counted once, and learns beside the incumbent. It takes over if on the rows to come it is better by more than
-chance allows.
+A learner of the second order whose memory is the stream's choice goes on choosing: whenever the number of rows has
+doubled, and when the loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The
+neighbours of the width and of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as
+large relevances are learned from those kept. What is better by more than 1 % becomes a challenger: another learner,
+which starts from the rows kept, each of them counted once, and learns beside the incumbent. It takes over if on the
+rows to come it is better by more than chance allows.
 
 All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
 """
@@ -30,7 +30,7 @@ from onkel.choice.competition import NEIGHBOURS, WIDTHS, Competition, gaussian
 from onkel.choice.rows import Rows, Window, loss_of
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
-from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder, StreamMemory
 from onkel.state import Stateful
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_choice, check_flag, check_number
@@ -178,7 +178,9 @@ class ChoosingLearner(Stateful):
 
     @property
     def _chooses_again(self) -> bool:
-        return isinstance(self.current.recipe, SecondOrder)
+        """Whether the memory is the stream's choice: who takes over has forgotten what came before the rows kept."""
+        recipe = self.current.recipe
+        return isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
 
     @property
     def _is_first(self) -> bool:
@@ -262,7 +264,7 @@ class ChoosingLearner(Stateful):
         lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
         before, relevances = own.kernels[0], np.ones(rows.rows.shape[1])
         if "relevances" in self.chosen and n >= stages.COMPETE:
-            relevances = competition.start()
+            relevances = competition.start() if n < stages.KEPT else before.relevances_of(len(relevances))
         kernel: Kernel = before
         widths: Sequence[int] = WIDTHS
         if "gamma" in self.chosen:
@@ -273,7 +275,8 @@ class ChoosingLearner(Stateful):
         ):
             kernel, lam, widths = before, competition.lam, NEIGHBOURS
         if n >= stages.COMPETE:
-            kernel, lam = competition.chosen(kernel, lam, self.chosen, widths)
+            share = 2 if isinstance(own.kernel, Hedge) else 1  # a term of a sum has half the budget
+            kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
         if "relevances" not in self.chosen or not stages.learns_relevances(n):
             return kernel, lam
         assert isinstance(kernel, RBF)
@@ -292,7 +295,7 @@ class ChoosingLearner(Stateful):
         if self.spent > self.t:
             return
         competition = Competition(own, rows[-stages.LATEST :], self._n_classes)
-        earlier = rows[: -stages.LATEST // 2] if stages.learns_relevances(n) else rows[:0]
+        earlier = rows[: -stages.LATEST // 2][-stages.KEPT // 2 :] if stages.learns_relevances(n) else rows[:0]
         kernel, lam = self._better(competition, earlier, after_change)
         self.spent += competition.learned_from
         challenger = self._with(kernel, lam)
@@ -314,12 +317,14 @@ class ChoosingLearner(Stateful):
                 if isinstance(kernel, RBF | Laplacian)  # as all of them are, then
             ]
         if "lam" in self.chosen:
-            lam = competition.better_lam(kernels[0], lam)
-        if len(earlier) and "relevances" in self.chosen and isinstance(kernels[0], RBF):
-            learned = competition.learned(kernels[0], lam, None if "kernel" in self.chosen else RBF, earlier)
-            used = kernels[-1]
-            if learned is not None and competition.loss_of(learned, lam, 2) < competition.loss_of(used, lam, 2):
-                kernels = [kernels[0], learned]
+            lam = competition.better_lam(kernels[0], lam, share)
+        if len(earlier) and "relevances" in self.chosen:
+            last = kernels[-1]
+            if len(kernels) == 2 and isinstance(last, RBF | Laplacian):
+                kernels[1] = competition.better_relevances(last, lam, earlier)
+            elif isinstance(last, RBF):
+                learned = competition.learned(last, lam, None if "kernel" in self.chosen else RBF, earlier)
+                kernels += [] if learned is None else [learned]
         if kernels == list(own.kernels):
             return own.kernel, lam
         if len(kernels) == 1:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from onkel.choice.relevances import WILD, learned_kernel, spreads
+from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernel, searches, spreads
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
@@ -101,7 +101,7 @@ class Competition:
     # -- the first choices: the latest winner has no privilege ---------------------------------------------------------
 
     def chosen(
-        self, kernel: Kernel, lam: float, chosen: Collection[str], widths: Sequence[int]
+        self, kernel: Kernel, lam: float, chosen: Collection[str], widths: Sequence[int], share: int
     ) -> tuple[Kernel, float]:
         """Return the kernel and the λ that the rows ask for, around those given.
 
@@ -111,11 +111,11 @@ class Competition:
         if "gamma" in chosen:
             assert isinstance(kernel, RBF)
             start: Metric = kernel
-            found = compete(lambda e: self.loss_of(times(start, e), lam), widths, FARTHEST)
+            found = compete(lambda e: self.loss_of(times(start, e), lam, share), widths, FARTHEST)
             kernel = times(start, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
         if "lam" in chosen:
             options = range(-LAMS, LAMS + 1) if len(widths) > len(NEIGHBOURS) else around(lam)
-            found = compete(lambda e: self.loss_of(kernel, lam_at(e)), options, LAMS)
+            found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), options, LAMS)
             near = (e for e in found if found[e] <= (1 + SLACK) * min(found.values()))
             lam = lam_at(min(near, key=abs))
         return kernel, lam
@@ -128,8 +128,11 @@ class Competition:
         wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
+        return self._searched(rows, starts, searches(self.own.task, kernel), lam)
+
+    def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> Kernel | None:
         return learned_kernel(
-            rows, self.own.task, self.n_classes, kernel, starts, lambda kernel: self.loss_of(kernel, lam, 2)
+            rows, self.own.task, self.n_classes, made, starts, lambda kernel: self.loss_of(kernel, lam, 2)
         )
 
     # -- later choices: whoever replaces another must be better by more than 1 % ---------------------------------------
@@ -143,10 +146,18 @@ class Competition:
         found = compete(lambda e: self.loss_of(times(kernel, e), lam, share), sorted(options), FARTHEST)
         return times(kernel, _unless_better(found, 0))
 
-    def better_lam(self, kernel: Kernel, lam: float) -> float:
+    def better_relevances(self, kernel: Metric, lam: float, rows: Rows) -> Metric:
+        """Return the kernel, or one with other relevances, which these rows ask for."""
+        base = kernel.base
+        scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
+        found = self._searched(rows, [scales], [Search(type(kernel), SPREAD, 1.0)], lam)
+        better = isinstance(found, RBF | Laplacian) and self.loss_of(found, lam, 2) < self.loss_of(kernel, lam, 2)
+        return found if better else kernel  # type: ignore[return-value]
+
+    def better_lam(self, kernel: Kernel, lam: float, share: int) -> float:
         """Return the λ, or another one."""
-        here = around(lam)[0]
-        return lam_at(_unless_better(compete(lambda e: self.loss_of(kernel, lam_at(e)), around(lam), LAMS), here))
+        found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), around(lam), LAMS)
+        return lam_at(_unless_better(found, around(lam)[0]))
 
 
 def _unless_better(losses: dict[int, float], here: int) -> int:
