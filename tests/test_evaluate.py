@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, mean_squared_error, roc_auc_score
 
 import onkel
+from looping import loop
 from onkel.evaluate import Curve, Point, progressive, progressive_steps
 
 matplotlib.use("agg")
@@ -78,6 +79,7 @@ def test_values_of_a_regression_are_those_of_scikit_learn():
     assert curve.metric == "rmse" and curve.last.accuracy is None and curve.last.auc is None
 
 
+@loop
 @pytest.mark.parametrize("sizes", [(1,), (7, 1, 300), (1000,)])
 @pytest.mark.parametrize("every", [None, 100])
 @pytest.mark.parametrize("task", ["two", "several", "several, open", "regression"])
@@ -156,6 +158,7 @@ def test_an_estimator_goes_on_where_it_was():
     assert curve.last.rows == 500 and model.t_ == 1000
 
 
+@loop
 @pytest.mark.parametrize(
     ("scores", "labels"),
     [
