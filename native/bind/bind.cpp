@@ -585,6 +585,9 @@ NB_MODULE(_core, m) {
             return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
+      .def(
+          "begin_after", [](PyLearner& self, std::int64_t rows) { unlocked([&] { self.core().begin_after(rows); }); },
+          "rows"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("load", &PyLearner::load, "state"_a)

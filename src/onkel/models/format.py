@@ -68,7 +68,8 @@ TABLE = {
     "Forget": Row("ShrinkAndRemoveOldest", {}),
     "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),
     "ChoosingLearner": Row(
-        "ChoosingLearner", {"current": "learner", "first": "first_rows", **_alike("chosen", "complete")}
+        "ChoosingLearner",
+        {"current": "learner", "first": "first_rows", **_alike("chosen", "complete", "again", "challenger", "trial")},
     ),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
