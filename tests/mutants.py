@@ -70,8 +70,8 @@ MUTANTS = [
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
         "src/onkel/choice/relevances.py",
-        "n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)",
-        "n_rows = min(len(first), MOST_NUMBERS)",
+        "n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])",
+        "n_rows = min(len(rows), MOST_NUMBERS)",
         "test_relevances.py -k more_features",
     ),
     Mutant(
@@ -299,6 +299,13 @@ MUTANTS = [
         "test_reproduce.py -k permutations",
     ),
     Mutant(
+        "a fading window does not depend on the cut into chunks",
+        "src/onkel/fading.py",
+        "zi=[FADING * before]",
+        "zi=[0.0 * before]",
+        "test_evaluate.py -k chunks_change_no_bit",
+    ),
+    Mutant(
         "a learning curve does not depend on how the stream is cut",
         "src/onkel/evaluate.py",
         "np.cumsum(np.append(total, values))[-1]",
@@ -476,7 +483,7 @@ MUTANTS = [
     Mutant(
         "no memory's weight falls for good",
         "native/learn/fixed_share.cpp",
-        "(1 - share_) * (weight / sum) + even",
+        "with_share(weight / sum, share_, weights_.size())",
         "weight / sum",
         "test_differential.py -k 'Newton and longer'",
     ),
@@ -518,7 +525,7 @@ MUTANTS = [
     Mutant(
         "the first rows are dropped after the last choice of a width",
         "src/onkel/choice/choosing.py",
-        "            self.first, self.complete = None, True\n",
+        "            self.window, self.complete = None, True\n",
         "            self.complete = True\n",
         "test_stream_choice.py -k last_width",
     ),
@@ -528,6 +535,48 @@ MUTANTS = [
         "            recipe = replace(recipe, prior=GaussianPrior(lam))\n",
         "            pass\n",
         "test_stream_choice.py -k lam",
+    ),
+    Mutant(
+        "the loss is looked at after the same rows however they were cut into calls",
+        "src/onkel/choice/choosing.py",
+        "due.append((t // PERIOD + 1) * PERIOD)",
+        "due.append(t + PERIOD)",
+        "test_choosing_again.py -k 'any_cuts and dense'",
+    ),
+    Mutant(
+        "a challenger takes over only if it is better",
+        "src/onkel/choice/again.py",
+        "gains.sum() > SURE *",
+        "gains.sum() > -SURE *",
+        "test_choosing_again.py -k takes_over",
+    ),
+    Mutant(
+        "a file in the middle of a trial holds what both have lost",
+        "src/onkel/choice/choosing.py",
+        "Trial(challenger, int(end[0]), check_losses(losses, (2, np.shape(losses)[-1])))",
+        "Trial(challenger, int(end[0]))",
+        "test_choosing_again.py -k any_moment",
+    ),
+    Mutant(
+        "a loss that stays the same is hardly ever taken for one that rises",
+        "src/onkel/choice/change.py",
+        "most = self.mean + 2 * error + 3 / (BLOCK * self.count)",
+        "most = 0.9 * self.mean + 1e-9",
+        "test_choosing_again.py -k false_alarms",
+    ),
+    Mutant(
+        "no more rows are kept for another choice than stated",
+        "src/onkel/choice/rows.py",
+        "self._count = min(self._count + len(rows), most)",
+        "self._count += len(rows)",
+        "test_choosing_again.py -k no_more_rows",
+    ),
+    Mutant(
+        "points of a learner that took over keep their positions in the stream",
+        "src/onkel/expansion.py",
+        'int(state["origin"][0]) if "origin" in state else 0',
+        "0",
+        "test_choosing_again.py -k positions",
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
@@ -1225,6 +1274,20 @@ MUTANTS = [
         "if (!visited && predicted.empty()) continue;",
         "if (!visited) continue;",
         "test_multikernel.py -k 'longer_stream and stochastic'",
+    ),
+    Mutant(
+        "the terms of merged sums weigh what they do in their models",
+        "src/onkel/models/merge.py",
+        "weight=kin.weight + share * float(weight)",
+        "weight=kin.weight + share / len(learner.kernels)",
+        "test_sums.py -k chosen_for_themselves",
+    ),
+    Mutant(
+        "with a share the best kernel may change",
+        "native/learn/hedge.cpp",
+        "    weigh();\n    divide_share();",
+        "    weigh();",
+        "test_multikernel.py -k best_kernel_may_change",
     ),
     Mutant(
         "a broken inverse is built again",
