@@ -258,8 +258,8 @@ def test_kernels_and_sparse_rows():
         (LBFGSClassifier, {"lam": 0}, "lam must be a number greater than 0, got 0"),
         (LBFGSClassifier, {"loss": "square"}, "loss must be one of 'log_loss', 'hinge', got 'square'"),
         (LBFGSClassifier, {"kernel": "cosine"}, "kernel must be one of 'rbf', 'laplacian', "),
-        (PCDClassifier, {"max_sweeps": 0}, "max_sweeps must be an integer at least 1, got 0"),
-        (IVMClassifier, {"budget": 0}, "budget must be an integer at least 1, got 0"),
+        (PCDClassifier, {"max_sweeps": 0}, "max_sweeps must be an integer of at least 1, got 0"),
+        (IVMClassifier, {"budget": 0}, "budget must be an integer of at least 1, got 0"),
         (DCDClassifier, {"gamma": "wide"}, "gamma must be one of 'scale', 'auto', got 'wide'"),
     ],
 )
