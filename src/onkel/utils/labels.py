@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 _KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes"}
 
 
+class UnknownLabel(ValueError):
+    """A label that is none of the classes, where these are all there will be."""
+
+
 def is_missing(value: Any) -> bool:
     """Say whether a value stands for none at all: None, NaN, or the NA and NaT of pandas."""
     return (
