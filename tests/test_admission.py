@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import onkel
+from inside import NEEDS_COMPILER, evaluate_admission
 from looping import loop
-from onkel import _core
 from onkel.parts import (
     AuxiliaryCutoff,
     AuxiliaryScale,
@@ -24,11 +24,11 @@ SHAPES = [1.0, 1.0 + 1e-9, 1.5, 2.0, 100.0, 1e8]
 
 
 def probability(admission, z, loss="log_loss"):
-    return _core.evaluate_admission(admission.spec, loss_named(loss).spec, "binary", [z], 1.0)[0]
+    return evaluate_admission(admission, loss, "binary", [z], 1.0)[0]
 
 
 def slope(admission, z, loss="log_loss"):
-    return _core.evaluate_admission(admission.spec, loss_named(loss).spec, "binary", [z], 1.0)[1][0]
+    return evaluate_admission(admission, loss, "binary", [z], 1.0)[1][0]
 
 
 def exact(name, parameter, z):
@@ -105,10 +105,10 @@ def test_extreme_margins_are_finite(part):
 
 def test_auxiliary_of_two_classes_is_that_of_several():
     # z = f_y - log sum over the others, so that two columns give the binary probability and gradient
-    shift, loss = AuxiliaryShift().spec, loss_named("log_loss").spec
+    shift = AuxiliaryShift()
     for z in (-3.0, 0.0, 2.5):
-        two = _core.evaluate_admission(shift, loss, "multiclass", [0.5 * z, -0.5 * z], 0)
-        p, g = _core.evaluate_admission(shift, loss, "binary", [z], 1.0)
+        two = evaluate_admission(shift, "log_loss", "multiclass", [0.5 * z, -0.5 * z], 0)
+        p, g = evaluate_admission(shift, "log_loss", "binary", [z], 1.0)
         np.testing.assert_allclose(two[0], p, rtol=1e-12)
         np.testing.assert_allclose(two[1], [g[0], -g[0]], rtol=1e-12)
 
@@ -120,7 +120,7 @@ def test_auxiliary_of_several_classes():
     h, h_slope = auxiliary_function("shift", 2.0, None, z)
     direction = np.zeros(4)
     direction[y], direction[others] = 1.0, -np.exp(f[others]) / np.exp(f[others]).sum()
-    p, g = _core.evaluate_admission(AuxiliaryShift().spec, loss_named("log_loss").spec, "multiclass", f.tolist(), y)
+    p, g = evaluate_admission(AuxiliaryShift(), "log_loss", "multiclass", f.tolist(), y)
     np.testing.assert_allclose(p, np.log1p(np.exp(-z)) / h, rtol=1e-12)
     np.testing.assert_allclose(g, h_slope * direction, rtol=1e-12)
 

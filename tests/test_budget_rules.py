@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import onkel
+from inside import NEEDS_COMPILER, best_merge, forgetron_factor, water_level
 from looping import loop
-from onkel import _core, recipes
+from onkel import recipes
 from onkel.parts import (
     RemoveOldest,
     RemoveRandom,
@@ -44,10 +45,11 @@ def model(learner):
 # -- Forgetron --------------------------------------------------------------------------------------------------------
 
 
+@NEEDS_COMPILER
 @given(sigma=st.floats(0.01, 3), mu=st.floats(-5, 5), c=st.floats(0.01, 5))
 def test_forgetron_factor_is_the_largest_admissible(sigma, mu, c):
     a, b = sigma**2 - 2 * sigma * mu, 2 * sigma
-    phi = _core.forgetron_factor(a, b, c)
+    phi = forgetron_factor(a, b, c)
     grid = np.linspace(0, 1, 20_001)[1:]
     admissible = grid[a * grid**2 + b * grid <= c]
     assert 0 < phi <= 1
@@ -73,10 +75,11 @@ weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, ma
 
 def probabilities(weights):
     """With what probability each leaves, as the rule makes them of its water level."""
-    w, level = np.array(weights), _core.water_level(weights)
+    w, level = np.array(weights), water_level(weights)
     return np.maximum(0, 1 - w / level) if level > 0 else (w == 0) / (w == 0).sum()
 
 
+@NEEDS_COMPILER
 @given(weights=weights)
 def test_bogd_probabilities(weights):
     p = probabilities(weights)
@@ -89,6 +92,7 @@ def test_bogd_probabilities(weights):
         np.testing.assert_allclose(p, paper, atol=1e-12)
 
 
+@NEEDS_COMPILER
 @given(weights=st.lists(st.floats(0.01, 100), min_size=2, max_size=12))
 def test_bogd_is_unbiased_over_the_draw(weights):
     # before the cap: sum over who leaves of p_i * (what the others become) is what they were
@@ -182,9 +186,10 @@ def test_bpa_minimises_the_papers_objective(variant):
 # -- BSGD, NPBSGD, DualSGD --------------------------------------------------------------------------------------------
 
 
+@NEEDS_COMPILER
 @given(L=st.floats(1e-6, 20), r=st.floats(0.01, 1), c=st.floats(0.01, 1))
 def test_merging_finds_the_best_place(L, r, c):
-    h, loss = _core.best_merge(L, r * r, 1.0, c * r)
+    h, loss = best_merge(L, r * r, 1.0, c * r)
     grid = np.linspace(0, 1, 10_001)
     m, n = np.exp(-L * (1 - grid) ** 2), np.exp(-L * grid**2)
     losses = r * r + 1 + 2 * np.exp(-L) * c * r - (r * r * m * m + 2 * c * r * m * n + n * n)
@@ -194,7 +199,7 @@ def test_merging_finds_the_best_place(L, r, c):
     if min(L, r, c) > 0.1 and (abs(L - 2) > 0.1 or r < 0.9):  # where the place is well determined
         assert h == pytest.approx(best_h(L, r * r, 1.0, c * r), abs=1e-10)
     # What the search for a partner relies on: none as far apart loses less than equals do, and farther ones lose more.
-    equals, farther = (_core.best_merge(each, 1.0, 1.0, 1.0)[1] for each in (L, 1.01 * L))
+    equals, farther = (best_merge(each, 1.0, 1.0, 1.0)[1] for each in (L, 1.01 * L))
     assert loss >= equals * r * r - 1e-12
     assert farther >= equals - 1e-12
 

@@ -22,11 +22,7 @@
 #include "bind/spans.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
-#include "learn/admission.hpp"
 #include "learn/eviction/eviction.hpp"
-#include "learn/eviction/merge.hpp"
-#include "learn/eviction/resample.hpp"
-#include "learn/eviction/shrink_and_remove_oldest.hpp"
 #include "learn/learner.hpp"
 #include "learn/names.hpp"
 
@@ -282,7 +278,7 @@ KernelFunction call_kernel(nb::callable function, std::size_t width) {
   };
 }
 
-// One loss at one row, for the tests of its derivatives.
+// One loss at one row: onkel.checks tests its derivatives.
 struct LoneRow {
   LoneRow(const nb::tuple& loss, const std::string& task, std::vector<double> scores, double y)
       : f(std::move(scores)),
@@ -309,14 +305,6 @@ nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vec
   const LoneRow lone(loss, task, std::move(f), y);
   return nb::make_tuple(lone.row.loss, lone.g, lone.row.curvature, lone.row.mistake);
 }
-// A row's probability to join, and the gradient that its step would follow.
-nb::tuple evaluate_admission(const nb::tuple& admission, const nb::tuple& loss, const std::string& task,
-                             std::vector<double> f, double y) {
-  LoneRow lone(loss, task, std::move(f), y);
-  const double p = make_admission(spec(admission))->probability(lone.row);
-  return nb::make_tuple(p, lone.g);
-}
-
 // Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
 template <class T>
 nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules) {
@@ -384,20 +372,6 @@ NB_MODULE(_core, m) {
         return dtype == "float32" ? isa::routines<float>().fma_peak(n) : isa::routines<double>().fma_peak(n);
       },
       "n"_a, "dtype"_a);
-  // What the budget rules compute inside, for their tests.
-  m.def("forgetron_factor", &forgetron_factor, "a"_a, "b"_a, "c"_a);
-  m.def("water_level", [](const std::vector<double>& weights) { return water_level(weights); }, "weights"_a);
-  m.def(
-      "best_merge",
-      [](double L, double A, double B, double C) {
-        const Merged merged = best_merge(L, A, B, C);
-        return std::pair(merged.h, merged.loss);
-      },
-      "L"_a, "A"_a, "B"_a, "C"_a);
-  m.def("evaluate_admission", &evaluate_admission, "admission"_a, "loss"_a, "task"_a, "f"_a, "y"_a,
-        nb::sig("def evaluate_admission(admission: tuple[str, dict[str, float], dict[str, typing.Any]], loss: "
-                "tuple[str, dict[str, float], dict[str, typing.Any]], "
-                "task: str, f: list[float], y: float) -> tuple[float, list[float]]"));
 
   m.def(
       "read_libsvm",

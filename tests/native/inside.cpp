@@ -1,0 +1,51 @@
+// What parts compute inside, with a C interface, for tests in Python (tests/inside.py).
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "learn/admission.hpp"
+#include "learn/eviction/merge.hpp"
+#include "learn/eviction/resample.hpp"
+#include "learn/eviction/shrink_and_remove_oldest.hpp"
+#include "learn/loss.hpp"
+#include "learn/names.hpp"
+#include "learn/scored.hpp"
+
+using namespace onkel;
+
+extern "C" {
+
+double onkel_forgetron_factor(double a, double b, double c) { return forgetron_factor(a, b, c); }
+
+double onkel_water_level(const double* weights, std::size_t n) { return water_level({weights, n}); }
+
+double onkel_best_merge(double L, double A, double B, double C, double* h) {
+  const Merged merged = best_merge(L, A, B, C);
+  *h = merged.h;
+  return merged.loss;
+}
+
+// A row's probability to join, and in `gradient` what its step would follow; a part is its name and its numbers.
+double onkel_evaluate_admission(const char* admission, const char* const* names, const double* values,
+                                std::size_t n_values, const char* loss, const char* task, const double* scores,
+                                std::size_t n_scores, double y, double* gradient) {
+  Spec spec{admission, {}, {}, {}};
+  for (std::size_t i = 0; i < n_values; ++i) spec.values[names[i]] = values[i];
+  std::vector<double> f(scores, scores + n_scores), direction(n_scores);
+  Scored row{.basis = nullptr,
+             .block = nullptr,
+             .row = 0,
+             .position = 0,
+             .t = 1,
+             .step = 1,
+             .y = y,
+             .weight = 1,
+             .f = f,
+             .direction = direction,
+             .g = std::span(gradient, n_scores),
+             .coefficient = {}};
+  Loss(Spec{loss, {}, {}, {}}, task_named(task)).evaluate(row);
+  return make_admission(spec)->probability(row);
+}
+}
