@@ -322,6 +322,16 @@ def test_c_header_in_float(tmp_path):
     assert "double" in onkel.export.to_c(model, dtype="float64")
 
 
+def test_c_header_in_float_bears_a_large_mean(tmp_path):
+    """The scaler's mean is no number of float32: what rounding takes away is given back."""
+    X, y = data("binary", offset=100_000.0)
+    model = scaled("binary", onkel.StreamStandardScaler()).fit(X.astype(np.float64), y)
+    made = compiled(tmp_path, onkel.export.to_c(model, dtype="float32"), "float32")
+    found = np.empty(len(X), np.float32)
+    made.scores(X.ctypes.data_as(ctypes.c_void_p), found.ctypes.data_as(ctypes.c_void_p), len(X))
+    close(found, model.decision_function(X.astype(np.float64)), 1e-4)
+
+
 def test_c_labels_are_quoted(tmp_path):
     labels = ['a"b\\', "ü1", "??=n\n"]
     model = one_kernel("multiclass").fit(*data("multiclass", n=60)[:1], np.resize(labels, 60))
@@ -434,9 +444,9 @@ def test_numbers_beyond_float32_are_refused():
 
 
 def kernel_values(kernel, S, z, least_exponent):
-    def of(name, gamma=None, coef0=None, degree=None):
+    def of(name, gamma=None, coef0=None, degree=None, relevances=1.0):
         if name in ("rbf", "laplacian"):
-            exponent = -gamma * (((S - z) ** 2) if name == "rbf" else abs(S - z)).sum(axis=1)
+            exponent = -gamma * (np.array(relevances) * abs(S - z) ** {"rbf": 2, "laplacian": 1}[name]).sum(axis=1)
             return np.where(exponent < least_exponent, 0.0, np.exp(exponent))
         if name == "linear":
             return S @ z

@@ -14,7 +14,7 @@ PYTHON = [
     ["parts"],
     ["catalogue"],
     ["recipes"],
-    ["settings", "state", "expansion", "learned", "learner", "contents"],
+    ["settings", "state", "expansion", "learned", "learner", "sums", "contents"],
     ["choice"],
     ["estimators"],
     ["models"],

@@ -120,6 +120,11 @@ class Learner(LearnedFunction):
         core = self.started_for(X)
         return core.variance(self.as_core_rows(X)), core.noise_variance
 
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the noise, as a second-order recipe has measured it."""
+        return 0.0 if self._core is None else self._core.noise_variance
+
     def flush(self) -> None:
         """End a mini-batch under way."""
         if self._core is not None:

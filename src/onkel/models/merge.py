@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -12,8 +13,9 @@ import numpy as np
 from onkel.contents import at_rest, contents_of, fitted_learner
 from onkel.expansion import Expansion, total
 from onkel.learner import Learner
-from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
+from onkel.models.compress import Compressed, check_one_kernel, smaller
 from onkel.parts import SecondOrder
+from onkel.sums import sum_of, terms_of
 from onkel.utils.turns import turn_of
 from onkel.utils.validation import check_number
 
@@ -24,8 +26,9 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     """Add up fitted models of one class, kernel and set of labels.
 
     Second-order models add up what they know: the result is, in the span of all their points, the model of all their
-    rows. Others predict together with ``sum_i weights[i] f_i``; without a budget that is exact, whatever the kernel.
-    The result can go on learning, as if its rows had come one model after the other.
+    rows, term by term where they are sums over kernels. Others predict together with ``sum_i weights[i] f_i``; without
+    a budget that is exact, whatever the kernel. The result can go on learning, as if its rows had come one model after
+    the other.
 
     Parameters
     ----------
@@ -64,7 +67,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     models = [at_rest(model, "merge") for model in given]
     learners = [fitted_learner(model, "merge") for model in models]
     for model, learner in zip(models, learners, strict=True):
-        check_one_kernel(learner)
+        if not learner.adds_up_knowledge:
+            check_one_kernel(learner)
         _check_alike(models[0], model)
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
     if weights is not None:
@@ -81,22 +85,58 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         with turn_of(given[0]):
             same = copy.deepcopy(given[0])
         return Compressed(same, 0.0, fitted_learner(same, "merge").n_support, None)
+    if of_second_order and weights is None:
+        factors = [1.0] * len(learners)
+    together = _sums_together if learners[0].adds_up_knowledge else _together
+    learner, distance, change = together(learners, factors, budget)
+    made = models[0].__onkel_with_learner__(learner)
+    inside = [contents_of(model).estimator for model in models]
+    if all(hasattr(each, "class_counts_") for each in inside):
+        contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
+    return Compressed(made, distance, learner.n_support, None if change is None else change / max(1, rows))
+
+
+def _together(
+    learners: Sequence[Learner], factors: Sequence[float], budget: int | None
+) -> tuple[Learner, float, float | None]:
+    """A learner of the sum of functions of one kernel, the distance that a budget costs, and the change of the loss."""
     functions = [learner.expansion() for learner in learners]
-    if of_second_order:
-        function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])
-    else:
-        function = total(functions, factors)
+    of_second_order = isinstance(learners[0].recipe, SecondOrder)
+    function = known_together(functions, factors, learners[0]) if of_second_order else total(functions, factors)
     distance, change = 0.0, None
     if budget is not None and len(function.only) > budget:
         whole_function = function if function.information is not None else function.predicting
         function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
+    learner = learners[0].blank(budget=_budget_of_all(learners, budget))
+    learner.set_expansion(function)
+    return learner, distance, change
+
+
+def _sums_together(
+    learners: Sequence[Learner], factors: Sequence[float], budget: int | None
+) -> tuple[Learner, float, float | None]:
+    """The same for sums over the same kernels, term by term; their weights are the means of the models' own."""
+    terms = list(zip(*(terms_of(learner) for learner in learners), strict=True))
+    sizes = [sum(learner.n_support for learner in term) for term in terms]
+    parts = [
+        _together(term, factors, None if budget is None else max(1, budget * size // sum(sizes)))
+        for term, size in zip(terms, sizes, strict=True)
+    ]
+    rows = np.array([factor * learner.t for factor, learner in zip(factors, learners, strict=True)])
+    shares = rows / rows.sum() if rows.any() else np.full(len(learners), 1 / len(learners))
+    weights = np.sum([share * learner.kernel_weights for share, learner in zip(shares, learners, strict=True)], axis=0)
+    noise = float(np.sum([share * learner.noise_variance for share, learner in zip(shares, learners, strict=True)]))
+    like = learners[0].blank(budget=_budget_of_all(learners, budget))
+    made = sum_of(like, [learner for learner, _, _ in parts], weights, noise)
+    # in the direct sum of the kernels' spaces
+    distance = math.sqrt(sum((weight * moved) ** 2 for weight, (_, moved, _) in zip(weights, parts, strict=True)))
+    changes = [change for _, _, change in parts if change is not None]
+    return made, distance, sum(changes) if changes else None
+
+
+def _budget_of_all(learners: Sequence[Learner], budget: int | None) -> int | None:
     budgets = [learner.budget for learner in learners]
-    whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
-    made = with_function(models[0], learners[0].blank(budget=whole), function)
-    inside = [contents_of(model).estimator for model in models]
-    if all(hasattr(each, "class_counts_") for each in inside):
-        contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
-    return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
+    return budget if budget is not None else None if None in budgets else sum(each or 0 for each in budgets)
 
 
 def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:

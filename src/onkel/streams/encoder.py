@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -223,6 +223,23 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         made._statistics = self._with_kinds(self._blank(), kinds, found)
         return made
 
+    def settled(self) -> Self:
+        """Return an encoder that knows the same, and to which the columns stay what they have been so far.
+
+        Examples
+        --------
+        >>> import onkel
+        >>> encoder = onkel.StreamEncoder().partial_fit({"x": [1.0, 2.0]})
+        >>> encoder.settled().partial_fit({"x": ["a"]})
+        Traceback (most recent call last):
+        ...
+        ValueError: X contains 'a' at row 2, column 0 ('x'); expected a number, as in the rows before
+        """
+        check_is_fitted(self)
+        made = copy.copy(self)
+        made._statistics = replace(self._statistics, first=None, settled=True)
+        return made
+
     @classmethod
     def merged(cls, encoders: Sequence[Self]) -> Self:
         """Return an encoder that knows what all of these know, as of all their rows, one stream behind the other.
@@ -393,13 +410,20 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def inverse_factors(self) -> tuple[Floats, Floats]:
         """Return the factors and shifts of the way back, where all columns are numbers without gaps."""
-        known = self._known()
         other = next(((n, k) for n, k in self.schema_.items() if k != "number"), None)
         if other is not None:
-            raise ValueError(f"column {other[0]!r} is a {other[1].rstrip('?')} or has gaps, which cannot be exported")
-        moments = [_kinds.moments(state) for state in known.columns]
-        deviations = np.array([math.sqrt(squares / max(1, n)) for n, _, squares in moments])
-        return np.where(deviations > 0, deviations, 1.0), np.array([mean for _, mean, _ in moments])
+            raise ValueError(
+                f"a scaler knows numbers without gaps only, and column {other[0]!r} is of kind {other[1]!r}; export "
+                "the model as onnx, c or json"
+            )
+        columns = self.encoded_columns()
+        return np.array([1 / column.factor for column in columns]), np.array([column.shift for column in columns])
+
+    def encoded_columns(self) -> tuple[_kinds.EncodedColumn, ...]:
+        """Return how each column becomes numbers by what is known now."""
+        known = self._known()
+        named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
+        return tuple(_kinds.as_encoded(name, kind, state, self.max_categories) for name, kind, state in named)
 
     def has_statistics_of(self, other: Any) -> bool:
         """Return whether both encode rows alike."""
@@ -416,7 +440,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         facts: dict[str, Any] = {"encoder": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"columns": self.schema_, "n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
+        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,), takes_tables=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")

@@ -331,7 +331,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         facts |= inside.facts
         if fitted and "n_features" in facts:
             facts["n_features"] = self.n_features_in_
-        return replace(inside, transformers=chain, facts=facts)
+        takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
+        return replace(inside, transformers=chain, takes_tables=takes_tables, facts=facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
