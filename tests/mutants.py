@@ -1145,7 +1145,7 @@ MUTANTS = [
     Mutant(
         "a kernel that says nothing is at fault",
         "native/learn/hedge.cpp",
-        "return y * f[0] <= 0 ? 1.0 : 0.0;",
+        "return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;",
         "return y * f[0] < 0 ? 1.0 : 0.0;",
         "test_multikernel.py -k 'longer_stream or same_as_the_paper'",
     ),
@@ -1190,6 +1190,20 @@ MUTANTS = [
         "if (!visited && predicted.empty()) continue;",
         "if (!visited) continue;",
         "test_multikernel.py -k 'longer_stream and stochastic'",
+    ),
+    Mutant(
+        "with diminishing steps POLK's budgets diminish with their squares",
+        "native/learn/eviction/komp.hpp",
+        "now = eps_ / (slower * slower);",
+        "now = eps_;",
+        "test_projection.py -k diminishing",
+    ),
+    Mutant(
+        "a score of 0 may be a vote and no mistake",
+        "native/learn/hedge.cpp",
+        "(f[0] == 0 && !choice_.zero_votes)",
+        "f[0] == 0",
+        "test_multikernel.py -k says_nothing",
     ),
     Mutant(
         "a broken inverse is built again",

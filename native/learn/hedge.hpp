@@ -37,6 +37,7 @@ struct HedgeChoice {
   double discount = 0.99;    // gamma in the paper
   double smoothing = 0.001;  // delta in the paper
   std::int64_t start = 0;    // of a sum: rows that do not move the weights
+  bool zero_votes = false;   // of two classes: a score of exactly 0 is a vote for the first, and no mistake
 };
 
 class Hedge final : public Update, public Several, public Uncertain {

@@ -22,6 +22,7 @@ from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
 
 __all__ = [
+    "AT_ZERO",
     "COMBINATIONS",
     "KERNELS",
     "LIBSVM_KERNELS",
@@ -523,6 +524,7 @@ class CallableKernel(Kernel):
 
 
 COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa", "sum")
+AT_ZERO = ("mistake", "vote")
 
 
 @dataclass(frozen=True)
@@ -547,6 +549,10 @@ class Hedge(Kernel):
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
     start : int, default=0
         Of a sum: so many rows, the first, do not move the weights.
+    at_zero : {"mistake", "vote"}, default="mistake"
+        Of two classes, what a score of exactly 0 is, such as that of a kernel too narrow to reach any point. A mistake:
+        it says nothing, and costs weight. Or a vote for the first class, which never costs weight, as the paper's text
+        has it.
 
     Examples
     --------
@@ -562,6 +568,7 @@ class Hedge(Kernel):
     smoothing: float = 0.001
     numbers: tuple[int, ...] = ()
     start: int = 0
+    at_zero: str = "mistake"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -574,6 +581,7 @@ class Hedge(Kernel):
         check_number("discount", self.discount, above=0, at_most=1)
         check_number("smoothing", self.smoothing, above=0, at_most=1)
         check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
+        check_choice("at_zero", self.at_zero, AT_ZERO)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
         for each in self.numbers:
             check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
@@ -588,7 +596,8 @@ class Hedge(Kernel):
     @property
     def hedge(self) -> Spec:
         """How the kernels are combined, as the core takes it."""
-        return self.combination, {name: float(getattr(self, name)) for name in ("discount", "smoothing", "start")}, {}
+        numbers = {name: float(getattr(self, name)) for name in ("discount", "smoothing", "start")}
+        return self.combination, numbers | {"zero_votes": float(self.at_zero == "vote")}, {}
 
     @property
     def adds_up(self) -> bool:

@@ -81,6 +81,7 @@ def learner(
     gamma: Any = None,
     pool: int | None = None,
     combination: str | None = None,
+    at_zero: str | None = None,
     budget: int | None = None,
     average: bool | None = None,
     fit_intercept: bool = False,
@@ -98,12 +99,15 @@ def learner(
         Or which of the SPA paper's 16 kernels.
     combination : str, default=None
         Or all of them, combined like this.
+    at_zero : str, default=None
+        And what a score of 0 says.
     budget, average, fit_intercept
         As estimators have them.
     **numbers
         The recipe's parameters.
     """
-    given = {"gamma": gamma, "pool": pool, "combination": combination, "budget": budget, "average": average}
+    given = {"gamma": gamma, "pool": pool, "combination": combination, "at_zero": at_zero}
+    given |= {"budget": budget, "average": average}
     shared = {name: value for name, value in given.items() if value is not None}
     return {"recipe": recipe, **shared, **({"fit_intercept": True} if fit_intercept else {}), "numbers": numbers}
 
@@ -128,7 +132,8 @@ def new_estimator(described: dict[str, Any], seed: int) -> Any:
     }
     shared["random_state"] = seed
     if "combination" in described:
-        return onkel.MultiKernelClassifier(recipe, combination=described["combination"], **shared)
+        several = {name: described[name] for name in ("combination", "at_zero") if name in described}
+        return onkel.MultiKernelClassifier(recipe, **several, **shared)
     if "pool" in described:
         shared["kernel"] = POOL[described["pool"]]
     return onkel.KernelClassifier(recipe, **shared)

@@ -52,11 +52,11 @@ def table5(lab: Lab) -> Findings:
         rows=lambda place: lab.search_rows if lab.quick else None,
     )
     described = {
-        "U": learner("Perceptron", combination="uniform"),
+        "U": learner("Perceptron", combination="uniform", at_zero="vote"),
         "DD": learner("Perceptron", combination="deterministic"),
         "SD": learner("Perceptron", combination="stochastic"),
         "DDPA": learner("PA", C=0.1, combination="deterministic"),
-        "SDPA": learner("PA", C=0.1, combination="stochastic"),
+        "SDPA": learner("PA", C=0.1, combination="stochastic", at_zero="vote"),
     }
     learners |= {(name, who): known for name in sets for who, known in described.items()}
     results = run_all(lab, progressive, sets, learners, _runs(lab))
