@@ -20,6 +20,7 @@ import pytest
 from scipy.sparse import issparse
 
 import small_data
+from looping import loop
 from onkel import reproduce
 from onkel.cli import main
 from onkel.reproduce import _data, _lines, klr, lab
@@ -102,6 +103,7 @@ def test_every_figure_of_the_papers_is_there_once():
     assert figures()["oskl-table5"]["adult", "BOGD++ (as OSKL G=10)", "n_support"] == Figure(10556, None, "")
 
 
+@loop
 @pytest.mark.parametrize(
     ("metric", "paper", "ours", "expected"),
     [
@@ -643,6 +645,7 @@ def test_a_claim_is_not_judged_from_a_part_of_its_runs(small, tmp_path):
     assert verdicts[0] <= {"within", "worse"} and verdicts[1] == {"missing"}
 
 
+@loop
 @pytest.mark.parametrize(
     ("seconds", "held_out", "said"),
     [
@@ -660,6 +663,7 @@ def test_times_are_said_and_not_judged(tmp_path, seconds, held_out, said):
     assert {claim.said for claim in judged([found])} == {"not judged"}
 
 
+@loop
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -17,7 +17,7 @@ from onkel.contents import at_rest, contents_of
 from onkel.expansion import Expansion
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
-from onkel.streams._kinds import EncodedColumn
+from onkel.streams.column_kinds import EncodedColumn
 from onkel.streams.encoder import StreamEncoder
 
 Floats = NDArray[np.float64]
