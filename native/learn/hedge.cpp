@@ -79,8 +79,8 @@ bool Hedge::visits(std::size_t i, std::int64_t t) const {
 }
 
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
-// holds, and most of its figures come out, only where a score of 0 is a mistake: else a kernel too narrow to say anything
-// keeps the most weight.
+// holds, and most of its figures come out, only where a score of 0 is a mistake: else a kernel too narrow to say
+// anything keeps the most weight.
 double Hedge::fault(std::span<const double> f, double y, double range) const {
   if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {

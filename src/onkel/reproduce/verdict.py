@@ -10,8 +10,9 @@
   since they do not grow evenly with the rows.
 
 Not every cell is a result of its own: `counting.tsv` says which ones repeat another, are what the protocol makes them,
-stand beside a figure of the paper that is in doubt, or are of fewer rows than the paper's. They are judged like the
-others and counted apart, and so is a learner that always predicts the commoner class.
+stand beside a figure of the paper that is in doubt, are of data of our own draw (the mixture and the textures of the
+POLK paper), or of fewer rows than the paper's. They are judged like the others and counted apart, and so is a learner
+that always predicts the commoner class.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ APART = {  # how a cell counts, where it is no result of its own
     "protocol": "are what the protocol makes them",
     "doubt": "stand beside a figure of the paper that is in doubt",
     "trivial": "always predict the commoner class",
+    "draw": "are of data of our own draw",
     "subset": "are of fewer rows than the paper's",
 }
 WIDE = 3.0  # points; a tolerance above says little
