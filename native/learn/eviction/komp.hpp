@@ -9,8 +9,8 @@
 
 namespace onkel {
 
-// How far POLK may move the function at a step: eps_t = eps / (1 + decay t)^2. With eps = K eta^2 and decay = eta lambda
-// it is K eta_t^2 for eta_t = eta / (1 + eta lambda t), the budget of its Theorem 2.
+// How far POLK may move the function at a step: eps_t = eps / (1 + decay t)^2. With eps = K eta^2 and decay = eta
+// lambda it is K eta_t^2 for eta_t = eta / (1 + eta lambda t), the budget of its Theorem 2.
 class PruningRadius {
  public:
   explicit PruningRadius(const Spec& spec) : eps_(spec.at("eps")), decay_(spec.at("decay")) {}

@@ -103,8 +103,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
                 raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
             numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
             kernels = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
-        choices = {"share": self.share, "at_zero": self.at_zero}
-        return Hedge(kernels, self.combination, self.discount, self.smoothing, **choices)
+        return Hedge(kernels, self.combination, self.discount, self.smoothing, share=self.share, at_zero=self.at_zero)
 
     @property
     def kernels_(self) -> tuple[Kernel, ...]:
