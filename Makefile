@@ -22,7 +22,7 @@ help:
 	@echo 'make bench    speed, as ratios within one process'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
-	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
+	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches; MOST=40)'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
@@ -73,7 +73,7 @@ arm: $(VENV)/installed $(VENV)/with-test
 	scripts/arm
 
 mutants: $(VENV)/installed $(VENV)/with-test
-	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
+	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed) $(if $(MOST),--most $(MOST))
 
 soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import onkel
+from looping import loop
 from onkel import _core, recipes
 from onkel.parts import (
     RemoveOldest,
@@ -96,6 +97,7 @@ def test_bogd_is_unbiased_over_the_draw(weights):
     np.testing.assert_allclose(after, w, rtol=1e-9)
 
 
+@loop
 @pytest.mark.parametrize("sampling", ["uniform", "weighted"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_bogd_weights_never_exceed_the_cap_and_are_those_of_equation_10(sampling, n_classes):
@@ -228,6 +230,7 @@ def test_random_features_stand_for_the_kernel(dtype):
 # -- sampling with a budget -------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("rule", [RemoveRandom(), ResampleUniformly(cap=1.0), ResampleByWeight(cap=1.0)])
 @pytest.mark.parametrize("recipe", [recipes.OSKL(G=2), recipes.SPA(beta=2.0), recipes.KLR()])
 def test_sampling_with_a_budget_rule(recipe, rule):
@@ -246,6 +249,7 @@ def test_a_ball_is_refused_where_the_norm_is_not_kept(rule):
         replace(recipes.OSKL(R=2.0), eviction=rule)
 
 
+@loop
 @pytest.mark.parametrize("rule", [RemoveRandom(), RemoveOldest(), RemoveSmallest(), ShrinkAndRemoveOldest()])
 def test_the_tracked_norm_of_an_evicting_learner_with_a_ball(rule):
     X, y = rows(400)

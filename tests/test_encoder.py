@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import onkel
+from looping import loop
 from onkel.streams.table import Table
 
 START = dt.datetime(2024, 1, 1)
@@ -105,6 +106,7 @@ def test_words_are_hashed_with_a_key():
     assert np.flatnonzero(made[2]).tolist() == [35], "the columns of words are part of saved models"
 
 
+@loop
 @pytest.mark.parametrize("library", ["pandas", "polars", "arrow", "dict", "records", "text"])
 def test_every_library_gives_the_same_rows(library):
     table, _ = frame(100)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import recipes
 from onkel.parts import (
     FirstOrder,
@@ -14,6 +15,7 @@ from onkel.parts import (
     ProjectCheapest,
     ProjectSmallest,
 )
+from table import in_turn
 
 PROJECTING = {
     "projectron": (recipes.Projectron(eta=0.01, aggressive=True), None),
@@ -48,8 +50,7 @@ def near_duplicates(n, seed=0):
     return X, (rng.random(n) < 0.5).astype(np.float64)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", PROJECTING)
+@in_turn({"dtype": ["float64", "float32"]}, name=PROJECTING)
 def test_100_000_steps_amid_near_duplicates(name, dtype):
     recipe, budget = PROJECTING[name]
     learner = onkel.Learner(recipe, gamma=1.0, budget=budget, dtype=dtype)
@@ -63,6 +64,7 @@ def test_100_000_steps_amid_near_duplicates(name, dtype):
         assert np.isfinite(learner.coefficients).all() and learner.norm < 100
 
 
+@loop
 @pytest.mark.parametrize("name", PROJECTING)
 def test_the_inverse_is_that_of_a_dense_solve_on_well_separated_points(name):
     recipe, budget = PROJECTING[name]
@@ -73,6 +75,7 @@ def test_the_inverse_is_that_of_a_dense_solve_on_well_separated_points(name):
     np.testing.assert_allclose(P, np.linalg.inv(K), rtol=1e-8, atol=1e-8 * np.abs(P).max())
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["cheapest", "smallest", "komp-budget"])
 def test_a_spoiled_inverse_is_built_again(name, dtype):

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import onkel
+from looping import loop
 
 
 def python(program):
@@ -34,6 +35,7 @@ def test_an_unknown_name_is_refused():
         _ = onkel.SPAMClassifier
 
 
+@loop
 @pytest.mark.parametrize(
     "module", ["models.persistence", "recipes", "models.checkpoint", "streams.pipeline", "streams", "evaluate", "_core"]
 )

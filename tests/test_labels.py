@@ -5,6 +5,7 @@ import pytest
 
 import onkel
 from interrupting import interrupted_amid
+from looping import loop
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 WORDS = np.array(["pear", "apple", "pear", "fig", "apple", "fig"] * 2)
@@ -84,6 +85,7 @@ def test_labels_of_rows_without_weight_do_not_count():
     assert model().fit(X, WORDS, sample_weight=weight).classes_.tolist() == ["apple", "pear"]
 
 
+@loop
 @pytest.mark.parametrize("labels", [[3, -1, 7], ["x", "yy", "zzz"], [True, False, True], [0.0, 1.0, 2.0]])
 def test_kinds_of_labels(labels):
     y = np.array(labels * 4)

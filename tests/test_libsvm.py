@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from looping import loop
 from onkel import _core, streams
 
 
@@ -34,6 +35,7 @@ def only(text, **options):
 # -- what is right ----------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize(
     ("text", "row", "label"),
     [
@@ -150,6 +152,7 @@ WRONG = {
 every_wrong_line = pytest.mark.parametrize(("line", "column", "expected"), WRONG.values(), ids=WRONG)
 
 
+@loop
 @every_wrong_line
 def test_a_wrong_line_stops_with_its_place_and_what_was_expected(line, column, expected):
     for end in ("\n", "\r\n", ""):
@@ -163,6 +166,7 @@ def test_a_wrong_line_stops_with_its_place_and_what_was_expected(line, column, e
         assert stream.rows == 1
 
 
+@loop
 @every_wrong_line
 def test_a_wrong_line_can_be_skipped(line, column, expected):
     text = f"1 1:1\n{line}\n2 2:2\n{line}\n".encode()
@@ -175,6 +179,7 @@ def test_a_wrong_line_can_be_skipped(line, column, expected):
     assert expected in stream.problems[0]
 
 
+@loop
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing but a comment\n\n", b"\r\n"])
 def test_an_empty_file_is_no_stream(text):
     with pytest.raises(ValueError, match="a BytesIO has no rows"):

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import onkel
+from looping import loop
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, Sums, square
@@ -62,6 +63,7 @@ def small_sample(monkeypatch):
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_sums_are_those_of_the_reference(task):
     X = rows(333)
@@ -81,6 +83,7 @@ def test_sums_are_those_of_the_reference(task):
     assert plain.half.size == 0
 
 
+@loop
 @pytest.mark.parametrize("informed", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sums_do_not_depend_on_how_rows_are_cut(informed, dtype):
@@ -175,6 +178,7 @@ def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
 # -- who computes, and how the rows lie ------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_jobs_change_no_bit(task, small_sample):
     X = rows()
@@ -224,6 +228,7 @@ def test_the_width_and_the_prior_are_chosen_on_the_common_sample():
     assert model.score(X, y) > 0.9
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_the_result_goes_on_like_any_other(task, tmp_path):
     X = rows()
@@ -431,6 +436,7 @@ def test_a_failing_partition_raises_with_its_name():
         partitions.fit(estimator("binary"), [(X, y), (bad, y)])
 
 
+@loop
 @pytest.mark.parametrize(
     "sources, message",
     [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.serve._batch import Batch
 from onkel.serve._log import Disk
 from onkel.serve._refusal import Refusal
@@ -257,6 +258,7 @@ WRONG = {
 }
 
 
+@loop
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused_before_anything_is_logged(tmp_path, what):
     make, row = WRONG[what]
@@ -400,6 +402,7 @@ def test_names_of_the_first_rows_are_the_models(tmp_path):
     assert (saved.decision_function(X) == plain.decision_function(X)).all()
 
 
+@loop
 @pytest.mark.parametrize("kind", ["pipeline", "platt", "newton", "regression"])
 def test_models_of_all_kinds_go_on_after_a_crash(tmp_path, kind):
     inner = new_model()
