@@ -413,8 +413,8 @@ MUTANTS = [
     Mutant(
         "information of any size has a covariance",
         "native/linalg/triangle.cpp",
-        "std::sqrt(std::max(rest, floor))",
-        "std::sqrt(rest)",
+        "4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;",
+        "0.0;",
         "test_information.py -k any_size",
     ),
     Mutant(
