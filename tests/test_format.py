@@ -226,7 +226,7 @@ def test_former_parts():
 def test_former_choosing(name, chosen, complete, rows):
     learner = onkel.load(DATA / f"v1-{name}.onkel")._learner
     assert (learner.chosen, learner.complete, learner.t) == (chosen, complete, rows)
-    assert (learner.first is None) == complete
+    assert (learner.window is None) == complete
 
 
 def test_a_model_of_version_1_that_is_not_fitted():

@@ -13,7 +13,7 @@ from exported import READERS
 from looping import loop
 from onkel import recipes
 from onkel.choice import ChoosingLearner
-from onkel.choice.relevances import FIRST
+from onkel.choice.stages import RELEVANCES as FIRST
 from onkel.parts import RBF, Hedge, Laplacian, Linear
 
 RELEVANCES = (2.0, 1.0, 0.5, 0.0)
