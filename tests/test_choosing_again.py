@@ -174,3 +174,11 @@ def test_stages():
     assert stages.next_stage(10, stages.AGAIN) == 256
     assert [n for n in (256, 1024, 4096, 8192, 16384) if stages.learns_relevances(n)] == [1024, 4096, 16384]
     assert PERIOD % BLOCK == 0
+
+
+def test_an_estimator_says_when_another_kernel_took_over(followed):
+    X, y, _, learner = followed
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    model = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
+    assert model.changes_.tolist() == learner.changes
+    assert onkel.NewtonClassifier(**settings, gamma=1.0, lam=0.1).fit(X[:50], y[:50]).changes_.tolist() == []

@@ -38,6 +38,12 @@ class SecondOrderEstimator(KernelEstimator):
         """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
         return self._fitted().memory_weights_history
 
+    @property
+    def changes_(self) -> NDArray[np.int64]:
+        """After how many rows another kernel or λ took over, after the first 4096 rows; the last 256 times."""
+        self._fitted()
+        return np.array(getattr(self._learner, "changes", []), np.int64)
+
 
 class Predictive(SecondOrderEstimator, RegressorBase):
     """Predictions with their standard deviations."""
