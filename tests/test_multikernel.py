@@ -48,11 +48,11 @@ def data(task, n, dtype="float64", seed=0, d=2):
     return Case(CASES[0].named, task, dtype, False).data(n, d, seed)
 
 
-def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, budget=None, **settings):
+def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, budget=None, share=None, **settings):
     """The core's learner and the reference, with equal settings."""
     recipe, reference, parameters = COMPONENTS[name]
     parameters = parameters | (REGRESSION[name] if task == "regression" else {})
-    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05)
+    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05, share=share)
     learner = onkel.Learner(recipe(**parameters), task=task, dtype=dtype, kernel=hedge, budget=budget, **settings)
     own_budget = budget // len(kernels) if budget is not None and not hedge.shares_budget else budget
     functions = [None] * len(kernels) if functions is None else functions
@@ -68,7 +68,7 @@ def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, bud
         )
         for i, (kernel, function) in enumerate(zip(kernels, functions, strict=True))
     ]
-    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget)
+    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget, share)
 
 
 def compare(make, X, y, weight, dtype):
@@ -119,6 +119,7 @@ def test_same_as_the_paper(combination, name, dtype, draws):
         "budget": draws.draw(st.sampled_from([3, 7, 20, *([None] if name in INSERT_ONLY else [])])),
         "fit_intercept": draws.draw(st.booleans()),
         "average": draws.draw(st.booleans()),
+        "share": draws.draw(st.sampled_from([None, 0.0, 0.05])),
         "seed": draws.draw(st.integers(0, 2**64 - 1)),
         "n_classes": draws.draw(st.sampled_from([1, 3])) if task == "multiclass" else 1,
     }
@@ -143,6 +144,25 @@ def compare_longer_stream(combination, name, task):
     settings = {"budget": budget, "seed": 5, "n_classes": 3 if task == "multiclass" else 1}
     # most go through all rows; a few come to a close call before
     assert compare(lambda: both(name, combination, task, "float64", **settings), X, y, None, "float64") > 40
+
+
+@pytest.mark.parametrize("combination", ["deterministic", "spa"])
+def test_with_a_share_the_best_kernel_may_change(combination):
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    y = (np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) > 0).astype(np.float64)
+    X[1500:] *= 30
+    y[1500:] = X[1500:, 0] > 0
+
+    def weights_of_the_wide_kernel(share):
+        hedge = Hedge((RBF(10.0), RBF(0.01)), combination, discount=0.9, smoothing=0.05, share=share)
+        learner = onkel.Learner(recipes.Perceptron(), kernel=hedge, seed=1)
+        learner.learn_rows(X, y)
+        rows, weights = learner.kernel_weights_history
+        assert weights[rows <= 1500][-1, 0] > 0.9, "the narrow kernel is the best at first"
+        return weights[rows > 1500][:, 1]
+
+    assert weights_of_the_wide_kernel(0.001)[-1] > 0.5
+    assert weights_of_the_wide_kernel(0.0).max() < 0.01
 
 
 @loop

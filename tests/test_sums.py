@@ -42,6 +42,44 @@ def test_the_terms_of_a_sum_are_learners_of_their_own(task, sparse):
     assert copy.fingerprint() == again.fingerprint()
 
 
+@pytest.mark.parametrize("kind", [onkel.NewtonClassifier, onkel.NewtonRegressor])
+def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2600, 3))
+    y = np.sin(2 * X[:, 0]) + 0.2 * X[:, 1]
+    y = (y > 0).astype(int) if kind is onkel.NewtonClassifier else y
+    parts = [slice(0, 1100), slice(1100, 2400), slice(2400, 2500)]
+    models = [kind(budget=30, random_state=0, shuffle=False).fit(X[part], y[part]) for part in parts]
+    assert [len(model.__onkel_contents__().learner.kernels) for model in models] == [2, 2, 1]  # two have relevances
+
+    def scores(model):
+        return model.predict(X) if kind is onkel.NewtonRegressor else model.decision_function(X)
+
+    merged, distance, n_support, _ = onkel.merge(models)
+    assert (distance, merged.t_) == (0, 2500)
+    assert n_support <= 90
+    expected = np.average([scores(model) for model in models], axis=0, weights=[1100, 1300, 100])
+    assert_allclose(scores(merged), expected, rtol=1e-9, atol=1e-9)
+    twice = onkel.merge([onkel.merge(models[:2]).model, models[2]]).model
+    assert_allclose(scores(twice), expected, rtol=1e-9, atol=1e-9)
+    alone = onkel.merge(models[:2], weights=[1.0, 0.0]).model
+    assert_allclose(scores(alone), scores(models[0]), rtol=1e-9, atol=1e-9)
+    # the points are where they came in the stream of all, and what is known goes on
+    births = merged.support_
+    assert_array_equal(X[births], merged.support_vectors_)
+    assert_allclose(merged.relevances_.mean(), 1)
+    onkel.save(merged, tmp_path / "merged.onkel")
+    again = onkel.load(tmp_path / "merged.onkel")
+    for model in (merged, again):
+        model.partial_fit(X[2500:], y[2500:])
+    assert_array_equal(scores(again), scores(merged))
+    assert merged.n_support_ <= 90
+    small = onkel.merge(models, budget=40)
+    assert small.n_support <= 40 and small.distance > 0
+    with pytest.raises(ValueError, match="different kernels cannot be merged"):
+        onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
+
+
 def test_a_learner_of_one_kernel_is_its_only_term():
     alone = onkel.Learner(onkel.recipes.Newton(), kernel=KERNELS[0], budget=5)
     assert terms_of(alone) == [alone]

@@ -39,10 +39,10 @@ class SecondOrderEstimator(KernelEstimator):
         return self._fitted().memory_weights_history
 
     @property
-    def changes_(self) -> NDArray[np.int64]:
-        """After how many rows another kernel or λ took over, after the first 4096 rows; the last 256 times."""
+    def changes_(self) -> list[int]:
+        """After how many rows another kernel or λ took over; the first 4,096 rows do not count. The last 256."""
         self._fitted()
-        return np.array(getattr(self._learner, "changes", []), np.int64)
+        return list(getattr(self._learner, "changes", ()))
 
 
 class Predictive(SecondOrderEstimator, RegressorBase):

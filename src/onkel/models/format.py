@@ -61,7 +61,10 @@ _SETTINGS = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "
 
 # By the names in files.
 TABLE = {
-    "Hedge": Row("Hedge", {"numbers": "streams", **_alike("kernels", "combination", "discount", "smoothing", "start")}),
+    "Hedge": Row(
+        "Hedge",
+        {"numbers": "streams", **_alike("kernels", "combination", "discount", "smoothing", "start", "share")},
+    ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
     "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),
     "ChoosingLearner": Row(
