@@ -152,7 +152,8 @@ class ChoosingLearner(Stateful):
             n = learner.t - before
             learned = slice(None) if n == len(y) else np.flatnonzero(weight)[:n]
             rows = csr_array(X, dtype=learner.dtype) if learner.sparse else learner.as_core_rows(X)
-            self._keep(Rows(rows[learned], y[learned], weight[learned]).copied())
+            assert self.window is not None
+            self.window.add(Rows(rows[learned], y[learned], weight[learned]).copied(), self._most_kept)
 
     def _judge(self, X: Array, y: Floats, weight: Floats, scores: Any, watching: bool) -> None:
         """Note what the learner, and the challenger where there is one, have lost on some rows."""
@@ -168,11 +169,10 @@ class ChoosingLearner(Stateful):
             its = loss_of(own.task)(made, y)
             self.trial.add(*(np.minimum(weight * each, MOST)[counts] for each in (lost, its)))
 
-    def _keep(self, rows: Rows) -> None:
-        assert self.window is not None
+    @property
+    def _most_kept(self) -> int:
         own = self.current
-        first = self.t <= stages.KEPT
-        self.window.add(rows, stages.KEPT if first else stages.kept(rows.rows.shape[1], own.sparse))
+        return stages.KEPT if self.t <= stages.KEPT else stages.kept(own.n_features or 1, own.sparse)
 
     # -- what is due ---------------------------------------------------------------------------------------------------
 
@@ -335,8 +335,27 @@ class ChoosingLearner(Stateful):
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
         if self.complete:
             return self.current.learn_csr(rows, y, weight, scores=scores)
+        plain = len(y) == 1 and weight is None and self.trial is None and self.window is not None
+        if plain and self._until_something_is_due() > 1:
+            return self._learn_record(rows, y, scores)
         matrix = csr_array(rows, shape=(len(rows[2]) - 1, self.current.n_features))
         return self.learn_rows(matrix, y, weight, scores=scores)
+
+    @in_turn
+    def _learn_record(self, row: Csr, y: Floats, scores: bool) -> Floats | None:
+        """Learn from one sparse row after which nothing is due: as `learn_rows` does, without making a matrix of it."""
+        assert self.window is not None
+        watching = self._is_watching
+        try:
+            made = self.current.learn_csr(row, y, scores=scores or watching)
+        except BaseException:
+            self.watch.forget()
+            raise
+        if watching:
+            assert made is not None
+            self.watch.add(np.minimum(loss_of(self.current.task)(made, y), MOST))
+        self.window.add_record(row, y, self._most_kept)
+        return made if scores else None
 
     def reach(self, n_features: int) -> None:
         """Take sparse rows of so many features from now on (see `Learner.reach`)."""
