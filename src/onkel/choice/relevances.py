@@ -71,6 +71,7 @@ def learned_kernel(
     rows = rows[:n_rows]
     X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
     y = rows.y
+    known = varying(X)
     found: list[tuple[float, Kernel]] = []
     for start, search in product(starts, made):
         power = search.kernel.base.power
@@ -90,7 +91,7 @@ def learned_kernel(
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
-        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
+        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
         found.append((search.dearer * loss_of(kernel), kernel))
     return min(found, key=lambda pair: pair[0])[1]
 
@@ -101,6 +102,13 @@ def median(rows: Floats, power: int) -> float:
     distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
     found = float(np.median(distances)) or float(np.mean(distances))
     return found if found > 0 else 1.0
+
+
+def varying(rows: Any) -> NDArray[np.bool_]:
+    """Return which features vary; rows say nothing of the relevance of others, such as those still to come."""
+    if issparse(rows):
+        return np.asarray(rows.max(axis=0).toarray() != rows.min(axis=0).toarray()).ravel()
+    return np.asarray(np.ptp(rows, axis=0) > 0)
 
 
 def spreads(rows: Any) -> Floats:
