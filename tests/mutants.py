@@ -12,6 +12,27 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "a LIBSVM file that is held in memory is read once",
+        "src/onkel/streams/_libsvm.py",
+        "            if content is None:\n",
+        "            if True:\n",
+        "test_libsvm.py -k read_once",
+    ),
+    Mutant(
+        "rows of weight 0 do not count for balanced weights",
+        "src/onkel/estimators/targets.py",
+        "            counted = codes[counts]\n",
+        "            counted = codes\n",
+        "test_labels.py -k balanced_weights_of_fit",
+    ),
+    Mutant(
+        "predictions for labels that are no classes are not called wrong",
+        "src/onkel/cli/predict.py",
+        "        if not self.is_regression and self.known == 0:\n",
+        "        if False:\n",
+        "test_cli.py -k labels_of_another_kind",
+    ),
+    Mutant(
         "relevances multiply rows before distances are computed",
         "native/basis/basis.hpp",
         "static_cast<T>(static_cast<double>(value) * scale(metric, feature))",
@@ -802,8 +823,8 @@ MUTANTS = [
     Mutant(
         "a class's weight multiplies its rows'",
         "src/onkel/estimators/targets.py",
-        "is None else factor * weight, dtype=np.float64)\n\n    def _encode",
-        "is None else weight, dtype=np.float64)\n\n    def _encode",
+        "factor if weight is None else factor * weight",
+        "factor if weight is None else weight",
         "test_contract.py -k class_weight_is",
     ),
     Mutant(
@@ -907,7 +928,7 @@ MUTANTS = [
     Mutant(
         "the weights of a table reach the learner",
         "src/onkel/evaluate.py",
-        '                options["sample_weight"] = weights[0][begin:end]\n',
+        '                options["sample_weight"] = own[0]\n',
         "                pass\n",
         "test_cli_tables.py -k rare",
     ),
@@ -1089,14 +1110,14 @@ MUTANTS = [
     Mutant(
         "persistence: no row is learned from twice",
         "src/onkel/models/checkpoint.py",
-        "self.rows if place is None else end",
-        "self.rows - 1 if place is None else end",
+        "self.rows if place is None else taken",
+        "self.rows - 1 if place is None else taken",
         "test_checkpoint.py -k killed",
     ),
     Mutant(
         "persistence: a row that was skipped is not skipped again",
         "src/onkel/models/checkpoint.py",
-        "            skip -= begin\n",
+        "            skip -= taken\n",
         "            skip = 0\n",
         "test_checkpoint.py -k one_run",
     ),
@@ -1278,22 +1299,36 @@ MUTANTS = [
     Mutant(
         "a broken inverse is built again",
         "native/learn/eviction/span.cpp",
-        "if (gram_.remove(position)) return moved;",
-        "if (gram_.remove(position) || true) return moved;",
+        "if (gram_.remove(position, column)) return moved;",
+        "if (gram_.remove(position, column) || true) return moved;",
         "test_gram.py -k spoiled",
+    ),
+    Mutant(
+        "changes of the inverse that wait count in projections already",
+        "native/linalg/gram.cpp",
+        "routines.axpy(change.a * routines.dot(",
+        "routines.axpy(0 * change.a * routines.dot(",
+        "test_gram.py -k 'dense_solve and komp-batches'",
+    ),
+    Mutant(
+        "merging looks at every point that may be a better partner",
+        "native/learn/eviction/merge.hpp",
+        "losses_[i] = best_merge(",
+        "losses_[i] = 2 * best_merge(",
+        "test_differential.py -k merge",
     ),
     Mutant(
         "BOGD's loss stays below the bounds of its theorems",
         "native/learn/eviction/resample.cpp",
-        "return factor * length;",
-        "return 0.5 * factor * length;",
+        "repair(newest, factor, 0.0);",
+        "repair(newest, 0.5 * factor, 0.0);",
         "test_theorems.py -k bogd_theorems",
     ),
     Mutant(
         "BOGD++ draws with probabilities that add up to 1",
         "native/learn/eviction/resample.cpp",
-        "level = now.sum / (free - 1);",
-        "level = now.sum / free;",
+        "level = now.sum / (now.count - 1);",
+        "level = now.sum / now.count;",
         "test_budget_rules.py -k bogd_probabilities",
     ),
     Mutant(

@@ -193,6 +193,10 @@ def test_merging_finds_the_best_place(L, r, c):
     assert loss == pytest.approx(losses.min(), abs=1e-6)
     if min(L, r, c) > 0.1 and (abs(L - 2) > 0.1 or r < 0.9):  # where the place is well determined
         assert h == pytest.approx(best_h(L, r * r, 1.0, c * r), abs=1e-10)
+    # What the search for a partner relies on: none as far apart loses less than equals do, and farther ones lose more.
+    equals, farther = (_core.best_merge(each, 1.0, 1.0, 1.0)[1] for each in (L, 1.01 * L))
+    assert loss >= equals * r * r - 1e-12
+    assert farther >= equals - 1e-12
 
 
 def test_merging_needs_the_gaussian_kernel():

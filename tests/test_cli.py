@@ -117,6 +117,15 @@ def test_predictions_in_other_forms(run):
     assert (code, err) == (0, "") and out.split() == [str(int(p)) for p in model.predict(X)]
 
 
+def test_labels_of_another_kind_are_not_called_wrong(run, folder):
+    X, z = rows(100)
+    onkel.save(onkel.OGDClassifier(gamma=1.0, random_state=0).fit(X, z > 0), folder / "booleans.onkel")
+    code, out, err = run("predict", "booleans.onkel", "two.txt", "--rows", 4)
+    assert code == 0, err
+    assert set(out.split()) <= {"True", "False"}
+    assert "4 rows, none of whose labels is one of the model's classes" in err
+
+
 def test_classes_may_be_words_and_tables_may_be_read(run):
     assert run("fit", "words.csv", "-l", "rbp", "--budget", 50, "-o", "model")[0] == 0
     model = onkel.load("model")

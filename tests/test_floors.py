@@ -22,7 +22,7 @@ PYTHON = [
     ["streams"],
     ["models"],
     ["partitions"],
-    ["evaluate", "checks"],
+    ["fading", "evaluate", "checks"],
     ["report", "plot"],
     ["river", "batch", "dask"],
     ["_public"],

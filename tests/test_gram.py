@@ -24,6 +24,8 @@ PROJECTING = {
     "smallest": (FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5, lam=1e-3), ProjectSmallest()), 100),
     "komp": (recipes.POLK(eps=0.02), None),
     "komp-budget": (recipes.POLK(eps=1e-4), 60),
+    # More rows a batch than changes of the inverse that may wait.
+    "komp-batches": (recipes.POLK(eps=1e-4, batch_size=100), 60),
 }
 # |K P - I|, largest entry. In float32 the kernel values themselves are off by up to 1e-7, which P multiplies by 1e5.
 BOUND = {"float64": 1e-3, "float32": 0.1}

@@ -15,6 +15,8 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from looping import loop
 from onkel import _core, streams
+from onkel.streams import _libsvm
+from onkel.streams._bytes import Bytes
 
 
 def read(text, **options):
@@ -232,8 +234,13 @@ def test_a_named_pipe_is_read_once(tmp_path):
     writer.join()
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path):
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "rows"
+    path.write_bytes(b"1 1:1\n")
+    with streams.open(path) as stream:  # which holds its content
+        path.write_bytes(b"1 1:1 500000:1\n")
+        assert next(stream)[0].shape == (1, 1)
+    monkeypatch.setattr(_libsvm, "MOST_KEPT_BYTES", 0)
     path.write_bytes(b"1 1:1\n")
     with streams.open(path) as stream:
         path.write_bytes(b"1 1:1 500000:1\n")
@@ -349,3 +356,26 @@ def test_the_parser_stops_at_the_last_whole_line():
     rules = {"labelled": True, "zero_based": False, "width": 9, "skip": False, "single": False}
     labels, *_, n_bytes, n_lines, _, _ = _core.read_libsvm(b"1 1:1\n2 1:2\n3", begin=0, last=False, most=9, **rules)
     assert (labels.tolist(), n_bytes, n_lines) == ([1, 2], 12, 2)
+
+
+def test_a_file_that_fits_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "rows"
+    path.write_bytes(b"".join(b"%d %d:1\n" % (i % 2, i % 7 + 1) for i in range(5000)))
+    taken = []
+    original = Bytes.read
+    monkeypatch.setattr(Bytes, "read", lambda self, *args: taken.append(original(self, *args)) or taken[-1])
+
+    def rows_and_bytes():
+        taken.clear()
+        with streams.open(path, chunk_rows=300) as stream:
+            found = [(X.toarray(), y, stream.position(), stream.fraction()) for X, y in stream]
+        return found, sum(map(len, taken))
+
+    once, n_once = rows_and_bytes()
+    monkeypatch.setattr(_libsvm, "MOST_KEPT_BYTES", 100)
+    twice, n_twice = rows_and_bytes()
+    assert (n_once, n_twice) == (path.stat().st_size, 2 * path.stat().st_size)
+    for one, other in zip(once, twice, strict=True):
+        assert (one[0] == other[0]).all()
+        assert (one[1] == other[1]).all()
+        assert one[2:] == other[2:]

@@ -20,6 +20,7 @@ from sklearn.base import is_regressor
 
 from onkel.contents import Model, contents_of
 from onkel.fading import FadingMeans
+from onkel.utils.chunks import Cuts
 from onkel.utils.labels import as_labels, kind, places
 from onkel.utils.validation import check_number
 
@@ -269,9 +270,8 @@ def progressive_steps(
         check_number("every", every, at_least=1, integer=True)
     options: dict[str, Any] = {} if classes is None else {"classes": classes}
     sums = sums_of(est, FadingMeans() if window is None else window)
-    rows, seconds, point = 0, 0.0, None
-    checkpoints = _checkpoints(every)
-    due = next(checkpoints)
+    seconds, point = 0.0, None
+    cuts = Cuts(_checkpoints(every))
 
     def measured(at_checkpoint: bool) -> Point:
         model = learner_of(est)
@@ -280,28 +280,20 @@ def progressive_steps(
             values |= sums.costly_values()
             values["norm"] = float(model.norm_) if norm else None
             values["held_out"] = None if held_out is None else _held_out(est, *held_out)
-        return Point(rows=rows, seconds=seconds, n_support=int(model.n_support_), is_checkpoint=at_checkpoint, **values)
+        values |= {"rows": cuts.rows, "seconds": seconds, "n_support": int(model.n_support_)}
+        return Point(is_checkpoint=at_checkpoint, **values)
 
-    weights: list[Any]
-    for X, y, *weights in stream:
-        y = np.asarray(y)
-        begin, n_rows = 0, len(y)
-        while begin < n_rows:
-            whole = rows == 0 and _width_is_open(est)
-            end = n_rows if whole else min(n_rows, begin + due - rows)
-            part = (X, y) if end - begin == n_rows else (X[begin:end], y[begin:end])
-            if weights:
-                options["sample_weight"] = weights[0][begin:end]
+    weight: list[Any]
+    for X, y, *weight in stream:
+        whole = cuts.rows == 0 and _width_is_open(est)
+        for (rows, labels, *own), is_due in cuts.pieces((X, np.asarray(y), *weight), whole=whole):
+            if own:
+                options["sample_weight"] = own[0]
             start = time.perf_counter()
-            scores = est.predict_then_learn(*part, **options)
+            scores = est.predict_then_learn(rows, labels, **options)
             seconds += time.perf_counter() - start
-            sums.add(scores, part[1], est)
-            rows += end - begin
-            begin = end
-            reached = rows >= due
-            while rows >= due:
-                due = next(checkpoints)
-            point = measured(reached)
+            sums.add(scores, labels, est)
+            point = measured(is_due)
             yield point
     if point is not None and not point.is_checkpoint:
         yield measured(True)

@@ -48,6 +48,7 @@ class Learner(LearnedFunction):
         Of rows and kernel values; coefficients and scores are float64.
     seed : int, default=0
     n_jobs : int, default=1
+        Threads (-1: all cores); results do not depend on it.
 
     Examples
     --------

@@ -401,6 +401,9 @@ class ChoosingLearner(Stateful):
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
         return learner  # whose function has its width
 
+    def __repr__(self) -> str:
+        return f"ChoosingLearner({self.current!r}, {list(self.chosen)!r})"
+
     def _saved_fields(self) -> dict[str, Any]:
         trial = self.trial
         return {

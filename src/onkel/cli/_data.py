@@ -100,7 +100,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
             stream.dense, X = True, X.toarray()
         task = _task(y, _known_task(data) if options.task is Task.AUTO else options.task)
         _check_options(task, options)
-        classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
+        classes = _classes(y, options, stream) if task == "classification" else None
         if scale is None and isinstance(X, np.ndarray):
             _warn_of_scales(stream, X)
         asked = None if options.metric is None else options.metric.value

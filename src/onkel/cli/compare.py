@@ -128,7 +128,8 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     points = None
     interrupted = False
     try:
-        with Progress(", ".join(models), quiet) as progress:
+        located = source.stream.locating_labels(source.classes)
+        with located, Progress(", ".join(models), quiet) as progress:
             for points in zip(*steps, strict=True):
                 if points[0].is_checkpoint:
                     kept.append(points)

@@ -101,7 +101,8 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
 
     chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
     names, point = source.stream.names, None
-    with Progress(type(learner_of(model)).__name__, quiet) as progress:
+    located = source.stream.locating_labels(source.classes)
+    with located, Progress(type(learner_of(model)).__name__, quiet) as progress:
         for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
             remember_names(model, names)
             columns = [source.shown, "n_support", "speed"]

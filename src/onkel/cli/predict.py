@@ -145,6 +145,7 @@ class _Quality:
     def __init__(self) -> None:
         self.rows = 0
         self.right = 0
+        self.known = 0  # rows whose label is one of the model's classes
         self.squared = 0.0
         self.is_regression = False
 
@@ -163,9 +164,12 @@ class _Quality:
         self.rows += int(known.sum())
         labels = as_labels(y[known].tolist()) if known.any() else y[known]
         found, truth = places(model.classes_, predicted[known])[0], places(model.classes_, labels)
+        self.known += int(truth[1].sum())
         self.right += int(((found == truth[0]) & truth[1]).sum())
 
     def sentence(self) -> str:
+        if not self.is_regression and self.known == 0:
+            return f"{self.rows:,} rows, none of whose labels is one of the model's classes"
         how_good = (
             f"RMSE {(self.squared / self.rows) ** 0.5:.4f}"
             if self.is_regression

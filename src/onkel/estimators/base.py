@@ -35,9 +35,11 @@ from onkel.utils.validation import (
     check_finite,
     check_flag,
     check_number,
+    check_seed,
     check_sparse_width,
     check_weights,
     columns_by_name,
+    n_threads,
     unchanged_if_refused,
     with_parameters,
 )
@@ -127,7 +129,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
-                self._learner.current.n_jobs = self._threads()
+                self._learner.current.n_jobs = n_threads(self.n_jobs)
                 self._learner.current.in_order = True
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
@@ -159,7 +161,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             n_classes=self._n_classes_at_start(),
             dtype=rows.dtype.name,
             seed=self._seed(),
-            n_jobs=self._threads(),
+            n_jobs=self.n_jobs,
         )
         chosen = self._chosen_on_stream(learner)
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
@@ -210,19 +212,9 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
-            check_number("random_state", self.random_state, at_least=0, at_most=2**64 - 1, integer=True)
+            check_seed("random_state", self.random_state)
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
-
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        check_number("n_jobs", self.n_jobs, integer=True)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
-        from joblib import effective_n_jobs
-
-        return int(effective_n_jobs(self.n_jobs))
 
     def _checked_rows(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
@@ -297,7 +289,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
         check_is_fitted(self)
         rows = self._validated(X, reset=False, dtype=self._learner.current.dtype)
-        self._learner.current.n_jobs = self._threads()
+        self._learner.current.n_jobs = n_threads(self.n_jobs)
         return self._learner.score_rows(rows, each=each)
 
     # -- saving (see onkel.models.persistence) ------------------------------------------------------------------------
