@@ -24,7 +24,7 @@ class Progress:
     >>> model = onkel.OGDRegressor(gamma=1.0)
     >>> scores = model.predict_then_learn([[0.0], [100.0]], [3.0, 4.0])
     >>> str(model._progress)
-    'RMSE 3.536 over 2 rows'
+    'RMSE 3.453 over 2 rows'
     """
 
     rows: int = 0

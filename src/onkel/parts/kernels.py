@@ -322,7 +322,7 @@ class ExponentialKernel(PlainKernel):
         >>> RBF(0.5).with_relevances([1.0, 3.0])
         RBF(gamma=1.0, relevances=(0.5, 1.5))
         >>> RBF(0.5).with_relevances([1.0, 3.0, 9.0], known=[True, True, False])
-        RBF(gamma=1.0, relevances=(0.5, 1.5, 1.0))
+        RBF(gamma=1.0, relevances=(0.5, 1.5, 1))
         """
         given = np.asarray(relevances, np.float64)
         if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
