@@ -422,6 +422,12 @@ def _variance(rows: Any) -> float:
     return float((values**2).sum() / n - (values.sum() / n) ** 2)
 
 
+def most_important(importances: Floats, names: Any) -> dict[str, float]:
+    """Return the ten features that count most, by name."""
+    first = np.argsort(-importances, kind="stable")[:10]
+    return {str(names[i]): round(float(importances[i]), 3) for i in first}
+
+
 @estimator
 class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
@@ -447,10 +453,8 @@ class OneKernel(KernelParameters, KernelEstimator):
         contents = super().__onkel_contents__()
         if contents.learner is None or not contents.learner.kernels[-1].scales:
             return contents
-        counts = self.importances_
-        names = getattr(self, "feature_names_in_", np.arange(1, len(counts) + 1))
-        most = {str(names[i]): round(float(counts[i]), 3) for i in np.argsort(-counts, kind="stable")[:10]}
-        return replace(contents, facts={**contents.facts, "importances": most})
+        names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
+        return replace(contents, facts={**contents.facts, "importances": most_important(self.importances_, names)})
 
     @property
     def importances_(self) -> Floats:
