@@ -282,7 +282,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
         if isinstance(self._learner, ChoosingLearner):
-            self.gamma_ = float(getattr(self._learner.current.kernels[-1], "gamma", self.gamma_))
+            learner = self._learner.current
+            self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -451,7 +452,7 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     def __onkel_contents__(self) -> Contents:
         contents = super().__onkel_contents__()
-        if contents.learner is None or not contents.learner.kernels[-1].scales:
+        if contents.learner is None or not contents.learner.kernels[contents.learner.main_kernel].scales:
             return contents
         names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
         return replace(contents, facts={**contents.facts, "importances": most_important(self.importances_, names)})
@@ -459,12 +460,14 @@ class OneKernel(KernelParameters, KernelEstimator):
     @property
     def importances_(self) -> Floats:
         """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
-        return self._fitted().expansion().terms[-1].importances
+        learner = self._fitted()
+        return learner.expansion().terms[learner.main_kernel].importances
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel; where relevances were learned, the one that has them."""
-        return self._fitted().kernels[-1]
+        """The kernel; where relevances were learned, the one that has them; of two, the one that weighs more."""
+        learner = self._fitted()
+        return learner.kernels[learner.main_kernel]
 
     @property
     def relevances_(self) -> Floats:
