@@ -712,7 +712,7 @@ MUTANTS = [
         "src/onkel/utils/validation.py",
         "        vars(model).update(before)  #",
         "        vars(model).update({name: before[name] for name in model.get_params()})  #",
-        "test_bad_input.py -k refused_fit_on_other_columns",
+        "test_batch.py -k refused_fit_on_other_columns",
     ),
     Mutant(
         "the function is projected on its ball",

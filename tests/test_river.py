@@ -173,7 +173,7 @@ def test_weights():
     twin.learn_many(pd.DataFrame(X), pd.Series(labels), w=np.full(len(X), 2.0))
     assert model._learner.fingerprint() == twin._learner.fingerprint()
     assert "nobody" not in model._labels
-    with pytest.raises(ValueError, match=r"the least of w must be a number at least 0, got -1\.0"):
+    with pytest.raises(ValueError, match=r"the least of w must be a number of at least 0, got -1\.0"):
         frame.learn_one(X[0], labels[0], w=-1.0)
 
 

@@ -395,7 +395,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     @property
     def sparsity_(self) -> float:
-        """The share of rows that are no support vectors."""
+        """The share of rows that are not support vectors."""
         learner = self._fitted()
         return 1.0 - learner.n_support / learner.t
 

@@ -541,7 +541,7 @@ class Hedge(Kernel):
     ----------
     kernels : tuple of Kernel
     combination : {"uniform", "deterministic", "stochastic", "spa", "sum"}
-        Who learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
+        What learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
         weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
         then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
         recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the gradient
