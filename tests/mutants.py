@@ -1283,6 +1283,13 @@ MUTANTS = [
         "test_sums.py -k chosen_for_themselves",
     ),
     Mutant(
+        "relevances of features to come do not count in the mean",
+        "src/onkel/choice/relevances.py",
+        "np.clip(at[:-1], -150, 150)), known)",
+        "np.clip(at[:-1], -150, 150)))",
+        "test_river.py -k relevances_are_those",
+    ),
+    Mutant(
         "with a share the best kernel may change",
         "native/learn/hedge.cpp",
         "    weigh();\n    divide_share();",
