@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel.parts._part import Part, Spec, number
@@ -164,7 +164,7 @@ class Kernel(Part):
         """Return what each feature's share of the base quantity is multiplied by."""
         return np.ones(n_features)
 
-    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+    def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width."""
         raise ValueError(f"relevances belong to the kernels rbf and laplacian, and the kernel is {self!r}")
 
@@ -312,20 +312,27 @@ class ExponentialKernel(PlainKernel):
         made[: len(self.relevances)] = self.relevances[:n_features]
         return made
 
-    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+    def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width.
+
+        Features of which nothing is known, since no row had them, have 1, like those beyond the last.
 
         Examples
         --------
         >>> from onkel.parts import RBF
         >>> RBF(0.5).with_relevances([1.0, 3.0])
         RBF(gamma=1.0, relevances=(0.5, 1.5))
+        >>> RBF(0.5).with_relevances([1.0, 3.0, 9.0], known=[True, True, False])
+        RBF(gamma=1.0, relevances=(0.5, 1.5, 1))
         """
         given = np.asarray(relevances, np.float64)
         if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
             raise ValueError("relevances must be numbers of at least 0, one a feature, and not all of them 0")
-        mean = float(given.mean())
-        return replace(self, gamma=self.gamma * mean, relevances=tuple((given / mean).tolist()))
+        there = np.ones(len(given), bool) if known is None else np.asarray(known, bool)
+        there = there if given[there].any() else given > 0
+        mean = float(given[there].mean())
+        made = np.where(there, given / mean, 1.0)
+        return replace(self, gamma=self.gamma * mean, relevances=tuple(made.tolist()))
 
     def value(self, q: Any, m: Mathematics) -> Any:
         """The formula, of the base quantity."""
@@ -536,7 +543,7 @@ class Hedge(Kernel):
     ----------
     kernels : tuple of Kernel
     combination : {"uniform", "deterministic", "stochastic", "spa", "sum"}
-        Who learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
+        What learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
         weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
         then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
         recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the gradient
