@@ -174,3 +174,27 @@ def test_stages():
     assert stages.next_stage(10, stages.AGAIN) == 256
     assert [n for n in (256, 1024, 4096, 8192, 16384) if stages.learns_relevances(n)] == [1024, 4096, 16384]
     assert PERIOD % BLOCK == 0
+
+
+def test_an_estimator_says_when_another_kernel_took_over(followed):
+    X, y, _, learner = followed
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    model = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
+    assert model.changes_ == learner.changes
+    assert onkel.NewtonClassifier(**settings, gamma=1.0, lam=0.1).fit(X[:50], y[:50]).changes_ == []
+
+
+def test_one_record_at_a_time():
+    X, y = becoming_fine(3000)
+    X[:, 1] *= X[:, 1] > -0.5  # some are absent
+    many, one = new(budget=10), new(budget=10)
+    for learner in (many, one):
+        learner.reach(2)
+    for piece in np.split(np.arange(len(y)), [700, 1300]):
+        many.learn_rows(csr_array(X[piece]), y[piece])
+    rows = csr_array(X)
+    for i in range(len(y)):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        record = rows.data[part], rows.indices[part], np.array([0, part.stop - part.start], np.int64)
+        one.learn_csr(record, y[i : i + 1])
+    assert one.fingerprint() == many.fingerprint()

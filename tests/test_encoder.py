@@ -162,9 +162,10 @@ def test_the_kinds_are_settled_after_4096_rows():
     assert encoder.kept is not None
     encoder.partial_fit({"x": n[-1:]})
     assert encoder.kept is None
-    with pytest.raises(ValueError, match=r"X contains 'a' at row 4097, column 0 \('x'\); expected a number"):
-        encoder.partial_fit({"x": [1, "a"]})
-    assert encoder.n_samples_seen_ == 4096
+    encoder.partial_fit({"x": n[:2]})
+    with pytest.raises(ValueError, match=r"X contains 'a' at row 4098, column 0 \('x'\); expected a number"):
+        encoder.partial_fit({"x": ["a", 1, 2, 3]})
+    assert encoder.n_samples_seen_ == 4098
     assert encoder.transform({"x": [None]}).tolist() == [[0.0]]  # a gap is the mean, as there was none before
 
 

@@ -100,6 +100,13 @@ def test_numbers_are_exact(values):
         np.testing.assert_array_equal(only(line.encode())[0], [float(text) for text in texts])
 
 
+def test_numbers_of_many_digits_are_exact():
+    for digits in (15, 16, 17, 18, 19):  # 2^53 has sixteen
+        texts = [f"{v:.{digits}f}" for v in np.random.default_rng(digits).random(200)]
+        line = "1 " + " ".join(f"{i + 1}:{text}" for i, text in enumerate(texts)) + "\n"
+        np.testing.assert_array_equal(only(line.encode())[0], [float(text) for text in texts])
+
+
 @given(st.text("0123456789.eE+-", min_size=1, max_size=40))
 def test_what_is_a_number_is_what_python_says(text):
     try:

@@ -212,3 +212,13 @@ def test_a_state_that_contradicts_itself_is_refused(array):
         learner._core.load(spoilt)
     assert learner.state().keys() == good.keys()
     assert all(np.array_equal(values, good[name]) for name, values in learner.state().items())
+
+
+def test_a_weight_beyond_all_numbers_is_refused_and_changes_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression", gamma=0.5, budget=20)
+    learner.learn_rows(X, X[:, 0])
+    before = learner.fingerprint()
+    with pytest.raises(FloatingPointError, match=r"^the weight of row 50 of the stream is not a number below 1e100"):
+        learner.learn_rows(X[:1], np.array([100.0]), np.array([1e300]))
+    assert learner.fingerprint() == before

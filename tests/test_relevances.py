@@ -219,13 +219,14 @@ def fitted():
     return X, regressor, classifier
 
 
-def test_default_newton_has_two_kernels_and_says_which_features_matter(fitted):
+def test_default_newton_has_several_kernels_and_says_which_features_matter(fitted):
     X, regressor, classifier = fitted
-    for model in (regressor, classifier):
-        isotropic, learned = model._learner.current.kernels
-        assert isotropic.relevances_of(4).tolist() == [1.0] * 4
-        assert model.kernel_ == learned
-        assert model.gamma_ == learned.gamma
+    for model, learned in ((regressor, [RBF, Laplacian]), (classifier, [RBF])):
+        current = model._learner.current
+        assert [type(kernel) for kernel in current.kernels] == [RBF, *learned]
+        assert current.kernels[0].relevances_of(4).tolist() == [1.0] * 4
+        assert model.kernel_ == current.kernels[1 + np.argmax(current.kernel_weights[1:])]
+        assert model.gamma_ == model.kernel_.gamma
         assert model.relevances_.argmax() == 0
         assert model.n_support_ <= 60
     mean, deviation = regressor.predict(X[:3], return_std=True)

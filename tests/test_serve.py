@@ -1,7 +1,9 @@
 """The one writer of a served model: what it answers is on the disk, learned once, and seen by predictions."""
 
 import errno
+import gc
 import os
+import sys
 import threading
 
 import numpy as np
@@ -438,3 +440,23 @@ def test_a_spoilt_log_is_refused_with_its_place(tmp_path):
     path.write_bytes(spoilt)
     with pytest.raises(ValueError, match=r"log-000000000001.wal is damaged at byte 32, and goes on at byte \d+"):
         serve(tmp_path)
+
+
+def test_full_collections_leave_out_what_was_imported(monkeypatch):
+    """They would hold the interpreter's lock, and every answer, for a tenth of a second and more."""
+    from onkel.serve import _server
+    from onkel.serve._web import Service
+
+    frozen, interval = [], sys.getswitchinterval()
+
+    def run(answering):
+        answering.close()
+        frozen.append(gc.get_freeze_count())
+
+    monkeypatch.setattr(_server.asyncio, "run", run)
+    try:
+        _server.serve(Service({}), "127.0.0.1", 0)
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(interval)
+    assert frozen[0] > 10_000

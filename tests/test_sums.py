@@ -50,7 +50,8 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
     y = (y > 0).astype(int) if kind is onkel.NewtonClassifier else y
     parts = [slice(0, 1100), slice(1100, 2400), slice(2400, 2500)]
     models = [kind(budget=30, random_state=0, shuffle=False).fit(X[part], y[part]) for part in parts]
-    assert [len(model.__onkel_contents__().learner.kernels) for model in models] == [2, 2, 1]  # two have relevances
+    terms = 3 if kind is onkel.NewtonRegressor else 2  # of those that have relevances
+    assert [len(model.__onkel_contents__().learner.kernels) for model in models] == [terms, terms, 1]
 
     def scores(model):
         return model.predict(X) if kind is onkel.NewtonRegressor else model.decision_function(X)
@@ -78,6 +79,20 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
     assert small.n_support <= 40 and small.distance > 0
     with pytest.raises(ValueError, match="different kernels cannot be merged"):
         onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
+
+
+def test_the_deviation_of_a_sum_is_the_weighted_sum_of_its_terms():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=500)
+    recipe = onkel.recipes.Newton(loss="squared_error")
+    made = onkel.Learner(recipe, kernel=Hedge(KERNELS, "sum"), task="regression", budget=30)
+    before = made.learn_rows(X, y, scores=True)[:, 0]
+    variance, noise = made.variance_rows(X)
+    assert noise == pytest.approx(np.mean((before - y) ** 2))  # of the sum's own residuals
+    parts = [term.variance_rows(X) for term in terms_of(made)]
+    deviations = [np.sqrt(own_noise * own) for own, own_noise in parts]
+    assert_allclose(np.sqrt(noise * variance), made.kernel_weights @ deviations, rtol=1e-9)
 
 
 def test_a_learner_of_one_kernel_is_its_only_term():

@@ -171,6 +171,11 @@ class Learner(LearnedFunction):
         return self._core.weights
 
     @property
+    def main_kernel(self) -> int:
+        """The number of the kernel that has learned relevances, of several the one that weighs the most."""
+        return 0 if len(self.kernels) == 1 else 1 + int(np.argmax(self.kernel_weights[1:]))
+
+    @property
     def kernel_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
         """Numbers of rows, and the kernels' weights after so many."""
         if self._core is None:

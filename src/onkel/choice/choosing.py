@@ -152,7 +152,8 @@ class ChoosingLearner(Stateful):
             n = learner.t - before
             learned = slice(None) if n == len(y) else np.flatnonzero(weight)[:n]
             rows = csr_array(X, dtype=learner.dtype) if learner.sparse else learner.as_core_rows(X)
-            self._keep(Rows(rows[learned], y[learned], weight[learned]).copied())
+            assert self.window is not None
+            self.window.add(Rows(rows[learned], y[learned], weight[learned]).copied(), self._most_kept)
 
     def _judge(self, X: Array, y: Floats, weight: Floats, scores: Any, watching: bool) -> None:
         """Note what the learner, and the challenger where there is one, have lost on some rows."""
@@ -168,11 +169,10 @@ class ChoosingLearner(Stateful):
             its = loss_of(own.task)(made, y)
             self.trial.add(*(np.minimum(weight * each, MOST)[counts] for each in (lost, its)))
 
-    def _keep(self, rows: Rows) -> None:
-        assert self.window is not None
+    @property
+    def _most_kept(self) -> int:
         own = self.current
-        first = self.t <= stages.KEPT
-        self.window.add(rows, stages.KEPT if first else stages.kept(rows.rows.shape[1], own.sparse))
+        return stages.KEPT if self.t <= stages.KEPT else stages.kept(own.n_features or 1, own.sparse)
 
     # -- what is due ---------------------------------------------------------------------------------------------------
 
@@ -259,7 +259,7 @@ class ChoosingLearner(Stateful):
         return self.current.blank(recipe=recipe, kernel=kernel, n_classes=self._n_classes)
 
     def _chosen(self, competition: Competition, rows: Rows) -> tuple[Kernel, float]:
-        """The kernel, or the sum of two, and the λ."""
+        """The kernel, or the sum of several, and the λ."""
         own, n = self.current, len(rows)
         lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
         before, relevances = own.kernels[0], np.ones(rows.rows.shape[1])
@@ -275,17 +275,17 @@ class ChoosingLearner(Stateful):
         ):
             kernel, lam, widths = before, competition.lam, NEIGHBOURS
         if n >= stages.COMPETE:
-            share = 2 if isinstance(own.kernel, Hedge) else 1  # a term of a sum has half the budget
+            share = min(2, len(own.kernels))  # terms of a sum have their parts of the budget
             kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
         if "relevances" not in self.chosen or not stages.learns_relevances(n):
             return kernel, lam
         assert isinstance(kernel, RBF)
         learned = competition.learned(kernel, lam, None if "kernel" in self.chosen else RBF, rows[: n // 2])
-        if learned is None:
+        if not learned:
             return kernel, lam
         if isinstance(own.recipe, SecondOrder):  # the rows to come decide how much each of them counts
-            return Hedge((kernel, learned), "sum", start=n), lam
-        return min((kernel, learned), key=lambda kernel: competition.loss_of(kernel, lam, 2)), lam
+            return Hedge((kernel, *learned), "sum", start=n), lam
+        return min((kernel, *learned), key=lambda kernel: competition.loss_of(kernel, lam, 2)), lam
 
     # -- later ones ----------------------------------------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class ChoosingLearner(Stateful):
         self.trial = Trial(challenger, self.t + min(n // 4, stages.LONGEST_TRIAL))
 
     def _better(self, competition: Competition, earlier: Rows, after_change: bool) -> tuple[Kernel, float]:
-        """The kernel, or the sum of two, and the λ: those in use, or better ones; relevances are learned from the
+        """The kernel, or the sum of several, and the λ: those in use, or better ones; relevances are learned from the
         earlier rows, where there are some."""
         own, lam, share = self.current, competition.lam, len(self.current.kernels)
         kernels = list(own.kernels)
@@ -319,12 +319,12 @@ class ChoosingLearner(Stateful):
         if "lam" in self.chosen:
             lam = competition.better_lam(kernels[0], lam, share)
         if len(earlier) and "relevances" in self.chosen:
-            last = kernels[-1]
-            if len(kernels) == 2 and isinstance(last, RBF | Laplacian):
-                kernels[1] = competition.better_relevances(last, lam, earlier)
-            elif isinstance(last, RBF):
-                learned = competition.learned(last, lam, None if "kernel" in self.chosen else RBF, earlier)
-                kernels += [] if learned is None else [learned]
+            isotropic, *others = kernels
+            learned = [kernel for kernel in others if isinstance(kernel, RBF | Laplacian)]
+            if learned:
+                kernels[1:] = [competition.better_relevances(kernel, lam, earlier) for kernel in learned]
+            elif isinstance(isotropic, RBF):
+                kernels += competition.learned(isotropic, lam, None if "kernel" in self.chosen else RBF, earlier)
         if kernels == list(own.kernels):
             return own.kernel, lam
         if len(kernels) == 1:
@@ -335,8 +335,27 @@ class ChoosingLearner(Stateful):
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
         if self.complete:
             return self.current.learn_csr(rows, y, weight, scores=scores)
+        plain = len(y) == 1 and weight is None and self.trial is None and self.window is not None
+        if plain and self._until_something_is_due() > 1:
+            return self._learn_record(rows, y, scores)
         matrix = csr_array(rows, shape=(len(rows[2]) - 1, self.current.n_features))
         return self.learn_rows(matrix, y, weight, scores=scores)
+
+    @in_turn
+    def _learn_record(self, row: Csr, y: Floats, scores: bool) -> Floats | None:
+        """Learn from one sparse row after which nothing is due: as `learn_rows` does, without making a matrix of it."""
+        assert self.window is not None
+        watching = self._is_watching
+        try:
+            made = self.current.learn_csr(row, y, scores=scores or watching)
+        except BaseException:
+            self.watch.forget()
+            raise
+        if watching:
+            assert made is not None
+            self.watch.add(np.minimum(loss_of(self.current.task)(made, y), MOST))
+        self.window.add_record(row, y, self._most_kept)
+        return made if scores else None
 
     def reach(self, n_features: int) -> None:
         """Take sparse rows of so many features from now on (see `Learner.reach`)."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernel, searches, spreads
+from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads, varying
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
@@ -83,9 +83,9 @@ class Competition:
 
     @cached_property
     def over_spread(self) -> Floats:
-        """One over each feature's squared spread; their mean is 1."""
-        made = spreads(self.rows.rows) ** -2.0
-        return np.asarray(made / made.mean())
+        """One over each feature's squared spread; their mean is 1, and so is what features have that do not vary."""
+        made, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
+        return np.where(known, made / made[known].mean(), 1.0) if known.any() else np.ones(len(made))
 
     def start(self) -> Floats:
         """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.
@@ -120,8 +120,8 @@ class Competition:
             lam = lam_at(min(near, key=abs))
         return kernel, lam
 
-    def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> Kernel | None:
-        """Return the kernel with the relevances that the rows ask for, if they have not too many features."""
+    def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
+        """Return the kernels with the relevances that the rows ask for; none if they have too many features."""
         relevances = isotropic.relevances_of(rows.rows.shape[1])
         narrow = max(isotropic.gamma, 0.5 * self.middle(relevances))  # the search widens it more easily
         starts = [np.sqrt(narrow * relevances)]
@@ -130,8 +130,8 @@ class Competition:
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
         return self._searched(rows, starts, searches(self.own.task, kernel), lam)
 
-    def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> Kernel | None:
-        return learned_kernel(
+    def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> list[Metric]:
+        return learned_kernels(
             rows, self.own.task, self.n_classes, made, starts, lambda kernel: self.loss_of(kernel, lam, 2)
         )
 
@@ -150,9 +150,8 @@ class Competition:
         """Return the kernel, or one with other relevances, which these rows ask for."""
         base = kernel.base
         scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
-        found = self._searched(rows, [scales], [Search(type(kernel), SPREAD, 1.0)], lam)
-        better = isinstance(found, RBF | Laplacian) and self.loss_of(found, lam, 2) < self.loss_of(kernel, lam, 2)
-        return found if better else kernel  # type: ignore[return-value]
+        found = self._searched(rows, [scales], [Search(type(kernel), SPREAD)], lam)
+        return min([kernel, *found], key=lambda each: self.loss_of(each, lam, 2))
 
     def better_lam(self, kernel: Kernel, lam: float, share: int) -> float:
         """Return the λ, or another one."""

@@ -1,13 +1,13 @@
-"""relevances="stream": one relevance a feature, learned on the first rows of a stream (``docs/relevances.md``).
+"""relevances="stream": one relevance a feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
 each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`
-numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
-searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
-classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
-Laplacian kernel. They start from the isotropic kernel that was chosen, or from half of one over the median squared
-distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of one over each
-spread. All of this is a function of the rows.
+numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. With
+classes two searches compete, one that is held near the start and one that is not, by the loss of a second-order learner
+on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
+and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
+median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of
+one over each spread. Later on they start from the relevances in use. All of this is a function of the rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ POINTS = 200
 EVALUATIONS = 12
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
 WILD = 100.0
-DEARER = 1.03  # what the Laplacian's loss counts for: its functions have kinks
 
 
 class Search(NamedTuple):
@@ -41,37 +40,38 @@ class Search(NamedTuple):
 
     kernel: type[RBF] | type[Laplacian]
     spread: float
-    dearer: float
 
 
 def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
     """Return the searches that compete; ``kernel`` is the only one in question, or None for all that there are."""
     if task == "regression":
-        both = [Search(RBF, SPREAD, 1.0), Search(Laplacian, SPREAD, DEARER)]
+        both = [Search(RBF, SPREAD), Search(Laplacian, SPREAD)]
         return [search for search in both if kernel in (None, search.kernel)]
-    return [Search(RBF if kernel is None else kernel, spread, 1.0) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
+    return [Search(RBF if kernel is None else kernel, spread) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
 
 
-def learned_kernel(
+def learned_kernels(
     rows: Rows,
     task: str,
     n_classes: int,
     made: Sequence[Search],
     starts: Sequence[Floats],
     loss_of: Callable[[Kernel], float],
-) -> Kernel | None:
-    """Return the kernel with the relevances that the rows ask for, or None where there are too many features.
+) -> list[RBF | Laplacian]:
+    """Return the kernels with the relevances that the rows ask for, the best of each kind; none where there are too
+    many features.
 
     ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
     only one; ``loss_of`` judges a kernel.
     """
     n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])
     if n_rows < LEAST_ROWS:
-        return None
+        return []
     rows = rows[:n_rows]
     X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
     y = rows.y
-    found: list[tuple[float, Kernel]] = []
+    known = varying(X)
+    found: dict[type[Kernel], list[RBF | Laplacian]] = {}
     for start, search in product(starts, made):
         power = search.kernel.base.power
         # 1 for the gaussian kernel, and where no other is in question
@@ -90,9 +90,10 @@ def learned_kernel(
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
-        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
-        found.append((search.dearer * loss_of(kernel), kernel))
-    return min(found, key=lambda pair: pair[0])[1]
+        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
+        assert isinstance(kernel, RBF | Laplacian)
+        found.setdefault(search.kernel, []).append(kernel)
+    return [min(kernels, key=loss_of) if len(kernels) > 1 else kernels[0] for kernels in found.values()]
 
 
 def median(rows: Floats, power: int) -> float:
@@ -101,6 +102,13 @@ def median(rows: Floats, power: int) -> float:
     distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
     found = float(np.median(distances)) or float(np.mean(distances))
     return found if found > 0 else 1.0
+
+
+def varying(rows: Any) -> NDArray[np.bool_]:
+    """Return which features vary; rows say nothing of the relevance of others, such as those still to come."""
+    if issparse(rows):
+        return np.asarray(rows.max(axis=0).toarray() != rows.min(axis=0).toarray()).ravel()
+    return np.asarray(np.ptp(rows, axis=0) > 0)
 
 
 def spreads(rows: Any) -> Floats:

@@ -83,6 +83,7 @@ class Window:
 
     def __init__(self, rows: Rows) -> None:
         self._pieces = [rows]
+        self._records: list[tuple[NDArray[Any], ...]] = []  # sparse rows that are no matrix yet, after all others
         self._held = self._count = len(rows)
 
     def __len__(self) -> int:
@@ -90,9 +91,18 @@ class Window:
 
     def add(self, rows: Rows, most: int) -> None:
         """Keep some more, and of all of them the last ``most``."""
+        self._collect()
         self._pieces.append(rows)
-        self._held += len(rows)
-        self._count = min(self._count + len(rows), most)
+        self._count_in(len(rows), most)
+
+    def add_record(self, row: tuple[NDArray[Any], ...], y: Floats, most: int) -> None:
+        """Keep one more sparse row, of weight 1: its values and features."""
+        self._records.append((row[0].copy(), row[1].copy(), y.copy()))
+        self._count_in(1, most)
+
+    def _count_in(self, more: int, most: int) -> None:
+        self._held += more
+        self._count = min(self._count + more, most)
         if self._held > 2 * most:
             self.cut(most)
 
@@ -101,9 +111,20 @@ class Window:
         self._count = min(self._count, most)
         self._pieces, self._held = [self.rows], self._count
 
+    def _collect(self) -> None:
+        """Make a matrix of the records."""
+        if self._records:
+            values, features, y = map(list, zip(*self._records, strict=True))
+            offsets = np.cumsum([0, *map(len, values)])
+            shape = len(values), self._pieces[0].rows.shape[1]
+            rows = csr_array((np.concatenate(values), np.concatenate(features), offsets), shape=shape)
+            self._pieces.append(Rows(rows, np.concatenate(y), np.ones(len(values))))
+            self._records = []
+
     @property
     def rows(self) -> Rows:
         """The rows."""
+        self._collect()
         if len(self._pieces) > 1 or len(self._pieces[0]) > self._count:
             parts = [piece.rows for piece in self._pieces]
             rows = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
@@ -113,6 +134,7 @@ class Window:
 
     def widen(self, n_features: int) -> None:
         """Let sparse rows have more features, which they did not have."""
+        self._collect()
         self._pieces = [piece.widened(n_features) for piece in self._pieces]
 
 

@@ -113,6 +113,28 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
     return made
 
 
+def warnings_of_columns(model: Any) -> list[str]:
+    """Return what somebody should know of the columns of a table: categories with more values than places."""
+    from onkel.contents import contents_of
+    from onkel.streams.encoder import StreamEncoder
+
+    encoder = next(iter(contents_of(model).transformers), None)
+    if not isinstance(encoder, StreamEncoder):
+        return []
+    most = encoder.max_categories
+    crowded = [repr(name) for name, words in encoder.categories_.items() if len(words) == most]
+    if not crowded:
+        return []
+    return [
+        f"{_listed(crowded)} {'holds' if len(crowded) == 1 else 'hold'} {most} different values or more, of which the "
+        f"first {most} have columns of their own and the rest share one; --drop what only names the rows"
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    return ("column " if len(names) == 1 else "columns ") + ", ".join(names)
+
+
 def as_line(point: Any) -> dict[str, Any]:
     """Return the values that a point has, with the speed, as a line of a table."""
     values = {name: value for name, value in vars(point).items() if value is not None}

@@ -48,7 +48,7 @@ def fit(
     from onkel import save
     from onkel.cli._data import check_writable, open_source
     from onkel.cli._learners import make, parameters
-    from onkel.cli._show import how_good, print_json, warnings_of
+    from onkel.cli._show import how_good, print_json, warnings_of, warnings_of_columns
     from onkel.evaluate import learner_of
 
     if learner == "all" or "," in learner:
@@ -75,7 +75,7 @@ def fit(
         return
     quality = "" if point is None else f"; on the way {how_good(point, source.metric)}"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{quality}")
-    for warning in [] if point is None else warnings_of(point, final):
+    for warning in [*([] if point is None else warnings_of(point, final)), *warnings_of_columns(model)]:
         say(f"warning: {warning}")
 
 

@@ -24,6 +24,7 @@ from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
+from onkel.estimators.progress import Progress
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
@@ -136,7 +137,11 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             return nothing
         try:
             before = self._learner.learn_rows(rows, targets, weight, scores=scores)
-            return None if before is None else self._shaped(before)
+            if before is None:
+                return None
+            progress: Progress = getattr(self, "_progress", Progress())
+            self._progress = progress.and_of(self._learner.current, before, targets, weight)
+            return self._shaped(before)
         finally:
             self._learned()
 
@@ -255,7 +260,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             delattr(self, name)
 
     def _reset(self) -> None:
-        for name in [name for name in vars(self) if name in ("_learner", "_tally") or name.endswith("_")]:
+        for name in [name for name in vars(self) if name in ("_learner", "_tally", "_progress") or name.endswith("_")]:
             delattr(self, name)
 
     # -- differs between classes and targets
@@ -277,7 +282,8 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
         if isinstance(self._learner, ChoosingLearner):
-            self.gamma_ = float(getattr(self._learner.current.kernels[-1], "gamma", self.gamma_))
+            learner = self._learner.current
+            self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
@@ -417,6 +423,12 @@ def _variance(rows: Any) -> float:
     return float((values**2).sum() / n - (values.sum() / n) ** 2)
 
 
+def most_important(importances: Floats, names: Any) -> dict[str, float]:
+    """Return the ten features that count most, by name."""
+    first = np.argsort(-importances, kind="stable")[:10]
+    return {str(names[i]): round(float(importances[i]), 3) for i in first}
+
+
 @estimator
 class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
@@ -440,22 +452,22 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     def __onkel_contents__(self) -> Contents:
         contents = super().__onkel_contents__()
-        if contents.learner is None or not contents.learner.kernels[-1].scales:
+        if contents.learner is None or not contents.learner.kernels[contents.learner.main_kernel].scales:
             return contents
-        counts = self.importances_
-        names = getattr(self, "feature_names_in_", np.arange(1, len(counts) + 1))
-        most = {str(names[i]): round(float(counts[i]), 3) for i in np.argsort(-counts, kind="stable")[:10]}
-        return replace(contents, facts={**contents.facts, "importances": most})
+        names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
+        return replace(contents, facts={**contents.facts, "importances": most_important(self.importances_, names)})
 
     @property
     def importances_(self) -> Floats:
         """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
-        return self._fitted().expansion().terms[-1].importances
+        learner = self._fitted()
+        return learner.expansion().terms[learner.main_kernel].importances
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel; where relevances were learned, the one that has them."""
-        return self._fitted().kernels[-1]
+        """The kernel; where relevances were learned, the one that has them; of two, the one that weighs more."""
+        learner = self._fitted()
+        return learner.kernels[learner.main_kernel]
 
     @property
     def relevances_(self) -> Floats:

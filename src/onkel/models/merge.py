@@ -270,8 +270,8 @@ def _check_alike(one: Any, other: Any) -> None:
         raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
     if not all(map(transform_alike, mine.transformers, theirs.transformers)):
         raise ValueError(
-            "pipelines whose scalers have different statistics cannot be merged: scale all rows alike, with one fitted "
-            "transformer in a sklearn.frozen.FrozenEstimator"
+            "pipelines whose scalers have different statistics cannot be merged: learn from the files as partitions "
+            "(docs/scale.md), or scale all rows alike, with one fitted transformer in a sklearn.frozen.FrozenEstimator"
         )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from onkel.contents import Contents, contents_of
-from onkel.estimators.base import KernelEstimator
+from onkel.estimators.base import KernelEstimator, most_important
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
@@ -332,6 +332,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         facts |= inside.facts
         if fitted and "n_features" in facts:
             facts["n_features"] = self.n_features_in_
+        if "importances" in facts and isinstance(chain[-1], StreamEncoder):
+            facts["importances"] = most_important(self.estimator_.importances_, chain[-1].get_feature_names_out())
         takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
         return replace(inside, transformers=chain, takes_tables=takes_tables, facts=facts)
 
