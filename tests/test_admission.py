@@ -15,9 +15,10 @@ from onkel.parts import (
     GradientSampling,
     LossSampling,
     MarginSampling,
-    loss_named,
 )
 from reference.klr import auxiliary_function
+
+pytestmark = NEEDS_COMPILER
 
 MARGINS = [-1000.0, -40.0, -3.0, -0.5, 0.0, 0.5, 3.0, 20.0, 27.0, 40.0, 300.0, 700.0, 1000.0]
 SHAPES = [1.0, 1.0 + 1e-9, 1.5, 2.0, 100.0, 1e8]

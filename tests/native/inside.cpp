@@ -14,6 +14,7 @@
 
 using namespace onkel;
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 double onkel_forgetron_factor(double a, double b, double c) { return forgetron_factor(a, b, c); }
@@ -49,3 +50,4 @@ double onkel_evaluate_admission(const char* admission, const char* const* names,
   return make_admission(spec)->probability(row);
 }
 }
+#pragma GCC visibility pop
