@@ -1304,6 +1304,27 @@ MUTANTS = [
         "test_projection.py -k diminishing",
     ),
     Mutant(
+        "the papers' orders are judged by their spread",
+        "src/onkel/reproduce/claims.py",
+        "_STANDARD_ERRORS = 2",
+        "_STANDARD_ERRORS = 0",
+        "test_reproduce.py -k orders_are_judged",
+    ),
+    Mutant(
+        "fewer points are not better where accuracy is lost",
+        "src/onkel/reproduce/verdict.py",
+        "and (entry.data, entry.learner) in lost",
+        "and not lost",
+        "test_reproduce.py -k counted_apart",
+    ),
+    Mutant(
+        "a cell that repeats another is counted apart",
+        "src/onkel/reproduce/verdict.py",
+        'if known is not None and known["apart"] != "subset":',
+        'if known is not None and known["apart"] == "doubt":',
+        "test_reproduce.py -k counted_apart",
+    ),
+    Mutant(
         "a score of 0 may be a vote and no mistake",
         "native/learn/hedge.cpp",
         "(f[0] == 0 && !choice_.zero_votes)",
