@@ -567,8 +567,8 @@ MUTANTS = [
     Mutant(
         "no more rows are kept for another choice than stated",
         "src/onkel/choice/rows.py",
-        "self._count = min(self._count + len(rows), most)",
-        "self._count += len(rows)",
+        "self._count = min(self._count + more, most)",
+        "self._count += more",
         "test_choosing_again.py -k no_more_rows",
     ),
     Mutant(
