@@ -107,6 +107,7 @@ def against_numpy(size: int, width: int, dtype: str) -> list[float]:
             *(lambda peer=peer: peer.predict_then_learn(X[few], y[few], draws[few]) for peer in peers),
         ],
         REPEATS,
+        time.thread_time,
     )
     return [rows / best for rows, best in zip((many.stop, few.stop, few.stop), seconds, strict=True)]
 
@@ -142,7 +143,7 @@ def blocks_and_threads() -> Iterator[Figure]:
 
 
 def one_row() -> Iterator[Figure]:
-    size, width, calls = 200, 10, 20
+    size, width, calls = 200, 10, 200
     learner = onkel.Learner(onkel.recipes.SPA(eta=ETA), gamma=1 / width, budget=size)
     X, y = stream(2 * size, width, "float64", seed=0)
     learner.learn_rows(X, y.astype(np.float64))
@@ -163,6 +164,7 @@ def one_row() -> Iterator[Figure]:
             repeated(lambda: validate_data(model, rows, reset=False, dtype="float64", order="C")),
         ],
         REPEATS,
+        time.thread_time,
     )
     yield state(f"Learner.learn of one row, {size} points", 1e6 * learn / calls, "µs", goal=5.0, at_most=True)
     yield state(

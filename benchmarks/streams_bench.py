@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from onkel.streams.datasets._store import found
 from sklearn.datasets import load_svmlight_file
 
 import onkel
@@ -16,6 +15,7 @@ from figures import Figure, best_seconds, main, state
 from onkel import streams
 from onkel.streams import datasets
 from onkel.streams._bytes import Bytes
+from onkel.streams.datasets.store import found
 
 
 def read(path, **options) -> int:
