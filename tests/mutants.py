@@ -712,7 +712,7 @@ MUTANTS = [
         "src/onkel/utils/validation.py",
         "        vars(model).update(before)  #",
         "        vars(model).update({name: before[name] for name in model.get_params()})  #",
-        "test_bad_input.py -k refused_fit_on_other_columns",
+        "test_batch.py -k refused_fit_on_other_columns",
     ),
     Mutant(
         "the function is projected on its ball",
@@ -1229,7 +1229,7 @@ MUTANTS = [
     Mutant(
         "a kernel that says nothing is at fault",
         "native/learn/hedge.cpp",
-        "return y * f[0] <= 0 ? 1.0 : 0.0;",
+        "return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;",
         "return y * f[0] < 0 ? 1.0 : 0.0;",
         "test_multikernel.py -k 'longer_stream or same_as_the_paper'",
     ),
@@ -1283,11 +1283,32 @@ MUTANTS = [
         "test_sums.py -k chosen_for_themselves",
     ),
     Mutant(
+        "relevances of features to come do not count in the mean",
+        "src/onkel/choice/relevances.py",
+        "np.clip(at[:-1], -150, 150)), known)",
+        "np.clip(at[:-1], -150, 150)))",
+        "test_river.py -k relevances_are_those",
+    ),
+    Mutant(
         "with a share the best kernel may change",
         "native/learn/hedge.cpp",
         "    weigh();\n    divide_share();",
         "    weigh();",
         "test_multikernel.py -k best_kernel_may_change",
+    ),
+    Mutant(
+        "with diminishing steps POLK's budgets diminish with their squares",
+        "native/learn/eviction/komp.hpp",
+        "now = eps_ / (slower * slower);",
+        "now = eps_;",
+        "test_projection.py -k diminishing",
+    ),
+    Mutant(
+        "a score of 0 may be a vote and no mistake",
+        "native/learn/hedge.cpp",
+        "(f[0] == 0 && !choice_.zero_votes)",
+        "f[0] == 0",
+        "test_multikernel.py -k says_nothing",
     ),
     Mutant(
         "a broken inverse is built again",
