@@ -567,8 +567,8 @@ MUTANTS = [
     Mutant(
         "no more rows are kept for another choice than stated",
         "src/onkel/choice/rows.py",
-        "self._count = min(self._count + len(rows), most)",
-        "self._count += len(rows)",
+        "self._count = min(self._count + more, most)",
+        "self._count += more",
         "test_choosing_again.py -k no_more_rows",
     ),
     Mutant(
@@ -1229,7 +1229,7 @@ MUTANTS = [
     Mutant(
         "a kernel that says nothing is at fault",
         "native/learn/hedge.cpp",
-        "return y * f[0] <= 0 ? 1.0 : 0.0;",
+        "return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;",
         "return y * f[0] < 0 ? 1.0 : 0.0;",
         "test_multikernel.py -k 'longer_stream or same_as_the_paper'",
     ),
@@ -1297,6 +1297,20 @@ MUTANTS = [
         "test_multikernel.py -k best_kernel_may_change",
     ),
     Mutant(
+        "with diminishing steps POLK's budgets diminish with their squares",
+        "native/learn/eviction/komp.hpp",
+        "now = eps_ / (slower * slower);",
+        "now = eps_;",
+        "test_projection.py -k diminishing",
+    ),
+    Mutant(
+        "a score of 0 may be a vote and no mistake",
+        "native/learn/hedge.cpp",
+        "(f[0] == 0 && !choice_.zero_votes)",
+        "f[0] == 0",
+        "test_multikernel.py -k says_nothing",
+    ),
+    Mutant(
         "a broken inverse is built again",
         "native/learn/eviction/span.cpp",
         "if (gram_.remove(position, column)) return moved;",
@@ -1308,7 +1322,7 @@ MUTANTS = [
         "native/linalg/gram.cpp",
         "routines.axpy(change.a * routines.dot(",
         "routines.axpy(0 * change.a * routines.dot(",
-        "test_gram.py -k 'dense_solve and komp-batches'",
+        "test_gram.py -k dense_solve",
     ),
     Mutant(
         "merging looks at every point that may be a better partner",

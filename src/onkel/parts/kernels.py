@@ -22,6 +22,7 @@ from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
 
 __all__ = [
+    "AT_ZERO",
     "COMBINATIONS",
     "KERNELS",
     "LIBSVM_KERNELS",
@@ -530,6 +531,7 @@ class CallableKernel(Kernel):
 
 
 COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa", "sum")
+AT_ZERO = ("mistake", "vote")
 
 
 @dataclass(frozen=True)
@@ -557,6 +559,10 @@ class Hedge(Kernel):
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
     start : int, default=0
         Of a sum: so many rows, the first, do not move the weights.
+    at_zero : {"mistake", "vote"}, default="mistake"
+        Of two classes, what a score of exactly 0 is, such as that of a kernel too narrow to reach any point. A mistake:
+        it says nothing, and costs weight. Or a vote for the first class, which never costs weight, as the paper's text
+        has it.
 
     Examples
     --------
@@ -573,6 +579,7 @@ class Hedge(Kernel):
     numbers: tuple[int, ...] = ()
     start: int = 0
     share: float | None = None
+    at_zero: str = "mistake"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -587,6 +594,7 @@ class Hedge(Kernel):
         if self.share is not None:
             check_number("share", self.share, at_least=0, at_most=1)
         check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
+        check_choice("at_zero", self.at_zero, AT_ZERO)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
         for each in self.numbers:
             check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
@@ -603,6 +611,7 @@ class Hedge(Kernel):
         """How the kernels are combined, as the core takes it."""
         share = self.share if self.share is not None else 1e-4 if self.adds_up else 0.0
         numbers = {"discount": self.discount, "smoothing": self.smoothing, "start": self.start, "share": share}
+        numbers["zero_votes"] = self.at_zero == "vote"
         return self.combination, {name: float(number) for name, number in numbers.items()}, {}
 
     @property
