@@ -567,8 +567,8 @@ MUTANTS = [
     Mutant(
         "no more rows are kept for another choice than stated",
         "src/onkel/choice/rows.py",
-        "self._count = min(self._count + len(rows), most)",
-        "self._count += len(rows)",
+        "self._count = min(self._count + more, most)",
+        "self._count += more",
         "test_choosing_again.py -k no_more_rows",
     ),
     Mutant(
@@ -910,6 +910,20 @@ MUTANTS = [
         'scaled += f" + {p}_rest[j]" if self.rest.any() else ""',
         'scaled += ""',
         "test_export.py -k c_header_in_float_bears",
+    ),
+    Mutant(
+        "full collections of the service leave out what was imported",
+        "src/onkel/serve/_server.py",
+        "    gc.freeze()  #",
+        "    pass  #",
+        "test_serve.py -k collections",
+    ),
+    Mutant(
+        "the live page names what columns become",
+        "src/onkel/serve/_live.py",
+        "names = tuple(snapshot.contents.transformers[-1].get_feature_names_out().tolist())",
+        "names = ('town', 'late', '', '')",
+        "test_serve.py -k matter",
     ),
     Mutant(
         "gaps are not learned from",
@@ -1343,7 +1357,7 @@ MUTANTS = [
         "native/linalg/gram.cpp",
         "routines.axpy(change.a * routines.dot(",
         "routines.axpy(0 * change.a * routines.dot(",
-        "test_gram.py -k 'dense_solve and komp-batches'",
+        "test_gram.py -k dense_solve",
     ),
     Mutant(
         "merging looks at every point that may be a better partner",
