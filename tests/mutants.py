@@ -912,6 +912,20 @@ MUTANTS = [
         "test_export.py -k c_header_in_float_bears",
     ),
     Mutant(
+        "full collections of the service leave out what was imported",
+        "src/onkel/serve/_server.py",
+        "    gc.freeze()  #",
+        "    pass  #",
+        "test_serve.py -k collections",
+    ),
+    Mutant(
+        "the live page names what columns become",
+        "src/onkel/serve/_live.py",
+        "names = tuple(snapshot.contents.transformers[-1].get_feature_names_out().tolist())",
+        "names = ('town', 'late', '', '')",
+        "test_serve.py -k matter",
+    ),
+    Mutant(
         "gaps are not learned from",
         "src/onkel/streams/column_kinds.py",
         "    learned = None if counts is None else counts & there\n",
