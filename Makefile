@@ -12,17 +12,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench sanitize arm mutants soak fuzz flat wheel test-lowest docs clean
+.PHONY: help demo test test-all native-tests lint bench bench-long sanitize arm mutants soak fuzz flat wheel test-lowest docs clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
 	@echo 'make test     build, then run the suite: a few minutes on two cores'
 	@echo 'make test-all the suite with dtypes, outputs and checks crossed in full, for releases and large changes'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
-	@echo 'make bench    speed, as ratios within one process'
+	@echo 'make bench    speed beside its goals, as ratios within one process, in under ten minutes: a table, or BENCH_ARGS=--json'
+	@echo '              BENCH=stream runs benchmarks/stream_bench.py alone, with BENCH_ARGS'
+	@echo 'make bench-long  ten million rows: speed and memory from the first to the last'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
-	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches)'
+	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches; MOST=40)'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
@@ -57,14 +59,11 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
 	  test -z "$$failed"
 
-bench: $(VENV)/installed $(VENV)/with-river
-	@export PATH="$(CURDIR)/$(BIN):$$PATH" && \
-	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
-	  cmake --build build/bench --target tile_bench gram_bench
-	build/bench/tile_bench
-	@echo
-	build/bench/gram_bench
-	set -e; for bench in benchmarks/*_bench.py; do echo; $(BIN)/python $$bench; done
+bench: $(VENV)/installed $(VENV)/with-river $(VENV)/with-onnx $(VENV)/bench-programs
+	@$(BIN)/python $(if $(BENCH),benchmarks/$(BENCH)_bench.py,benchmarks/run.py) $(BENCH_ARGS)
+
+bench-long: $(VENV)/installed
+	@$(BIN)/python benchmarks/run.py --long $(BENCH_ARGS)
 
 sanitize: $(VENV)/installed $(VENV)/with-test
 	ONKEL_SANITIZE=1 $(BIN)/python -m pytest tests/test_native.py
@@ -73,7 +72,7 @@ arm: $(VENV)/installed $(VENV)/with-test
 	scripts/arm
 
 mutants: $(VENV)/installed $(VENV)/with-test
-	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed)
+	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed) $(if $(MOST),--most $(MOST))
 
 soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
@@ -114,6 +113,12 @@ $(VENV)/created: scripts/check-machine scripts/requirements
 
 $(VENV)/installed: $(VENV)/created $(SOURCES)
 	@scripts/install $(BIN)/python
+	@touch $@
+
+$(VENV)/bench-programs: $(VENV)/installed $(wildcard benchmarks/native/*)
+	@export PATH="$(CURDIR)/$(BIN):$$PATH" && \
+	  cmake -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DONKEL_PYTHON=OFF -DONKEL_TESTS=ON >/dev/null && \
+	  cmake --build build/bench --target tile_bench gram_bench >/dev/null
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/created pyproject.toml

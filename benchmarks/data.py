@@ -18,8 +18,7 @@ def load(name: str, dtype: str = "float32"):
     try:
         parts = [datasets.load(part) for part in PARTS[name]]
     except (OSError, ImportError) as error:
-        print(error)
-        sys.exit()
+        sys.exit(str(error))
     X = sp.vstack([X for X, _ in parts]).tocsr()
     y = np.concatenate([y for _, y in parts])
     if name == "cod-rna":

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from sklearn.utils.validation import validate_data
-from threadpoolctl import threadpool_limits
 
 import onkel
+from figures import Figure, best_seconds, main, state
 from onkel import _core
 
 WIDTHS = (8, 18, 54, 123, 300)
-SIZES = (822, 2000)  # support vectors
+SIZE = 2000  # support vectors
 GOALS = {"float32": 14.0, "float64": 13.0}  # over NumPy
-REPEATS = 25
+REPEATS = 15
 ETA, ALPHA, BETA = 0.1, 1.0, 1.0
 
 
@@ -61,17 +61,6 @@ class NumpySPA:
                 self.size += 1
             self.t += 1
         return scores
-
-
-def best_seconds(*contestants: Callable[[], object], repeats: int = REPEATS) -> list[float]:
-    """Return the best time of each, taken in turns."""
-    best = [np.inf] * len(contestants)
-    for _ in range(repeats):
-        for c, run in enumerate(contestants):
-            start = time.perf_counter()
-            run()
-            best[c] = min(best[c], time.perf_counter() - start)
-    return best
 
 
 def stream(n_rows: int, width: int, dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -113,51 +102,48 @@ def against_numpy(size: int, width: int, dtype: str) -> list[float]:
     many = slice(0, 4800 if width <= 54 else 1920)
     few = slice(0, 48)
     seconds = best_seconds(
-        lambda: model.predict_then_learn(X[many], y[many]),
-        *(lambda peer=peer: peer.predict_then_learn(X[few], y[few], draws[few]) for peer in peers),
+        [
+            lambda: model.predict_then_learn(X[many], y[many]),
+            *(lambda peer=peer: peer.predict_then_learn(X[few], y[few], draws[few]) for peer in peers),
+        ],
+        REPEATS,
+        time.thread_time,
     )
     return [rows / best for rows, best in zip((many.stop, few.stop, few.stop), seconds, strict=True)]
 
 
-def print_against_numpy() -> None:
-    print(f"SPA, predict_then_learn, one thread, full set of support vectors, level {onkel.isa}")
-    print(f"{'':22} {'onkel':>9} | {'NumPy, differences':<32} | NumPy, products")
-    print(f"{'dtype':<8} {'vectors':>8} {'d':>4} {'rows/s':>9} |" + f"{'rows/s':>7} {'ratio':>6} {'goal':<18} |" * 2)
+def over_numpy() -> Iterator[Figure]:
     for dtype, goal in GOALS.items():
-        for size in SIZES:
-            for width in WIDTHS:
-                ours, *theirs = against_numpy(size, width, dtype)
-                line = f"{dtype:<8} {size:>8} {width:>4} {ours:>9,.0f} |"
-                for peer in theirs:
-                    line += f"{peer:>7,.0f} {ours / peer:>5.1f}x {verdict(ours / peer, goal):<18} |"
-                print(line)
+        for width in WIDTHS:
+            ours, differences, products = against_numpy(SIZE, width, dtype)
+            name = f"SPA, {SIZE} points, {width} features, {dtype}: rows/s"
+            yield state(name, ours / differences, "x", "NumPy by differences", goal)
+            yield state(name, ours / products, "x", "NumPy by products", goal)
 
 
-def verdict(ratio: float, goal: float) -> str:
-    return f"{goal:g}x " + ("met" if ratio >= goal else f"missed by {1 - ratio / goal:.0%}")
-
-
-def print_blocks_and_threads() -> None:
-    size = 2000
-    print(f"\nThe same bits, computed otherwise: time for {size} support vectors, relative")
-    print(f"{'dtype':<8} {'d':>4} {'row by row / blocks of 48':>27} {'1 thread / 2 threads':>22}")
+def blocks_and_threads() -> Iterator[Figure]:
+    """The same bits, computed otherwise."""
     for dtype in GOALS:
-        for width in (18, 123):
-            model = full_spa(size, width, dtype)
-            X, y = stream(960, width, dtype, seed=1)
-            targets = y.astype(np.float64)
-            one, two = full_spa(size, width, dtype), full_spa(size, width, dtype, n_jobs=2)
-            row, block, alone, pair = best_seconds(
-                lambda m=model._learner, X=X, y=targets: m.learn_rows(X, y, block_rows=1),
-                lambda m=model._learner, X=X, y=targets: m.learn_rows(X, y),
+        width = 123
+        one, two = full_spa(SIZE, width, dtype), full_spa(SIZE, width, dtype, n_jobs=2)
+        X, y = stream(960, width, dtype, seed=1)
+        targets = y.astype(np.float64)
+        row, block, alone, pair = best_seconds(
+            [
+                lambda m=one._learner, X=X, y=targets: m.learn_rows(X, y, block_rows=1),
+                lambda m=one._learner, X=X, y=targets: m.learn_rows(X, y),
                 lambda m=one, X=X, y=y: m.partial_fit(X, y),
                 lambda m=two, X=X, y=y: m.partial_fit(X, y),
-            )
-            print(f"{dtype:<8} {width:>4} {row / block:>26.2f}x {alone / pair:>21.2f}x")
+            ],
+            REPEATS,
+        )
+        name = f"SPA, {SIZE} points, {width} features, {dtype}: "
+        yield state(name + "blocks of 48 rows", row / block, "x", "row by row")
+        yield state(name + "two threads", alone / pair, "x", "one thread", 0.95)
 
 
-def print_one_row() -> None:
-    size, width, calls = 200, 10, 20
+def one_row() -> Iterator[Figure]:
+    size, width, calls = 200, 10, 200
     learner = onkel.Learner(onkel.recipes.SPA(eta=ETA), gamma=1 / width, budget=size)
     X, y = stream(2 * size, width, "float64", seed=0)
     learner.learn_rows(X, y.astype(np.float64))
@@ -171,23 +157,22 @@ def print_one_row() -> None:
 
         return run
 
-    learn, score, partial_fit, validate = best_seconds(
-        repeated(lambda: learner.learn(row, label)),
-        repeated(lambda: learner.score(row)),
-        repeated(lambda: model.partial_fit(rows, labels)),
-        repeated(lambda: validate_data(model, rows, reset=False, dtype="float64", order="C")),
+    learn, partial_fit, validate = best_seconds(
+        [
+            repeated(lambda: learner.learn(row, label)),
+            repeated(lambda: model.partial_fit(rows, labels)),
+            repeated(lambda: validate_data(model, rows, reset=False, dtype="float64", order="C")),
+        ],
+        REPEATS,
+        time.thread_time,
     )
-    print(f"\nOne row a call, {size} support vectors, {width} features, float64: microseconds")
-    for name, seconds in (
-        ("Learner.learn", learn),
-        ("Learner.score", score),
-        ("SPAClassifier.partial_fit", partial_fit),
-        ("scikit-learn's validate_data alone", validate),
-    ):
-        print(f"{name:<36} {1e6 * seconds / calls:>7.1f} {seconds / validate:>7.2f} x validate_data")
+    yield state(f"Learner.learn of one row, {size} points", 1e6 * learn / calls, "µs", goal=5.0, at_most=True)
+    yield state(
+        f"partial_fit of one row, {size} points", partial_fit / validate, "x", "scikit-learn's validation", 1.3, True
+    )
 
 
-def print_long_run() -> None:
+def long_run() -> Iterator[Figure]:
     """Rows a second early and late, and memory: neither may depend on how many rows there were."""
     size, width, chunk, n_chunks = 500, 18, 50_000, 20
     model = full_spa(size, width, "float32")
@@ -198,19 +183,17 @@ def print_long_run() -> None:
         model.partial_fit(X, y)
         rates.append(chunk / (time.perf_counter() - start))
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    early, late = max(rates[1:6]), max(rates[-5:])
-    print(f"\nA long run, {size} support vectors, {width} features, float32: {chunk * n_chunks:,} rows")
-    print(f"rows/s in the last quarter over the first: {late / early:.2f}")
-    print(f"peak memory of the process: {peaks[0]:.0f} MB after {chunk:,} rows, {peaks[-1]:.0f} MB at the end")
+    name = f"SPA, {size} points, a million rows: "
+    yield state(name + "rows/s in the last quarter", max(rates[-5:]) / max(rates[1:6]), "x", "the first quarter", 0.9)
+    yield state(name + "growth of the process", peaks[-1] - peaks[0], "MB", goal=20.0, at_most=True)
 
 
-def main() -> None:
-    with threadpool_limits(1):
-        print_against_numpy()
-        print_blocks_and_threads()
-        print_one_row()
-        print_long_run()
+def figures() -> Iterator[Figure]:
+    yield from over_numpy()
+    yield from blocks_and_threads()
+    yield from one_row()
+    yield from long_run()
 
 
 if __name__ == "__main__":
-    main()
+    main(figures)

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 import newton_data
 import onkel
 from onkel import _core
-from onkel.choice.first_rows import median_distance
+from onkel.choice.rows import median_distance
 
 RIVALS = Path(__file__).with_name("newton_rivals.json")
 # data: (budget, goal in %, what the design's prototype had)

@@ -7,12 +7,14 @@ that the README's figures come from; they are constants here, so compare ratios 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 import onkel
 from data import load
+from figures import Figure, main, state
 
 KOL_MILLIONS = {"a9a": 13, "cod-rna": 54, "ijcnn1": 36}  # kernel values a second, SPA
 KOL_SECONDS = {  # RBP, Forgetron, BPA-S, BOGD at these budgets
@@ -43,12 +45,12 @@ def kernel_values(make, X, y, chunk: int = 250) -> int:
         model.partial_fit(X[rows], y[rows], classes=[-1, 1])
         total += (before + model.n_support_) // 2 * X[rows].shape[0]
     if isinstance(model, onkel.ForgetronClassifier):
-        mistakes = int(model._learner.state()["update.budget.mistakes"][0])
+        mistakes = int(model._learner.state()["update.eviction.mistakes"][0])
         total += (mistakes - model.n_support_) * model.n_support_
     return total
 
 
-def best_seconds(makes: dict, X, y, repeats: int = 5) -> dict[str, tuple[float, float, int]]:
+def best_runs(makes: dict, X, y, repeats: int = 5) -> dict[str, tuple[float, float, int]]:
     """The fastest of some runs of each (CPU time, as KOL's), its progressive accuracy and its size; they take turns."""
     found = {}
     for _ in range(repeats):
@@ -62,9 +64,7 @@ def best_seconds(makes: dict, X, y, repeats: int = 5) -> dict[str, tuple[float, 
     return found
 
 
-def spa() -> None:
-    print("SPA at the paper's settings (eta 0.1, alpha 1, beta 20, gamma 0.4), one thread")
-    print(f"{'data':9}{'rows as':9}{'dtype':9}{'accuracy':>9}{'points':>8}{'M values/s':>12}{'over KOL':>10}")
+def spa() -> Iterator[Figure]:
     for name, kol in KOL_MILLIONS.items():
         for dtype in ("float32", "float64"):
             X, y = load(name, dtype)
@@ -74,47 +74,28 @@ def spa() -> None:
                 def make():
                     return onkel.SPAClassifier(eta=0.1, beta=20, **SHARED)
 
-                seconds, accuracy, points = best_seconds({"": make}, rows, y)[""]
+                seconds, accuracy, points = best_runs({"": make}, rows, y)[""]
                 rate = kernel_values(make, rows, y) / seconds / 1e6
-                print(f"{name:9}{container:9}{dtype:9}{accuracy:9.2%}{points:8}{rate:12.0f}{rate / kol:9.1f}x")
+                what = f"SPA on {name}, {container}, {dtype}, {points} points, {accuracy:.1%}: kernel values/s"
+                yield state(what, rate / kol, "x", "KOL", 20 if dtype == "float32" else None)
 
 
-def budgeted() -> None:
-    print("\nBudget learners, float32: kernel values a second over OGD's with as many points, seconds over KOL's")
-    print(
-        f"{'data':9}{'budget':>7} {'learner':10}{'accuracy':>9}{'seconds':>9}{'M values/s':>12}"
-        f"{'of OGD':>9}{'of KOL':>9}"
-    )
-    for name, budget in [("a9a", 1350), ("cod-rna", 822), ("ijcnn1", 500), ("ijcnn1", 1000)]:
+def over_kol() -> Iterator[Figure]:
+    for (name, budget), theirs in KOL_SECONDS.items():
         X, y = load(name)
         rows = X if name == "a9a" else X.toarray()
-
-        makes = {"OGD": partial(onkel.OGDClassifier, eta=0.1, budget=budget, **SHARED)}
-        makes |= {learner: partial(make, budget) for learner, make in BUDGETED.items()}
-        found = best_seconds(makes, rows, y)
-        rates = {learner: kernel_values(make, rows, y) / found[learner][0] for learner, make in makes.items()}
-        kol = dict(zip(BUDGETED, KOL_SECONDS.get((name, budget), ()), strict=False))
-        for learner in BUDGETED:
-            seconds, accuracy, _ = found[learner]
-            faster = f"{kol[learner] / seconds:8.1f}x" if learner in kol else "       –"
-            print(
-                f"{name:9}{budget:7} {learner:10}{accuracy:9.2%}{seconds:9.3f}{rates[learner] / 1e6:12.0f}"
-                f"{rates[learner] / rates['OGD']:9.2f}{faster}"
+        kol = dict(zip(BUDGETED, theirs, strict=False))
+        found = best_runs({learner: partial(BUDGETED[learner], budget) for learner in kol}, rows, y)
+        for learner, (seconds, accuracy, _) in found.items():
+            yield state(
+                f"{learner} on {name}, B = {budget}, {accuracy:.1%}: time", kol[learner] / seconds, "x", "KOL", 10
             )
 
 
-def maintenance() -> None:
-    X, y = load("ijcnn1")
-    makes = {
-        rule: partial(onkel.BSGDClassifier, lam=1e-4, maintenance=rule, budget=500, **SHARED)
-        for rule in ("remove", "merge")
-    }
-    found = best_seconds(makes, X.toarray(), y)
-    seconds = found["merge"][0] / found["remove"][0]
-    print(f"\nBSGD on ijcnn1 with 500 points: merging takes {seconds:.1f} times as long as removal")
+def figures() -> Iterator[Figure]:
+    yield from spa()
+    yield from over_kol()
 
 
 if __name__ == "__main__":
-    spa()
-    budgeted()
-    maintenance()
+    main(figures)

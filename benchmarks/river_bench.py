@@ -6,10 +6,12 @@ goal is 20,000 records a second.
 """
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from river import linear_model, neighbors, tree
 
+from figures import Figure, main, state
 from onkel import recipes
 from onkel.river import KernelClassifier, PlattClassifier
 
@@ -43,7 +45,7 @@ MODELS = {
 
 
 def measure(make, X, y):
-    """Records a second of a model whose budget is full, and the model."""
+    """Records a second of a model whose budget is full."""
     model, rates = make(), []
     for x, label in zip(X, y, strict=True):
         model.learn_one(x, label)
@@ -53,20 +55,20 @@ def measure(make, X, y):
             model.predict_one(x)
             model.learn_one(x, label)
         rates.append(len(X) / (time.process_time() - began))
-    return max(rates), model
+    return max(rates)
 
 
-def main():
+def figures() -> Iterator[Figure]:
     X, y = records()
-    print(f"{'learn_one and predict_one':26} {'records/s':>10} {'of the goal':>12} {'points':>7}")
     rates = {}
     for name, make in MODELS.items():
         few = slice(0, RECORDS // 6) if "KNN" in name else slice(None)  # it is slow
-        rates[name], model = measure(make, X[few], y[few])
-        points = getattr(getattr(model, "classifier", model), "n_support", BUDGET if "KNN" in name else "")
-        print(f"{name:26} {rates[name]:10,.0f} {rates[name] / GOAL:11.2f}x {points:>7}")
-    print(f"Forgetron over River's nearest neighbours: {rates['Forgetron'] / rates['river KNNClassifier']:.0f}x")
+        rates[name] = measure(make, X[few], y[few])
+        goal = None if name.startswith("river") else GOAL
+        yield state(f"{name}, {BUDGET} points: learn_one and predict_one", rates[name], "records/s", goal=goal)
+    ratio = rates["Forgetron"] / rates["river KNNClassifier"]
+    yield state(f"Forgetron, {BUDGET} points: records/s", ratio, "x", "River's KNNClassifier")
 
 
 if __name__ == "__main__":
-    main()
+    main(figures)

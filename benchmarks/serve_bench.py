@@ -208,7 +208,7 @@ def free_port() -> str:
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        learner = ["--learner", "rbp", "--budget", str(BUDGET), "--gamma", "0.1", "--classes", "0,1"]
+        learner = ["--learner", "rbp", "--budget", str(BUDGET), "--gamma", "0.1", "--classes", "0,1", "--raw"]
         onkel = [
             sys.executable,
             "-m",

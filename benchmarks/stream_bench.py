@@ -1,10 +1,10 @@
-"""How learners follow streams that change: `stream_bench.py [RESULTS.json [--rows N] [--whole] [stream ...]]`.
+"""How learners follow streams that change: `stream_bench.py [--results FILE] [--rows N] [--whole] [stream ...]`.
 
 Every learner predicts each row before it learns from it, in the rows' own order, with its default constructor (Newton
 with a budget of 400). Features are standardised as they come (`StreamStandardScaler`, River's `StandardScaler`), or
 left as they are where they share a unit. Newton and River's learners see the first N rows of each stream, and with
-`--whole` Newton sees all of them. Times are of one core (process time). Every figure is kept in RESULTS.json as soon as
-it is known and not measured again.
+`--whole` Newton sees all of them. Times are of one core (process time). Every figure is kept in the file of results, if
+one is named, as soon as it is known and not measured again.
 """
 
 from __future__ import annotations
@@ -174,12 +174,14 @@ def table(results: dict[str, Any], rows: str) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("results", nargs="?", type=Path)
+    arguments.add_argument("--results", type=Path, metavar="FILE")
     arguments.add_argument("--rows", type=int, default=5000)
     arguments.add_argument("--whole", action="store_true", help="Newton on all rows, too")
     arguments.add_argument("--learner", action="append", dest="learners", help="by default all of them")
-    arguments.add_argument("streams", nargs="*", default=STREAMS)
-    told = arguments.parse_intermixed_args()
+    arguments.add_argument("streams", nargs="*", metavar="stream", help="by default all of them")
+    told = arguments.parse_args()
+    if unknown := set(told.streams) - set(STREAMS):
+        arguments.error(f"{min(unknown)} is none of the streams {', '.join(STREAMS)}")
     results = json.loads(told.results.read_text()) if told.results and told.results.exists() else {}
 
     def keep(key: str, measure: Callable[[], dict[str, Any]]) -> None:

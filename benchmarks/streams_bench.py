@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from onkel.streams.datasets._store import found
 from sklearn.datasets import load_svmlight_file
 
 import onkel
+from figures import Figure, best_seconds, main, state
 from onkel import streams
 from onkel.streams import datasets
 from onkel.streams._bytes import Bytes
-
-REPEATS = 7
-
-
-def best(work) -> float:
-    seconds = np.inf
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        work()
-        seconds = min(seconds, time.perf_counter() - start)
-    return seconds
+from onkel.streams.datasets.store import found
 
 
 def read(path, **options) -> int:
@@ -38,8 +28,7 @@ def text(folder: Path, name: str) -> Path:
     try:
         content = Bytes(found(name, datasets.info(name).files[0]))
     except (OSError, ImportError) as error:
-        print(error)
-        sys.exit()
+        sys.exit(str(error))
     path = folder / f"{name}.libsvm"
     with open(path, "wb") as file:
         while block := content.read(1 << 20):
@@ -47,38 +36,43 @@ def text(folder: Path, name: str) -> Path:
     return path
 
 
-def reading() -> None:
-    print("LIBSVM text from a file, bytes included: MB/s, and over scikit-learn's load_svmlight_file (the goal is 10x)")
-    print(f"{'data':9}{'MB':>6}{'n_features':>13}{'MB/s':>8}{'over scikit-learn':>20}")
+def reading() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("a9a", "ijcnn1"):
             path = text(Path(folder), name)
-            size, n_features = path.stat().st_size / 1e6, datasets.info(name).features
-            theirs = best(lambda path=path: load_svmlight_file(str(path)))
-            for label, options in (("given", {"n_features": n_features}), ("looked for", {})):
-                ours = best(lambda path=path, options=options: read(path, **options))
-                print(f"{name:9}{size:6.1f}{label:>13}{size / ours:8.0f}{theirs / ours:19.1f}x")
+            n_features = datasets.info(name).features
+            theirs, given, looked_for = best_seconds(
+                [
+                    lambda path=path: load_svmlight_file(str(path)),
+                    lambda path=path, n_features=n_features: read(path, n_features=n_features),
+                    lambda path=path: read(path),
+                ]
+            )
+            peer = "load_svmlight_file"
+            yield state(f"reading {name} as LIBSVM text, n_features given", theirs / given, "x", peer, 10)
+            yield state(f"reading {name} as LIBSVM text, n_features looked for", theirs / looked_for, "x", peer, 10)
 
 
-def scaling() -> None:
-    print("\nStreamPipeline with a scaler over the same learner alone: SPA, 500 support vectors, float32, time of both")
-    print(f"{'features':>9}{'standard':>10}{'min-max':>9}")
-    for n_features in (8, 54, 123):
-        X = np.random.default_rng(0).normal(size=(20_000, n_features)).astype(np.float32)
-        y = X[:, 0] > 0
-        model = onkel.SPAClassifier(gamma=1 / n_features, budget=500, random_state=0)
+def scaling() -> Iterator[Figure]:
+    n_features = 54
+    X = np.random.default_rng(0).normal(size=(20_000, n_features)).astype(np.float32)
+    y = X[:, 0] > 0
+    model = onkel.SPAClassifier(gamma=1 / n_features, budget=500, random_state=0)
+    scalers = {"StreamStandardScaler": onkel.StreamStandardScaler(), "StreamMinMaxScaler": onkel.StreamMinMaxScaler()}
 
-        def learn(scaler=None, X=X, y=y, model=model):
-            learner = model.__class__(**model.get_params()) if scaler is None else onkel.StreamPipeline(scaler, model)
-            learner.partial_fit(X, y, classes=[False, True])
+    def learn(scaler=None):
+        learner = model.__class__(**model.get_params()) if scaler is None else onkel.StreamPipeline(scaler, model)
+        learner.partial_fit(X, y, classes=[False, True])
 
-        alone = best(learn)
-        standard, ranged = (
-            best(lambda s=s: learn(s)) for s in (onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler())
-        )
-        print(f"{n_features:9}{standard / alone:9.2f}x{ranged / alone:8.2f}x")
+    alone, *scaled = best_seconds([learn, *(lambda s=s: learn(s) for s in scalers.values())])
+    for name, seconds in zip(scalers, scaled, strict=True):
+        yield state(f"{name} before SPA, 500 points, {n_features} features: time", seconds / alone, "x", "SPA alone")
+
+
+def figures() -> Iterator[Figure]:
+    yield from reading()
+    yield from scaling()
 
 
 if __name__ == "__main__":
-    reading()
-    scaling()
+    main(figures)

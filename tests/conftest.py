@@ -1,6 +1,10 @@
-"""Hypothesis profiles: the same examples on every run, unless HYPOTHESIS_PROFILE=explore asks for new ones."""
+"""What all tests share: the environment, and Hypothesis profiles.
+
+The examples are the same on every run, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+"""
 
 import os
+import signal
 
 # The tests run in as many processes as there are cores; threads of BLAS that wait for one another would take them away.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -9,6 +13,10 @@ from hypothesis import HealthCheck, settings
 
 # Tables are as wide as they need: the terminal that pytest runs in is not the one of the tests.
 os.environ.pop("COLUMNS", None)
+
+# A shell's background job ignores Ctrl-C, and so would the programs that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "quick",

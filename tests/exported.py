@@ -19,7 +19,9 @@ def read_onnx(model, X, folder):
     import onnxruntime
 
     session = onnxruntime.InferenceSession(model.SerializeToString())
-    found = dict(zip([o.name for o in session.get_outputs()], session.run(None, {"X": X}), strict=True))
+    names = [each.name for each in session.get_inputs()]
+    inputs = {"X": X} if names == ["X"] else {name: X[:, [i]] for i, name in enumerate(names)}  # a table of numbers
+    found = dict(zip([o.name for o in session.get_outputs()], session.run(None, inputs), strict=True))
     predicted = found["prediction" if "prediction" in found else "label"]
     return found.get("scores", predicted).reshape(len(X), -1), predicted
 
@@ -27,9 +29,10 @@ def read_onnx(model, X, folder):
 def read_c(text, X, folder):
     folder = Path(tempfile.mkdtemp(dir=folder))  # a library that is loaded under a name stays under it
     (folder / "model.h").write_text(text)
+    encode = "double e[MODEL_N_FEATURES]; model_encode((const model_row *)x, e); x = e;" if "_row;" in text else ""
     (folder / "main.c").write_text(
-        '#include "model.h"\nvoid scores(const double *x, double *s) { model_scores(x, s); }\n'
-        "double predict(const double *x) { return (double)model_predict(x); }\n"
+        f'#include "model.h"\nvoid scores(const double *x, double *s) {{ {encode} model_scores(x, s); }}\n'
+        f"double predict(const double *x) {{ {encode} return (double)model_predict(x); }}\n"
         "int n_scores(void) { return MODEL_N_SCORES; }\n"
     )
     library = folder / "model.so"
@@ -46,7 +49,10 @@ def read_c(text, X, folder):
 
 def read_json(text, X, folder):
     read = json.loads(text)
-    Z = (long(X) - long(read["shift"])) * long(read["factor"])
+    X = long(X)
+    if read["columns"] is not None:  # of numbers without gaps, here
+        X = (X - long([c["shift"] for c in read["columns"]])) * long([c["factor"] for c in read["columns"]])
+    Z = (X - long(read["shift"])) * long(read["factor"])
     points = long(read["points"]).reshape(-1, Z.shape[1])
     each = []
     for function in read["functions"]:

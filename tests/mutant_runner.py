@@ -6,14 +6,15 @@ nothing is compiled twice, be it in another workshop. All of it is kept, so that
 ended. A mutant of the Python code is a file written into the copy, beside the core that is installed. Mutants of one
 file follow each other in one workshop.
 
-A mutant that was caught is not run again until itself, its source file, a test file that it names or something that
-all tests share has changed; build/mutants/caught.json holds the hashes.
+A mutant that was caught is not run again until itself, its source file, a test file that it names, a module that this
+imports or something that all tests share has changed; build/mutants/caught.json holds the hashes.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import filecmp
 import hashlib
 import importlib.util
@@ -32,6 +33,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ ROOT = Path(__file__).parents[1]
 STORE = ROOT / "build" / "mutants"
 CAUGHT = STORE / "caught.json"
 IGNORED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".hypothesis", ".*_cache", "_core.*")
-SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/*.py", "tests/reference/*.py", "tests/native/*")
+SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/conftest.py")
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,46 @@ class Mutant:
 
     def key(self) -> str:
         """A hash of everything that its being caught is taken to depend on."""
-        shared = {str(path.relative_to(ROOT)) for pattern in SHARED for path in ROOT.glob(pattern)}
-        shared = {name for name in shared if not name.startswith(("tests/test_", "tests/mutant"))}
+        files = {ROOT / name for name in (self.file, *SHARED)}
+        files |= with_imports(ROOT / name for name in self.test_files)
+        if any(path.stem == "native_build" for path in files):  # the tests that this compiles
+            files |= set((ROOT / "tests" / "native").iterdir())
         digest = hashlib.sha256(repr(astuple(self)).encode())
-        for name in [self.file, *self.test_files, *sorted(shared)]:
-            digest.update(hashlib.sha256((ROOT / name).read_bytes()).digest() if (ROOT / name).exists() else b"")
+        for path in sorted(filter(Path.exists, files)):
+            digest.update(file_hash(path))
         return digest.hexdigest()
+
+
+@cache
+def file_hash(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def with_imports(files: Iterable[Path]) -> set[Path]:
+    """Return test files, the modules under tests/ that they import, and so on."""
+    found: set[Path] = set()
+    waiting = [path for path in files if path.exists()]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += imported(path)
+    return found
+
+
+@cache
+def imported(path: Path) -> list[Path]:
+    """Return the modules under tests/ that a file imports itself; of a package's names, those that are modules."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            here = ".".join(path.parent.relative_to(ROOT / "tests").parts) if node.level else ""
+            module = ".".join(filter(None, (here, node.module)))
+            names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    places = [ROOT.joinpath("tests", *name.split(".")) for name in names]
+    return [file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists()]
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
@@ -341,32 +377,54 @@ def _grouped(mutants: list[Mutant], key: Callable[[Mutant], Hashable]) -> list[l
 
 
 def changed(mutants: list[Mutant]) -> list[Mutant]:
-    """Return the mutants that are new, or whose source or tests differ from those of a base commit."""
-    base = os.environ.get("ONKEL_BASE", "HEAD~1")
+    """Return the mutants whose source or tests differ from those of a base commit, those that are new there first."""
 
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
         if done.returncode:
             reason = done.stderr.partition("\n")[0]
-            raise ValueError(f"cannot compare with {base} (ONKEL_BASE names another commit): {reason}")
+            raise ValueError(f"git {words[0]} failed (ONKEL_BASE names the commit to compare with): {reason}")
         return done.stdout
 
+    base = os.environ.get("ONKEL_BASE") or base_commit(git)
     files = {*git("diff", "--name-only", base).split(), *git("ls-files", "--others", "--exclude-standard").split()}
-    before = set()
-    if "tests/mutants.py" in files and git("ls-tree", base, "tests/mutants.py"):
-        for node in ast.walk(ast.parse(git("show", f"{base}:tests/mutants.py"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Mutant":
-                before.add(Mutant(*map(ast.literal_eval, node.args)))
-    is_new = (lambda mutant: mutant not in before) if "tests/mutants.py" in files else (lambda mutant: False)
-    return [mutant for mutant in mutants if is_new(mutant) or files & {mutant.file, *mutant.test_files}]
+    before = set(mutants)
+    if "tests/mutants.py" in files:
+        before = set()
+        if git("ls-tree", base, "tests/mutants.py"):
+            for node in ast.walk(ast.parse(git("show", f"{base}:tests/mutants.py"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Mutant":
+                    before.add(Mutant(*map(ast.literal_eval, node.args)))
+    new = [mutant for mutant in mutants if mutant not in before]
+    return new + [m for m in mutants if m in before and files & {m.file, *m.test_files}]
+
+
+def base_commit(git: Callable[..., str]) -> str:
+    """Return where this branch left the main one of the repository it came from, or else its last commit's parent.
+
+    A commit without a parent, or one whose parents were not fetched, is compared with nothing: all of it is new.
+    """
+    for words in (("merge-base", "HEAD", "origin/HEAD"), ("rev-parse", "--verify", "HEAD~1")):
+        with contextlib.suppress(ValueError):
+            found = git(*words).strip()
+            if found != git("rev-parse", "HEAD").strip():
+                return found
+    return git("hash-object", "-t", "tree", os.devnull).strip()
+
+
+def some(mutants: list[Mutant], most: int) -> list[Mutant]:
+    """Return no more than so many: the first of each file, then the second of each, and so on."""
+    in_turn = itertools.zip_longest(*_grouped(mutants, lambda mutant: mutant.file))
+    return [mutant for row in in_turn for mutant in row if mutant is not None][:most]
 
 
 def main(mutants: list[Mutant]) -> int:
     parser = argparse.ArgumentParser(description="Break each promise on purpose and see its test fail.")
     parser.add_argument("words", nargs="*", help="only promises with these words, one after the other")
     parser.add_argument(
-        "--changed", action="store_true", help="only where source or tests differ from ONKEL_BASE (default HEAD~1)"
+        "--changed", action="store_true", help="only where source or tests differ from the commit ONKEL_BASE"
     )
+    parser.add_argument("--most", type=int, metavar="N", help="no more than so many, of as many files as possible")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="so many at a time")
     parser.add_argument("--list", action="store_true", help="print the promises that would be broken, and stop")
     options = parser.parse_args()
@@ -381,6 +439,9 @@ def main(mutants: list[Mutant]) -> int:
         except ValueError as error:
             print(error)
             return 2
+    if options.most is not None and options.most < len(chosen):
+        print(f"{options.most} of {len(chosen)} mutants")
+        chosen = some(chosen, options.most)
     if options.list:
         for mutant in chosen:
             print(f"{mutant.file}: {mutant.promise}")

@@ -7,7 +7,6 @@ learner meets each of them in one test or another. ONKEL_WHOLE=1 (`make test-all
 from __future__ import annotations
 
 import itertools
-import os
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +17,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import looping
 import onkel
+from looping import WHOLE
 from onkel import recipes
 from reference.bogd import BOGD
 from reference.bpa import BPA
@@ -540,9 +541,6 @@ FACES = [("float64", False), ("float32", True), ("float64", True), ("float32", F
 CASES = [Case(named, task, *face) for named in TABLE for task in named.tasks for face in FACES]
 
 
-WHOLE = "ONKEL_WHOLE" in os.environ
-
-
 def cases_at(dtype: str, average: bool) -> list[Case]:
     """Return every learner and task at one dtype and output, for what depends on neither."""
     return [case for case in CASES if (case.dtype, case.average) == (dtype, average)]
@@ -566,10 +564,9 @@ def cases(
 
     def parametrise(test: Callable[..., None]) -> Any:
         chosen = itertools.product(suitable, values) if WHOLE else some(zlib.crc32(test.__name__.encode()))
-        if loop and not WHOLE:
-            return one_after_the_other(test, chosen)
         rows = [pytest.param(case, *own, id="-".join([str(case), *map(str, own)])) for case, own in chosen]
-        return pytest.mark.parametrize(["case", *crossed], rows)(test)
+        parametrised = pytest.mark.parametrize(["case", *crossed], rows)(test)
+        return looping.loop(parametrised) if loop else parametrised
 
     suitable = [c for c in CASES if c.dtype in dtypes and c.average in outputs and where(c)]
 
@@ -585,32 +582,39 @@ def cases(
     return parametrise
 
 
-def one_after_the_other(test: Callable[..., None], chosen: Iterable[tuple[Case, tuple[Any, ...]]]) -> Any:
-    """Return one test that goes through all cases, and says at which it failed."""
-    rows = list(chosen)
-
-    def every_case() -> None:
-        for case, own in rows:
-            try:
-                test(case, *own)
-            except BaseException as error:
-                error.add_note(f"in the case {case}")
-                raise
-
-    every_case.__name__, every_case.__doc__ = test.__name__, test.__doc__
-    return every_case
+# One test a learner, which goes through its tasks.
+loop_by_learner = looping.loop_by(lambda case, **others: case.named.name)
 
 
 def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
     """Parametrise a test over the product of `crossed`; the values of `turns` take turns, as dtypes do in `cases`."""
-    faces = list(itertools.product(*turns.values()))
+    return taking_turns(list(itertools.product(*turns.values())), 1, turns, crossed)
+
+
+def in_pairs(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callable[[Callable[..., None]], Any]:
+    """As `in_turn`, where each row of the product meets every value of each of `turns`, of which the first has the
+    most values: two dtypes and two densities are two tests then, not four."""
+    values = [list(each) for each in turns.values()]
+    faces = [
+        tuple(each[(i + step) % len(each)] for i, each in zip((0, *start), values, strict=True))
+        for start in itertools.product(*(range(len(each)) for each in values[1:]))
+        for step in range(len(values[0]))
+    ]
+    return taking_turns(faces, len(values[0]), turns, crossed)
+
+
+def taking_turns(
+    faces: list[tuple[Any, ...]], at_once: int, turns: dict[str, Iterable[Any]], crossed: dict[str, Iterable[Any]]
+) -> Callable[[Callable[..., None]], Any]:
+    """Parametrise a test over the product of `crossed`, each with the next so many of the faces."""
     places = list(itertools.product(*map(enumerate, crossed.values())))
 
     def parametrise(test: Callable[..., None]) -> Any:
         rows = []
         for place in places:
             turn = zlib.crc32(test.__name__.encode()) + sum(number for number, _ in place)
-            for face in faces if WHOLE else [faces[turn % len(faces)]]:
+            first = turn * at_once % len(faces)
+            for face in faces if WHOLE else faces[first : first + at_once]:
                 values = [*(value for _, value in place), *face]
                 rows.append(pytest.param(*values, id="-".join(getattr(v, "__name__", str(v)) for v in values)))
         return pytest.mark.parametrize([*crossed, *turns], rows)(test)
@@ -620,7 +624,7 @@ def in_turn(turns: dict[str, Iterable[Any]], **crossed: Iterable[Any]) -> Callab
 
 def cases_of(test: Callable[..., None]) -> list[Case]:
     """Return the cases that a test was parametrised with."""
-    return [row.values[0] for mark in test.pytestmark for row in mark.args[1]]
+    return [arguments["case"] for _, arguments in looping.arguments_of(test)]
 
 
 # The other faces of each row, at one dtype and output: for the tests of what a face could break.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import _core
 from onkel.parts import (
     AuxiliaryCutoff,
@@ -42,6 +43,7 @@ def exact(name, parameter, z):
         return float((1 + (-z).exp()).ln() / h.ln())
 
 
+@loop
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("name", "part"), [("shift", AuxiliaryShift), ("scale", AuxiliaryScale)])
 def test_auxiliary_probability_in_many_digits(name, part, shape):
@@ -58,6 +60,7 @@ def test_a_shape_of_one_admits_every_row(part):
         assert probability(part(shape=1.0), z) == 1.0
 
 
+@loop
 @pytest.mark.parametrize("shape", SHAPES)
 def test_far_out_scale_admits_one_in_shape(shape):
     for z in (40.0, 300.0, 700.0, 745.0, 1e4):
@@ -70,6 +73,7 @@ def test_shift_falls_with_the_margin():
     assert p[-1] > 0  # the tail is there as long as floats have it
 
 
+@loop
 @pytest.mark.parametrize("cutoff", [-2.0, 0.0, 1.0, 30.0, 1000.0])
 def test_cutoff(cutoff):
     part = AuxiliaryCutoff(cutoff=cutoff)
@@ -78,6 +82,7 @@ def test_cutoff(cutoff):
     assert slope(part, cutoff + 1e-9) == 0
 
 
+@loop
 @pytest.mark.parametrize(
     ("name", "part"),
     [("shift", AuxiliaryShift(shape=3.0)), ("scale", AuxiliaryScale(shape=3.0)), ("cutoff", AuxiliaryCutoff())],
@@ -90,6 +95,7 @@ def test_the_step_follows_the_auxiliary_curve(name, part):
         np.testing.assert_allclose(slope(part, z), (up - down) / 2e-5, atol=1e-8)
 
 
+@loop
 @pytest.mark.parametrize("part", [AuxiliaryShift(), AuxiliaryScale(), AuxiliaryCutoff(), MarginSampling(eta=1.0)])
 def test_extreme_margins_are_finite(part):
     for z in (-1e3, 1e3, -1e100, 1e100):
@@ -119,6 +125,7 @@ def test_auxiliary_of_several_classes():
     np.testing.assert_allclose(g, h_slope * direction, rtol=1e-12)
 
 
+@loop
 @pytest.mark.parametrize("eta", [0.1, 1.0, 1.99])
 def test_margin_sampling(eta):
     for z in np.linspace(-20, 20, 41):
@@ -126,6 +133,7 @@ def test_margin_sampling(eta):
         np.testing.assert_allclose(probability(MarginSampling(eta=eta), z), expected, rtol=1e-12)
 
 
+@loop
 @pytest.mark.parametrize("G", [0.5, 1.0, 4.0])
 def test_gradient_sampling(G):
     for z in np.linspace(-5, 5, 21):

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from looping import loop
 from table import cases
 
 
+@loop
 @cases(dtypes=("float64",), outputs=(True,), one_task=True)
 def test_average_is_the_mean_of_all_functions(case):
     # 1200 rows of a shrinking learner fold its scale; the ghosts of an evicting one would take minutes to add up
-    X, y = case.data(250 if case.named.evicts or case.named.row_by_row else 1200, d=3)
+    X, y = case.data(150 if case.named.evicts or case.named.row_by_row else 1200, d=3)
     settings = {"gamma": 0.7, "seed": 2, "fit_intercept": True, "n_classes": 3 if case.task == "multiclass" else 1}
     expected = case.reference(**settings).learn(X, y, scores=False)
     learner = case.learner(**settings)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import parts
 from table import ONE_A_TASK, Case, cases, cases_at, one_a_task
 
@@ -151,6 +152,7 @@ def wrong_calls(fitted):
 EVERY_WRONG = ROWS | CLASSES_ONLY | REGRESSION_ONLY
 
 
+@loop
 @pytest.mark.parametrize(("case", "method", "wrong"), list(wrong_calls(fitted=True)))
 def test_bad_rows_change_nothing(case, method, wrong):
     spoil, names = EVERY_WRONG[wrong]
@@ -163,6 +165,15 @@ def test_bad_rows_change_nothing(case, method, wrong):
     assert snapshot(model) == snapshot(twin)
 
 
+@one_a_task
+def test_a_refused_fit_on_other_columns_changes_nothing(case):
+    model = case.estimator().partial_fit(**good(case))
+    before = snapshot(model)
+    X, y = case.data(20, d=2)
+    refused(lambda: model.fit(X, y, sample_weight=-np.ones(20)), "sample_weight")
+    assert model.n_features_in_ == 4 and snapshot(model) == before
+
+
 def test_bad_rows_leave_a_new_estimator_new():
     for case, method, wrong in (row.values for row in wrong_calls(fitted=False)):
         spoil, names = EVERY_WRONG[wrong]
@@ -173,6 +184,7 @@ def test_bad_rows_leave_a_new_estimator_new():
         assert not model.__sklearn_is_fitted__()
 
 
+@loop
 @one_a_task
 def test_bad_rows_to_predict(case):
     model = case.estimator().partial_fit(**good(case))
@@ -198,6 +210,7 @@ def wrong_parameters():
                 yield pytest.param(case, method, wrong, id=f"{case.named.name}-{case.task}-{method}")
 
 
+@loop
 @pytest.mark.parametrize(("case", "method", "wrong"), list(wrong_parameters()))
 def test_bad_parameters_are_named(case, method, wrong):
     for bad, names in wrong:
@@ -290,6 +303,7 @@ PARTS = [
 ]
 
 
+@loop
 @pytest.mark.parametrize(("make", "names"), PARTS)
 def test_parts_that_do_not_fit(make, names):
     refused(make, names)

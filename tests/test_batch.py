@@ -9,6 +9,7 @@ from sklearn.datasets import load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from looping import loop
 from onkel.batch import DCDClassifier, IVMClassifier, LBFGSClassifier, PCDClassifier
 from scikit_learn import checked
 from table import WHOLE
@@ -67,6 +68,7 @@ def independent_optimum(K, y, lam):
     return best.fun
 
 
+@loop
 @pytest.mark.parametrize("lam", [0.1, 0.01])
 @pytest.mark.parametrize("make", [LBFGSClassifier, PCDClassifier, DCDClassifier, IVMClassifier])
 def test_two_classes_reach_the_optimum(make, lam):
@@ -135,6 +137,7 @@ def test_the_hinge_of_several_classes_has_no_lower_neighbour():
             assert objective(a + size * rng.normal(size=a.shape)) >= model.objective_ - model.gap_
 
 
+@loop
 @pytest.mark.parametrize("make", [LBFGSClassifier, PCDClassifier, DCDClassifier])
 @pytest.mark.parametrize("tol", [0.03, 0.003])
 def test_the_gap_bounds_the_distance_to_the_minimum(make, tol):
@@ -220,6 +223,7 @@ def test_repeated_rows_join_once():
     assert (np.diff(heights) < 0).all()
 
 
+@loop
 @pytest.mark.parametrize("make", [LBFGSClassifier, PCDClassifier, DCDClassifier])
 def test_an_early_end_is_said(make):
     X, y = moons()
@@ -247,6 +251,7 @@ def test_kernels_and_sparse_rows():
     )
 
 
+@loop
 @pytest.mark.parametrize(
     ("make", "parameters", "message"),
     [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import onkel
+from looping import loop
 from onkel import _core, recipes
 from onkel.parts import (
     RemoveOldest,
@@ -96,6 +97,7 @@ def test_bogd_is_unbiased_over_the_draw(weights):
     np.testing.assert_allclose(after, w, rtol=1e-9)
 
 
+@loop
 @pytest.mark.parametrize("sampling", ["uniform", "weighted"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_bogd_weights_never_exceed_the_cap_and_are_those_of_equation_10(sampling, n_classes):
@@ -191,6 +193,10 @@ def test_merging_finds_the_best_place(L, r, c):
     assert loss == pytest.approx(losses.min(), abs=1e-6)
     if min(L, r, c) > 0.1 and (abs(L - 2) > 0.1 or r < 0.9):  # where the place is well determined
         assert h == pytest.approx(best_h(L, r * r, 1.0, c * r), abs=1e-10)
+    # What the search for a partner relies on: none as far apart loses less than equals do, and farther ones lose more.
+    equals, farther = (_core.best_merge(each, 1.0, 1.0, 1.0)[1] for each in (L, 1.01 * L))
+    assert loss >= equals * r * r - 1e-12
+    assert farther >= equals - 1e-12
 
 
 def test_merging_needs_the_gaussian_kernel():
@@ -228,6 +234,7 @@ def test_random_features_stand_for_the_kernel(dtype):
 # -- sampling with a budget -------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("rule", [RemoveRandom(), ResampleUniformly(cap=1.0), ResampleByWeight(cap=1.0)])
 @pytest.mark.parametrize("recipe", [recipes.OSKL(G=2), recipes.SPA(beta=2.0), recipes.KLR()])
 def test_sampling_with_a_budget_rule(recipe, rule):
@@ -246,6 +253,7 @@ def test_a_ball_is_refused_where_the_norm_is_not_kept(rule):
         replace(recipes.OSKL(R=2.0), eviction=rule)
 
 
+@loop
 @pytest.mark.parametrize("rule", [RemoveRandom(), RemoveOldest(), RemoveSmallest(), ShrinkAndRemoveOldest()])
 def test_the_tracked_norm_of_an_evicting_learner_with_a_ball(rule):
     X, y = rows(400)

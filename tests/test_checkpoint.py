@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(500, 3))
@@ -130,6 +131,7 @@ def test_a_learner(tmp_path):
     assert again.fingerprint() == learner.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize("spoil", ["torn", "empty", "changed", "foreign", "no place"])
 def test_a_spoilt_checkpoint_is_passed_over(spoil, tmp_path):
     whole = onkel.Checkpointer(tmp_path / "whole", 50).fit(new_model(), chunks(), classes=CLASSES)

@@ -7,6 +7,7 @@ import pytest
 
 import onkel
 import toy_parts as toys
+from looping import loop
 from onkel import checks, parts
 from onkel.parts.python import PythonAdmission, PythonEviction, PythonKernel, PythonLoss
 
@@ -28,6 +29,7 @@ def test_every_part_passes(name):
         checks.check_part(part)
 
 
+@loop
 @pytest.mark.parametrize(
     "part", [toys.Log(), toys.LossSampling(), toys.RemoveRandom(), toys.Forget(), toys.RBF(0.5)], ids=repr
 )
@@ -71,6 +73,7 @@ class Drawing(PythonAdmission):
         return self.rng.random()
 
 
+@loop
 @pytest.mark.parametrize(
     ("part", "said"),
     [

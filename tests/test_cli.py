@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.cli import main
 
 COMMAND = [sys.executable, "-m", "onkel"]
@@ -116,6 +117,15 @@ def test_predictions_in_other_forms(run):
     assert (code, err) == (0, "") and out.split() == [str(int(p)) for p in model.predict(X)]
 
 
+def test_labels_of_another_kind_are_not_called_wrong(run, folder):
+    X, z = rows(100)
+    onkel.save(onkel.OGDClassifier(gamma=1.0, random_state=0).fit(X, z > 0), folder / "booleans.onkel")
+    code, out, err = run("predict", "booleans.onkel", "two.txt", "--rows", 4)
+    assert code == 0, err
+    assert set(out.split()) <= {"True", "False"}
+    assert "4 rows, none of whose labels is one of the model's classes" in err
+
+
 def test_classes_may_be_words_and_tables_may_be_read(run):
     assert run("fit", "words.csv", "-l", "rbp", "--budget", 50, "-o", "model")[0] == 0
     model = onkel.load("model")
@@ -175,6 +185,7 @@ def test_compare_gives_each_learner_what_it_would_have_alone(run):
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["learner", "spa", "bogd", "perceptron"]
 
 
+@loop
 @pytest.mark.parametrize(
     ("data", "task"), [("two.txt", "Classifier"), ("three.txt", "Classifier"), ("numbers.csv", "Regressor")]
 )
@@ -191,6 +202,7 @@ def test_a_report_is_written(run):
     assert "2 learners on two.txt" in Path("out.html").read_text()
 
 
+@loop
 @pytest.mark.parametrize("data", ["two.txt", "three.txt", "numbers.csv"])
 def test_standard_input_is_a_file_like_any_other(run, data):
     words = ["-l", "spa", "--budget", 50, "--format", "csv" if data.endswith("csv") else "libsvm"]
@@ -214,9 +226,10 @@ def test_shuffle_is_for_files_that_are_sorted_by_class(run):
     Path("sorted.txt").write_text("".join(lines))
     more = "".join(line for line in lines if line.startswith("1")) * 10
     Path("long.txt").write_text(more + "".join(lines))
-    assert "are all of class 1; if it is sorted by class, use --shuffle" in run("evaluate", "long.txt")[2]
+    assert "are all of class 1; if it is sorted by class, use --shuffle" in run("evaluate", "long.txt", "-l", "rbp")[2]
     shuffled = [
-        json.loads(run("evaluate", "sorted.txt", "--shuffle", "--seed", seed, "--json")[1]) for seed in (0, 0, 1)
+        json.loads(run("evaluate", "sorted.txt", "-l", "rbp", "--shuffle", "--seed", seed, "--json")[1])
+        for seed in (0, 0, 1)
     ]
     curves = [one["runs"][0]["curve"]["accuracy"] for one in shuffled]
     assert curves[0] == curves[1] != curves[2]
@@ -224,7 +237,7 @@ def test_shuffle_is_for_files_that_are_sorted_by_class(run):
 
 def test_wrong_rows_may_be_left_out(run):
     Path("two.txt").write_text("oops\n" + Path("two.txt").read_text())
-    code, _, err = run("fit", "two.txt", "--skip-errors", "-o", "model")
+    code, _, err = run("fit", "two.txt", "-l", "rbp", "--skip-errors", "-o", "model")
     assert code == 0
     assert "onkel: warning: 1 rows of two.txt were skipped; the first: two.txt, line 1" in err
     assert onkel.load("model").t_ == 1200
@@ -232,7 +245,7 @@ def test_wrong_rows_may_be_left_out(run):
 
 def test_results_do_not_depend_on_threads(run):
     for jobs, path in ((1, "one"), (2, "two")):
-        run("fit", "two.txt", "--jobs", jobs, "-o", path)
+        run("fit", "two.txt", "--gamma", 0.5, "--budget", 50, "--jobs", jobs, "-o", path)
     one, two = onkel.load("one"), onkel.load("two")
     assert (one.dual_coef_ == two.dual_coef_).all()
 
@@ -279,6 +292,7 @@ def test_a_generator_is_drawn(run):
 # -- how they refuse
 
 
+@loop
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
@@ -289,7 +303,7 @@ def test_a_generator_is_drawn(run):
         ("fit comments -o m", 1, "comments has no rows"),
         ("fit one-class -o m", 1, "one-class has one class only, 1; expected two or more"),
         ("fit nan -o m", 1, "nan, line 1001, column 5: expected a finite number"),
-        ("fit late -o m", 1, "row 5,001: the label 7 is not one of -1 and 1, the classes so far; name all labels"),
+        ("fit late -l rbp -o m", 1, "row 5,001: the label 7 is not one of -1 and 1, the classes so far; name all"),
         ("fit two.txt -l spam -o m", 2, "there is no learner 'spam'; expected one of bogd, bpa"),
         ("fit numbers.csv -l klr -o m", 2, "there is no learner 'klr' for regression; expected one of bogd"),
         ("fit two.txt -l spa,ogd -o m", 2, "expected one learner (onkel compare takes several)"),
@@ -346,6 +360,7 @@ def test_refusals(run, words, code, said):
     assert not Path("m").exists()
 
 
+@loop
 @pytest.mark.parametrize(
     "words", ["", "fit", "fit two.txt -o m --budget many", "nonsense", "fit two.txt -o m --task no"]
 )
@@ -366,15 +381,15 @@ def test_nothing_to_read_from(folder):
 
 def test_a_reader_that_has_enough_is_no_error(run, folder):
     Path("long.txt").write_text(Path("two.txt").read_text() * 30)
-    run("fit", "two.txt", "-o", "model")
+    run("fit", "two.txt", "-l", "rbp", "-o", "model")
     script = f"set -o pipefail; '{sys.executable}' -m onkel predict model long.txt | head -n 2"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and len(done.stdout.split()) == 2 and done.stderr == ""
 
 
 def test_a_pipe_with_a_name_is_read_once(run, folder):
-    run("fit", "two.txt", "--n-features", "3", "-o", "one")
-    script = f"'{sys.executable}' -m onkel fit <(cat two.txt) -o other"
+    run("fit", "two.txt", "-l", "rbp", "--n-features", "3", "-o", "one")
+    script = f"'{sys.executable}' -m onkel fit <(cat two.txt) -l rbp -o other"
     subprocess.run(["bash", "-c", script], check=True, capture_output=True)
     assert (onkel.load("one").dual_coef_ == onkel.load("other").dual_coef_).all()
 
@@ -395,9 +410,9 @@ class Drip(io.RawIOBase):
 
 
 def test_a_slow_pipe_makes_the_same_model(run):
-    run("fit", "two.txt", "--n-features", "3", "-o", "one")
+    run("fit", "two.txt", "-l", "rbp", "--n-features", "3", "-o", "one")
     pipe = io.TextIOWrapper(io.BufferedReader(Drip(Path("two.txt").read_bytes())))
-    assert run("fit", "-", "--n-features", "3", "-o", "other", stdin=pipe)[0] == 0
+    assert run("fit", "-", "-l", "rbp", "--n-features", "3", "-o", "other", stdin=pipe)[0] == 0
     assert Path("one").read_bytes() == Path("other").read_bytes()
 
 
@@ -451,7 +466,7 @@ def interrupted(process):
 
 
 def test_ctrl_c_says_where_it_stopped_and_saves_the_model(folder):
-    process = started("fit", "-", "--budget", "50", "-o", "model")
+    process = started("fit", "-", "-l", "rbp", "--budget", "50", "-o", "model")
     text = Path("two.txt").read_bytes()
     for _ in range(-(-4_000_000 // len(text))):  # more than buffers hold: most of it has been learned from
         process.stdin.write(text)
@@ -465,7 +480,8 @@ def test_ctrl_c_says_where_it_stopped_and_saves_the_model(folder):
 def test_a_run_with_checkpoints_goes_on_where_it_was_interrupted(folder, run):
     text = Path("two.txt").read_bytes() * 20
     Path("long.txt").write_bytes(text)
-    words = ["--n-features", "3", "--budget", "50", "--checkpoint", "run", "--every", "5000", "-o", "model"]
+    quick = ["-l", "rbp", "--n-features", "3", "--budget", "50"]
+    words = [*quick, "--checkpoint", "run", "--every", "5000", "-o", "model"]
     process = started("fit", "-", *words)
     half = text[: text.index(b"\n", len(text) // 2) + 1]
     process.stdin.write(half)
@@ -481,7 +497,7 @@ def test_a_run_with_checkpoints_goes_on_where_it_was_interrupted(folder, run):
     assert found and int(found[1].replace(",", "")) % 5000 == 0
     assert not Path("model").exists()
     assert run("fit", "-", *words, stdin=text.decode())[0] == 0
-    assert run("fit", "-", "--n-features", "3", "--budget", "50", "-o", "whole", stdin=text.decode())[0] == 0
+    assert run("fit", "-", *quick, "-o", "whole", stdin=text.decode())[0] == 0
     assert Path("model").read_bytes() == Path("whole").read_bytes()
     # Once more: nothing is left to learn, and the model is the same.
     assert run("fit", "-", *words, stdin=text.decode())[0] == 0

@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onkel
+from looping import loop
 from scikit_learn import NOT_PROMISED, checked
 from table import ESTIMATORS, cases
 
@@ -251,6 +252,7 @@ def test_balanced_class_weight_has_a_cap():
     assert model._learner.fingerprint() == twin._learner.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize("bad", ["even", 2.0, {0: -1.0}, {0: "heavy"}, {1: np.nan}])
 def test_class_weights_that_are_none(bad):
     model = onkel.OGDClassifier(class_weight=bad)
@@ -280,6 +282,7 @@ def test_probabilities_are_for_the_log_loss_alone():
     assert not hasattr(onkel.OGDClassifier(loss="nonsense"), "predict_proba")
 
 
+@loop
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "model",

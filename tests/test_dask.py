@@ -279,19 +279,24 @@ def run(capsys, monkeypatch):
 def test_the_command_works_on_a_cluster(client, tmp_path, run):
     X, y = rows(800)
     for i, (part, labels) in enumerate(blocks(X, y, 3)):
-        frame = pandas.DataFrame(part, columns=["a", "b", "c"]).assign(label=labels)
-        frame.to_parquet(tmp_path / f"part-{i}.parquet")
+        frame = pandas.DataFrame(part, columns=["a", "b", "c"])
+        towns = np.where(part[:, 2] > 0, "Bern", "Chur")
+        frame.assign(town=towns, key=[f"{i}-{j}" for j in range(len(part))], label=labels).to_parquet(
+            tmp_path / f"part-{i}.parquet"
+        )
     files = sorted(tmp_path.glob("part-*.parquet"))
     address, pattern, output = client.scheduler.address, str(tmp_path / "part-*.parquet"), str(tmp_path / "model.onkel")
-    options = ["-l", "newton", "--budget", "30", "--gamma", "0.5", "--set", "lam=0.1", "--scale", "standard"]
+    options = ["-l", "newton", "--budget", "30", "--gamma", "0.5", "--set", "lam=0.1", "--id", "key"]
     code, _, said = run("fit", pattern, *options, "--cluster", address, "-o", output)
     assert code == 0, said
     assert "800 rows in 3 partitions" in said
-    pipeline = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.NewtonClassifier(**PARAMETERS))
-    assert state(onkel.load(output)) == state(partitions.fit(pipeline, files).model)
-    code, printed, said = run("predict", output, pattern, "--cluster", address)
+    pipeline = onkel.make_stream_pipeline(onkel.NewtonClassifier(**PARAMETERS))
+    sources = [FilePartition(str(file), {"drop": ["key"]}) for file in files]
+    assert state(onkel.load(output)) == state(partitions.fit(pipeline, sources).model)
+    code, printed, said = run("predict", output, pattern, "--id", "key", "--cluster", address)
     assert "right" in said
-    assert printed == "".join(run("predict", output, str(file))[1] for file in files)
+    assert printed.startswith("0-0 ")
+    assert printed == "".join(run("predict", output, str(file), "--id", "key")[1] for file in files)
     code, _, said = run("fit", pattern, "--cluster", "local:no", "-o", output)
     assert code != 0
     assert "expected local:N" in said

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
+from looping import loop
 from onkel.streams import datasets
 from onkel.streams.datasets import Dataset
 from onkel.streams.datasets.store import File
@@ -106,6 +107,7 @@ FORMATS = {
 }
 
 
+@loop
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_is_read(form, table):
     content, X, y = FORMATS[form]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from looping import loop
 from onkel import _core
 
 
@@ -29,6 +30,7 @@ KNOWN = [
 ]
 
 
+@loop
 @pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
 def test_philox_here_is_the_published_one(counter, key, words):
     assert philox(counter, key) == tuple(int(word, 16) for word in words.split())
@@ -40,6 +42,7 @@ def expected_uniform(seed, kernel, step, purpose, index):
     return (high << 32 | low) // 2**11 * 2.0**-53
 
 
+@loop
 @pytest.mark.parametrize("seed", [0, 1, 2**32, 2**64 - 1, 0x299F31D0A4093822])
 def test_the_core_draws_the_published_words(seed):
     for step in (0, 1, 2**31, 2**33 + 5, 2**62):
@@ -61,6 +64,7 @@ def test_uniform():
     assert chi_squared < 43.8  # the 0.999 quantile with 19 degrees of freedom
 
 
+@loop
 @pytest.mark.parametrize("changed", ["seed", "kernel", "step", "purpose", "index"])
 def test_each_coordinate_gives_other_numbers(changed):
     def draws(**coordinates):

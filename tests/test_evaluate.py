@@ -9,6 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, mean_squared_error, roc_auc_score
 
 import onkel
+from looping import loop
 from onkel.evaluate import Curve, Point, progressive, progressive_steps
 
 matplotlib.use("agg")
@@ -45,7 +46,8 @@ def ogd(**parameters):
 
 
 def without_time(curve):
-    return [dataclasses.replace(point, seconds=0.0) for point in curve.points]
+    course = {name: values.tolist() for name, values in curve.course.items()}
+    return [dataclasses.replace(point, seconds=0.0) for point in curve.points], course
 
 
 def test_values_of_two_classes_are_those_of_scikit_learn():
@@ -78,6 +80,7 @@ def test_values_of_a_regression_are_those_of_scikit_learn():
     assert curve.metric == "rmse" and curve.last.accuracy is None and curve.last.auc is None
 
 
+@loop
 @pytest.mark.parametrize("sizes", [(1,), (7, 1, 300), (1000,)])
 @pytest.mark.parametrize("every", [None, 100])
 @pytest.mark.parametrize("task", ["two", "several", "several, open", "regression"])
@@ -93,6 +96,26 @@ def test_chunks_change_no_bit(task, every, sizes):
     whole = progressive(make(), [(X, y)], every=every, norm=True, held_out=held_out, **options)
     pieces = progressive(make(), cut(X, y, *sizes), every=every, norm=True, held_out=held_out, **options)
     assert without_time(pieces) == without_time(whole)
+
+
+def test_a_fading_window_shows_what_the_mean_hides():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9000, 2))
+    y = (X[:, 0] > 0) ^ (np.arange(9000) >= 6000)  # the classes change places
+    model = onkel.NewtonClassifier(gamma=1.0, budget=20, forget="stream", random_state=0)
+    curve = progressive(model, [(X, y)], classes=[False, True])
+    window = onkel.NewtonClassifier(gamma=1.0, budget=20, forget="stream", random_state=0)
+    right = (window.predict_then_learn(X, y, classes=[False, True]) > 0) == y
+    rows = curve.course["window_rows"]
+    for row, mean in list(zip(rows, curve.course["window_accuracy"], strict=True))[::40]:
+        weights = 0.999 ** np.arange(row)[::-1]
+        assert mean == pytest.approx((weights * right[:row]).sum() / weights.sum())
+    assert curve.last.recent_accuracy == pytest.approx(np.average(right, weights=0.999 ** np.arange(9000)[::-1]))
+    before, after = curve.course["window_accuracy"][rows <= 6000][-1], curve.course["window_accuracy"][rows > 6000]
+    assert before > 0.95 and after.min() < before - 0.01 and len(rows) < 512
+    # it remembers all rows at first, and only a few after the change
+    at, memory = curve.course["memory_rows"], curve.course["memory"]
+    assert (memory <= at).all() and memory[at <= 6000].max() > 1000 and memory[(at > 6000) & (at < 7000)].min() <= 100
 
 
 def test_a_class_that_is_not_known_yet_is_never_guessed():
@@ -156,6 +179,7 @@ def test_an_estimator_goes_on_where_it_was():
     assert curve.last.rows == 500 and model.t_ == 1000
 
 
+@loop
 @pytest.mark.parametrize(
     ("scores", "labels"),
     [
@@ -190,6 +214,8 @@ def test_a_curve_becomes_a_data_frame_and_a_plot():
         "accuracy",
         "log_loss",
         "auc",
+        "recent_accuracy",
+        "recent_log_loss",
         "commonest",
         "balanced_accuracy",
     ]

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import onkel
 from interrupting import interrupted_amid
+from looping import loop
 from onkel import checks, parts, recipes
-from table import CASES, cases, variants
+from table import CASES, cases, loop_by_learner, variants
 
 ROWS = 300
 
@@ -46,16 +47,19 @@ def assert_same(case, one, other):
     assert one[1].score_rows(X).tobytes() == other[1].score_rows(X).tobytes()
 
 
+@loop_by_learner
 @cases()
 def test_row_by_row(case):
     checks.check_chunks(lambda: case.learner(gamma=0.6, fit_intercept=True, seed=9), *stream(case))
 
 
+@loop_by_learner
 @variants
 def test_row_by_row_for_every_variant(case):
     assert_same(case, learned(case), learned(case, range(1, ROWS), pickled=True))
 
 
+@loop_by_learner
 @cases()
 @settings(max_examples=8)
 @given(
@@ -95,6 +99,7 @@ def test_threads_share_large_matrices_and_tables():
     assert len(set(learned)) == 1
 
 
+@loop
 @cases(one_task=True)
 def test_pickled_inside_a_mini_batch(case):
     # 100 is inside a batch of 7, whose rows wait and are state

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import onkel
 from functions import function_of
+from looping import loop
 from onkel import recipes
 from onkel.parts import RBF, Laplacian, Linear, Polynomial, Sigmoid
 from table import in_turn
@@ -136,6 +137,7 @@ def test_onnx_predicts_what_the_model_predicts(name, task, dtype):
         close(found["probabilities"], model.predict_proba(rows), tolerance)
 
 
+@loop
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "standard scaler", "random features"])
 @every_task
 def test_onnx_in_float32_bears_a_large_mean(name, task):
@@ -147,6 +149,7 @@ def test_onnx_in_float32_bears_a_large_mean(name, task):
     close(found["prediction" if task == "regression" else "scores"], scores_of(model, rows))
 
 
+@loop
 @every_task
 def test_onnx_of_large_coefficients_that_cancel_out(task):
     X, y = data(task)
@@ -164,6 +167,7 @@ def test_onnx_computes_in_float32_where_that_will_do():
     assert {constant.data_type for constant in onkel.export.to_onnx(model).graph.initializer} == {1, 7}
 
 
+@loop
 @pytest.mark.parametrize("labels", [["a", "ü"], [3, 70], [-1.0, 1.0], [False, True]], ids=str)
 def test_onnx_labels_are_the_models(labels):
     X, y = data("binary")
@@ -218,6 +222,7 @@ def svm_predict(folder, text, X, y):
     return np.loadtxt(folder / "out")
 
 
+@loop
 @needs_svm_predict
 @every_task
 @pytest.mark.parametrize("kernel", LIBSVM_KERNELS)
@@ -244,6 +249,7 @@ def test_libsvm_text_of_several_classes_holds_each_point_once_less_than_classes(
     assert len(text.split("SV\n")[1].splitlines()) == 2 * model.n_support_
 
 
+@loop
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
@@ -322,6 +328,16 @@ def test_c_header_in_float(tmp_path):
     assert "double" in onkel.export.to_c(model, dtype="float64")
 
 
+def test_c_header_in_float_bears_a_large_mean(tmp_path):
+    """The scaler's mean is no number of float32: what rounding takes away is given back."""
+    X, y = data("binary", offset=100_000.0)
+    model = scaled("binary", onkel.StreamStandardScaler()).fit(X.astype(np.float64), y)
+    made = compiled(tmp_path, onkel.export.to_c(model, dtype="float32"), "float32")
+    found = np.empty(len(X), np.float32)
+    made.scores(X.ctypes.data_as(ctypes.c_void_p), found.ctypes.data_as(ctypes.c_void_p), len(X))
+    close(found, model.decision_function(X.astype(np.float64)), 1e-4)
+
+
 def test_c_labels_are_quoted(tmp_path):
     labels = ['a"b\\', "ü1", "??=n\n"]
     model = one_kernel("multiclass").fit(*data("multiclass", n=60)[:1], np.resize(labels, 60))
@@ -334,6 +350,7 @@ def test_c_labels_are_quoted(tmp_path):
     assert [made.label(i).decode() for i in range(3)] == model.classes_.tolist()
 
 
+@loop
 @pytest.mark.parametrize(
     ("labels", "kind"),
     [
@@ -355,6 +372,7 @@ def test_c_labels_fit_their_type(tmp_path, labels, kind):
     assert [made.label(i) for i in range(2)] == sorted(labels.tolist())
 
 
+@loop
 @pytest.mark.parametrize("label", [2**63, 2**63 + 1, 1e21, -1e21])
 def test_labels_that_do_not_fit_are_refused(label):
     labels = np.array([label, 3], np.float64 if isinstance(label, float) else np.uint64)
@@ -363,6 +381,7 @@ def test_labels_that_do_not_fit_are_refused(label):
         onkel.export.to_onnx(model)
 
 
+@loop
 @pytest.mark.parametrize("label", [2**31, -(2**31), -(2**63), 1e300])
 def test_labels_that_libsvm_lacks_are_refused(label):
     model = one_kernel("binary", "rbf").fit(*data("binary", n=60)[:1], np.resize(np.array([label, 3]), 60))
@@ -370,6 +389,7 @@ def test_labels_that_libsvm_lacks_are_refused(label):
         onkel.export.to_libsvm(model)
 
 
+@loop
 @pytest.mark.parametrize("export", [onkel.export.to_onnx, onkel.export.to_c, onkel.export.to_json])
 def test_labels_that_are_bytes_are_refused(export):
     model = one_kernel("binary").fit(*data("binary", n=60)[:1], np.resize([b"a", b"b"], 60))
@@ -379,6 +399,7 @@ def test_labels_that_are_bytes_are_refused(export):
         export(model)
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 def test_votes_where_kernel_values_are_too_small_for_float32(tmp_path, task, dtype):
@@ -434,9 +455,9 @@ def test_numbers_beyond_float32_are_refused():
 
 
 def kernel_values(kernel, S, z, least_exponent):
-    def of(name, gamma=None, coef0=None, degree=None):
+    def of(name, gamma=None, coef0=None, degree=None, relevances=1.0):
         if name in ("rbf", "laplacian"):
-            exponent = -gamma * (((S - z) ** 2) if name == "rbf" else abs(S - z)).sum(axis=1)
+            exponent = -gamma * (np.array(relevances) * abs(S - z) ** {"rbf": 2, "laplacian": 1}[name]).sum(axis=1)
             return np.where(exponent < least_exponent, 0.0, np.exp(exponent))
         if name == "linear":
             return S @ z
@@ -471,6 +492,7 @@ def json_scores(read, x):
     return sum(weight * np.eye(len(f))[f.argmax()] * f.any() for weight, f in each)
 
 
+@loop
 @every_model
 @every_task
 def test_json_holds_all_that_predictions_are_made_of(name, task):
@@ -485,6 +507,7 @@ def test_json_holds_all_that_predictions_are_made_of(name, task):
         assert read["classes"] == model.classes_.tolist()
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("calibrated", [False, True])
@@ -560,6 +583,7 @@ def test_libsvm_has_a_file_of_ranges_for_a_scaler():
 EXPORTS = [onkel.export.to_onnx, onkel.export.to_libsvm, onkel.export.to_c, onkel.export.to_json]
 
 
+@loop
 @pytest.mark.parametrize("export", EXPORTS)
 def test_what_cannot_be_exported_is_refused(export):
     X, y = data("binary", n=60)
@@ -573,6 +597,7 @@ def test_what_cannot_be_exported_is_refused(export):
         export(5)
 
 
+@loop
 @pytest.mark.parametrize("export", EXPORTS)
 def test_export_of_sparse_rows_is_that_of_dense_ones(export):
     from scipy.sparse import csr_array
@@ -586,6 +611,7 @@ def test_export_of_sparse_rows_is_that_of_dense_ones(export):
     assert len(str(export(sparse))) > 100
 
 
+@loop
 @pytest.mark.parametrize("to", ["onnx", "libsvm", "c", "json"])
 def test_the_command_writes_what_the_functions_return(tmp_path, monkeypatch, capsys, to):
     from onkel.cli._app import app

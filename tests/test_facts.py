@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import recipes
 from onkel.catalogue import LEARNERS
 from onkel.catalogue.docstrings import entries
@@ -53,6 +54,7 @@ def documented(document):
 # -- the tables of the documentation, and the stub
 
 
+@loop
 @pytest.mark.parametrize(
     "path", ["docs/learners.md", "docs/parts.md", "src/onkel/recipes.py", "src/onkel/estimators/named.pyi"]
 )
@@ -73,6 +75,7 @@ def test_the_page_of_learners_lists_every_learner_where_it_belongs():
 # -- one default, shown everywhere
 
 
+@loop
 @pytest.mark.parametrize(("name", "task"), NAMED)
 def test_an_estimator_has_its_recipes_parameters(name, task):
     row = LEARNERS[name]
@@ -86,6 +89,7 @@ def test_an_estimator_has_its_recipes_parameters(name, task):
     assert set(row.defaults[task]) <= set(expected)
 
 
+@loop
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_recipe_shows_plain_types(name):
     kinds = [parameter.annotation for parameter in inspect.signature(getattr(recipes, name)).parameters.values()]
@@ -126,6 +130,7 @@ def test_the_command_agrees():
 # -- docstrings
 
 
+@loop
 @pytest.mark.parametrize("name", [*ESTIMATORS, *GENERIC])
 def test_a_docstring_lists_exactly_the_parameters(name):
     cls = getattr(onkel, name)
@@ -141,6 +146,7 @@ def test_a_docstring_lists_exactly_the_parameters(name):
     assert parameters_of(cls).keys() == shown.keys()
 
 
+@loop
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_recipes_docstring_lists_exactly_its_parameters(name):
     recipe = getattr(recipes, name)
@@ -152,6 +158,7 @@ def test_a_recipes_docstring_lists_exactly_its_parameters(name):
     assert LEARNERS[name].paper in recipe.__doc__
 
 
+@loop
 @pytest.mark.parametrize(("name", "task"), NAMED)
 def test_the_losses_of_a_docstring_are_those_that_are_taken(name, task):
     cls = getattr(onkel, LEARNERS[name].estimators[task])
@@ -193,6 +200,7 @@ RANGES = [
 ]
 
 
+@loop
 @pytest.mark.parametrize(("name", "parameter", "value"), RANGES)
 def test_a_range_is_the_one_that_is_checked(name, parameter, value):
     if parameter == "horizon":  # `fit` knows better

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import onkel
+from looping import loop
 from onkel import parts
 from onkel.contents import contents_of
 from onkel.models import format as names
@@ -66,6 +67,7 @@ def assert_documented(learner):
         assert name.replace("eviction.eviction.", "eviction.") in known
 
 
+@loop
 @cases(one_task=True, batch_size=[5])
 def test_every_array_of_a_learner_is_documented(case, batch_size):
     learner = case.learner(batch_size=batch_size, budget=10)
@@ -158,6 +160,7 @@ def test_there_are_files_of_version_1():
     assert len(EVERY_KIND) == 21
 
 
+@loop
 @pytest.mark.parametrize("path", EVERY_KIND, ids=lambda p: p.stem)
 def test_files_of_version_1_load_for_ever(path, tmp_path):
     model = onkel.load(path)
@@ -169,6 +172,7 @@ def test_files_of_version_1_load_for_ever(path, tmp_path):
     assert go_on(model, path).fingerprint() == go_on(again, path).fingerprint()
 
 
+@loop
 @pytest.mark.parametrize("name", ["dense-spa", "float32-oskl", "sparse-ogd"])
 def test_files_of_version_1_go_on_for_ever(name):
     path = DATA / f"v1-{name}.onkel"
@@ -185,6 +189,7 @@ def test_files_of_version_1_go_on_for_ever(name):
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
 
 
+@loop
 @pytest.mark.parametrize("path", [p for p in EVERY_KIND if "newton" in p.stem], ids=lambda p: p.stem)
 def test_a_second_order_learner_whose_arrays_have_changed_keeps_its_function(path, monkeypatch):
     monkeypatch.setattr(former, "_has_the_same_arrays", lambda learner, reader: False)
@@ -208,6 +213,7 @@ def test_former_parts():
     assert recipe("newton-three").dictionary.min_slope == 0.1
 
 
+@loop
 @pytest.mark.parametrize(
     ("name", "chosen", "complete", "rows"),
     [
@@ -220,7 +226,7 @@ def test_former_parts():
 def test_former_choosing(name, chosen, complete, rows):
     learner = onkel.load(DATA / f"v1-{name}.onkel")._learner
     assert (learner.chosen, learner.complete, learner.t) == (chosen, complete, rows)
-    assert (learner.first is None) == complete
+    assert (learner.window is None) == complete
 
 
 def test_a_model_of_version_1_that_is_not_fitted():

@@ -7,6 +7,7 @@ import pytest
 from sklearn.svm import SVC
 
 import onkel
+from looping import loop
 
 
 def rows(n=300):
@@ -14,6 +15,7 @@ def rows(n=300):
     return X, np.where(X @ [2, -1, 0.5, 0] + 0.3 > 0, "yes", "no")
 
 
+@loop
 @pytest.mark.parametrize(
     "kernel", ["linear", "poly", onkel.parts.Linear(), onkel.parts.Polynomial(coef0=1.0, degree=2)]
 )

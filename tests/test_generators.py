@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from looping import loop
 from onkel.streams import generators
 from onkel.streams.generators import hyperplane, mixture, moving, switching
 
@@ -15,6 +16,7 @@ def rows(stream):
     return np.concatenate([X for X, _ in parts]), np.concatenate([y for _, y in parts])
 
 
+@loop
 @every_generator
 def test_chunks_and_places_change_nothing(make):
     X, y = rows(make(1000, seed=5))
@@ -29,6 +31,7 @@ def test_chunks_and_places_change_nothing(make):
     assert next(stream)[0].shape == (10, X.shape[1])
 
 
+@loop
 @every_generator
 def test_seeds_draw_other_rows_of_the_same_kind(make):
     (X, y), (A, b) = rows(make(1000, seed=1)), rows(make(1000, seed=2))
@@ -37,6 +40,7 @@ def test_seeds_draw_other_rows_of_the_same_kind(make):
     assert rows(make(10, dtype="float32"))[0].dtype == np.float32
 
 
+@loop
 @every_generator
 def test_bad_parameters(make):
     for options in ({"n_rows": 0}, {"seed": -1}, {"chunk_rows": 0}, {"dtype": "int8"}):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import recipes
 from onkel.parts import (
     FirstOrder,
@@ -14,6 +15,7 @@ from onkel.parts import (
     ProjectCheapest,
     ProjectSmallest,
 )
+from table import in_turn
 
 PROJECTING = {
     "projectron": (recipes.Projectron(eta=0.01, aggressive=True), None),
@@ -22,6 +24,8 @@ PROJECTING = {
     "smallest": (FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5, lam=1e-3), ProjectSmallest()), 100),
     "komp": (recipes.POLK(eps=0.02), None),
     "komp-budget": (recipes.POLK(eps=1e-4), 60),
+    # More rows a batch than changes of the inverse that may wait.
+    "komp-batches": (recipes.POLK(eps=1e-4, batch_size=100), 60),
 }
 # |K P - I|, largest entry. In float32 the kernel values themselves are off by up to 1e-7, which P multiplies by 1e5.
 BOUND = {"float64": 1e-3, "float32": 0.1}
@@ -48,8 +52,7 @@ def near_duplicates(n, seed=0):
     return X, (rng.random(n) < 0.5).astype(np.float64)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", PROJECTING)
+@in_turn({"dtype": ["float64", "float32"]}, name=PROJECTING)
 def test_100_000_steps_amid_near_duplicates(name, dtype):
     recipe, budget = PROJECTING[name]
     learner = onkel.Learner(recipe, gamma=1.0, budget=budget, dtype=dtype)
@@ -63,6 +66,7 @@ def test_100_000_steps_amid_near_duplicates(name, dtype):
         assert np.isfinite(learner.coefficients).all() and learner.norm < 100
 
 
+@loop
 @pytest.mark.parametrize("name", PROJECTING)
 def test_the_inverse_is_that_of_a_dense_solve_on_well_separated_points(name):
     recipe, budget = PROJECTING[name]
@@ -73,6 +77,7 @@ def test_the_inverse_is_that_of_a_dense_solve_on_well_separated_points(name):
     np.testing.assert_allclose(P, np.linalg.inv(K), rtol=1e-8, atol=1e-8 * np.abs(P).max())
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["cheapest", "smallest", "komp-budget"])
 def test_a_spoiled_inverse_is_built_again(name, dtype):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import WHOLE, loop
 from onkel.parts import RBF, FirstOrder, Polynomial
-from table import SMALL, TABLE, Case, cases
+from table import SMALL, TABLE, Case, cases, loop_by_learner
 
 N = 300
 
@@ -67,6 +68,7 @@ def kernels(case: Case):
     return [RBF(0.5)] if gaussian else [RBF(0.5), poly]
 
 
+@loop_by_learner
 @pytest.mark.filterwarnings("ignore")
 @cases(one_task=True, rows=ROWS)
 def test_finite_or_a_sentence_and_the_last_good_state(case, rows):
@@ -100,11 +102,12 @@ def test_a_row_whose_kernel_with_itself_overflows_is_no_point():
     assert (learner.t, learner.n_support) == (1, 1)
 
 
+@loop
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("named", TABLE, ids=lambda named: named.name)
 def test_one_class_for_long_then_the_other(named):
     case = Case(named, named.tasks[0], "float64", average=False)
-    n = 100_000
+    n = 100_000 if WHOLE else 20_000
     X = np.random.default_rng(3).normal(size=(n, 2))
     learner = learner_of(case, RBF(1.0))
     learner.learn_rows(X, np.ones(n))

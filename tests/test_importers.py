@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import onkel
+from looping import loop
 from onkel import recipes
 from table import cases, in_turn
 
@@ -40,6 +41,7 @@ def values(machine, X):
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
 
 
+@loop
 @in_turn({"container": [np.asarray, csr_array]}, machine=[SVC, NuSVC, SVR, NuSVR], kernel=KERNELS)
 def test_values_are_those_of_scikit_learns_machine(machine, kernel, container):
     X, y = data(regression=machine in (SVR, NuSVR))
@@ -117,6 +119,7 @@ def test_saved_and_resumed(tmp_path):
     assert again._learner.fingerprint() == model._learner.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize(
     ("machine", "sentence"),
     [
@@ -146,6 +149,7 @@ def test_recipes_that_do_not_fit_are_refused():
 # -- LIBSVM ------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @needs_svm_train
 @every_kernel
 @pytest.mark.parametrize("kind", [0, 1, 3, 4])
@@ -173,6 +177,7 @@ def test_values_are_those_of_libsvms_machine(tmp_path, kernel, kind):
         np.testing.assert_array_equal(model.predict(X)[clear], expected[clear])
 
 
+@loop
 @every_kernel
 @pytest.mark.parametrize("regression", [False, True])
 def test_there_and_back(tmp_path, kernel, regression):
@@ -188,6 +193,7 @@ def test_there_and_back(tmp_path, kernel, regression):
     assert onkel.export.to_libsvm(again) == onkel.export.to_libsvm(model)
 
 
+@loop
 @pytest.mark.parametrize("labels", [(2, 5), (5, 2), (-1, 1), (1, -1)])
 def test_either_label_may_come_first(tmp_path, labels):
     text = (
@@ -221,6 +227,7 @@ def loaded(text):
         return onkel.from_libsvm(file.name)
 
 
+@loop
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

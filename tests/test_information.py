@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import onkel
+from looping import loop
 from onkel import recipes
 from table import Case, cases
 
@@ -61,6 +62,7 @@ def in_order_of_joining(learner):
     return points[order], learner.coefficients[:, order], births, information, *rest
 
 
+@loop
 @cases(dtypes=("float64",), outputs=(False,), **ours)
 @pytest.mark.parametrize("forget", [1.0, 0.99, 0.9])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -81,6 +83,7 @@ def test_information_is_that_of_the_definition(case: Case, forget, fit_intercept
     np.testing.assert_array_equal(information, information.T)
 
 
+@loop
 @pytest.mark.parametrize("forget", [1.0, KEPT])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_on_given_points_it_is_ridge_regression(forget, fit_intercept):
@@ -94,6 +97,7 @@ def test_on_given_points_it_is_ridge_regression(forget, fit_intercept):
     np.testing.assert_allclose(core.information()[1], Z.T @ Z, atol=1e-8)
 
 
+@loop
 @pytest.mark.parametrize("forget", [1.0, KEPT])
 @pytest.mark.parametrize("container", [np.asarray, csr_array])
 def test_two_learners_on_the_same_points_add_up_to_the_learner_of_both(forget, container):
@@ -211,6 +215,7 @@ def test_forgetting_leaves_the_function_alone():
     assert (once.variance_rows(X)[0] >= never.variance_rows(X)[0] * (1 - 1e-12)).all()
 
 
+@loop
 @pytest.mark.parametrize("forget", [0.9995, 0.99, 0.9, 0.5])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_forgetting_is_the_same_for_any_cut_and_through_files(task, forget):
@@ -311,6 +316,7 @@ def test_where_nothing_is_left_to_learn_rounding_is_not_learned_from(forget, fea
     assert np.abs(scores[1000:]).max() < 1e5
 
 
+@loop
 @pytest.mark.parametrize("size", [1e12, 1e30, 1e90])
 def test_information_of_any_size_has_a_covariance(size):
     X, y = waves(100)
@@ -344,6 +350,7 @@ def eliminated(A, a, kernel_matrix, n, fixed):
     return left, a[:, left], A[np.ix_(left, left)], data, np.einsum("oi,ij,oj", moved, kernel_matrix, moved)
 
 
+@loop
 @cases(dtypes=("float64",), outputs=(False,), **ours)
 @pytest.mark.parametrize("forget", [1.0, 0.98])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -429,6 +436,7 @@ def test_eliminated_points_cost_less_than_points_never_had():
 # -- what is refused
 
 
+@loop
 @pytest.mark.parametrize(
     ("information", "noise", "steps", "says"),
     [

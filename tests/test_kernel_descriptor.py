@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 import onkel
 from exported import READERS
 from formulas import gram, long
+from looping import loop, loop_by
 from onkel import recipes
 from onkel.batch import LBFGSClassifier as BATCH
 from onkel.parts import (
@@ -43,6 +44,7 @@ from onkel.parts import (
     Sigmoid,
 )
 from onkel.parts.kernels import Base
+from table import in_pairs
 
 PLAIN = {
     f"{name} {i}": made(**numbers)
@@ -97,6 +99,7 @@ def values_of_core(kernel, X, S, dtype="float64", container=np.asarray, hedged=F
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @every_kernel
 def test_the_formula_is_that_of_the_tests_own(name):
     X, S = rows(), rows(20, seed=1)
@@ -107,10 +110,8 @@ def test_the_formula_is_that_of_the_tests_own(name):
     np.testing.assert_allclose(EVERY[name].matrix(csr_array(X), csr_array(S)), expected.astype(float), rtol=1e-12)
 
 
-@every_kernel
-@every_container
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("hedged", [False, True], ids=["alone", "in a hedge"])
+@loop
+@in_pairs({"container": [np.asarray, csr_array], "dtype": ["float64", "float32"], "hedged": [False, True]}, name=EVERY)
 def test_the_core_has_the_same_formula(name, container, dtype, hedged):
     kernel, X, S = EVERY[name], rows().astype(dtype), rows(6, seed=1).astype(dtype)
     found = values_of_core(kernel, X, S, dtype, container, hedged)
@@ -122,6 +123,7 @@ def test_the_core_has_the_same_formula(name, container, dtype, hedged):
     )
 
 
+@loop
 @every_kernel
 def test_the_derivative_by_a_factor(name):
     kernel, X, S, h = EVERY[name], rows(12), rows(7, seed=1), 1e-6
@@ -144,6 +146,7 @@ def test_the_derivatives_of_gaussian_and_laplacian_are_the_textbook_s():
 # -- positive semidefinite ---------------------------------------------------------------------------------------------
 
 
+@loop
 @every_kernel
 def test_what_is_claimed_to_be_positive_semidefinite_has_no_negative_eigenvalue(name):
     kernel = EVERY[name]
@@ -178,6 +181,7 @@ def recipe_of(eviction):
     return FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction)
 
 
+@loop
 @pytest.mark.parametrize("name", EVICTIONS)
 def test_evictions_that_project_refuse_an_indefinite_kernel(name):
     eviction = EVICTIONS[name]
@@ -237,6 +241,7 @@ def test_algebra():
             make()
 
 
+@loop
 @pytest.mark.parametrize("name", COMPOSED)
 @every_container
 @pytest.mark.parametrize("hedged", [False, True], ids=["alone", "in a hedge"])
@@ -295,6 +300,7 @@ def one_model(kernel, task="multiclass"):
     return onkel.KernelClassifier(recipe, kernel=kernel, fit_intercept=True, random_state=0).fit(X, y)
 
 
+@loop_by(lambda to, **others: to)
 @every_kernel
 @pytest.mark.parametrize("to", READERS)
 def test_exports_say_what_the_model_says(name, to, tmp_path):
@@ -338,6 +344,7 @@ def votes(task, dtype):
     return model, (1.5 * rng.normal(size=(400, 3))).astype(np.float32)
 
 
+@loop
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 @pytest.mark.parametrize("learned", ["float64", "float32"])
 @pytest.mark.parametrize("to", ["onnx", "c"])
@@ -372,6 +379,7 @@ def c_scores(text, X, n_scores, folder):
 # -- sparse rows far from the origin -----------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize(("dtype", "mean"), [("float32", 1e3), ("float32", 3e5), ("float64", 1e7)])
 @pytest.mark.parametrize("kernel", [RBF(0.4), Laplacian(0.4), RBF(0.4) * Laplacian(0.1) + RBF(2.0)])
 @pytest.mark.parametrize("hedged", [False, True], ids=["alone", "in a hedge"])

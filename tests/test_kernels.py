@@ -11,6 +11,7 @@ from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
 import onkel
+from looping import loop
 from onkel.parts import RBF, CallableKernel, KernelSum, Laplacian, Linear, Polynomial, Sigmoid
 from table import in_turn
 
@@ -77,6 +78,7 @@ def learner_of(name, dtype="float64", **settings):
     return onkel.Learner(recipe, gamma=G, dtype=dtype, fit_intercept=True, **KERNELS[name], **settings)
 
 
+@loop
 @in_turn(CONTAINERS | DTYPES, name=KERNELS)
 def test_scores_are_kernel_values_times_coefficients(name, dtype, container):
     X, y = data(dtype)
@@ -92,6 +94,7 @@ def test_scores_are_kernel_values_times_coefficients(name, dtype, container):
     np.testing.assert_allclose(scores, expected, rtol=0, atol=size.max() * (1e-13 if dtype == "float64" else 1e-5))
 
 
+@loop
 @pytest.mark.parametrize(
     ("name", "theirs"),
     [
@@ -107,6 +110,7 @@ def test_by_hand_is_as_in_scikit_learn(name, theirs):
     np.testing.assert_allclose(by_hand(X, X[:40])[name], theirs(X, X[:40]), rtol=1e-11, atol=1e-13)
 
 
+@loop
 @in_turn(CONTAINERS | DTYPES, name=KERNELS)
 def test_chunks_change_no_bit(name, dtype, container):
     X, y = data(dtype)
@@ -128,6 +132,7 @@ def test_chunks_change_no_bit(name, dtype, container):
     assert learned(block_rows=96) == whole
 
 
+@loop
 @in_turn(CONTAINERS, name=KERNELS)
 def test_symmetry_and_the_value_at_the_row_itself(name, container):
     # PA's step is loss / k(x, x): after one row its score is exactly 1 where k(x, x) is what the score uses
@@ -141,6 +146,7 @@ def test_symmetry_and_the_value_at_the_row_itself(name, container):
         np.testing.assert_allclose(learner.coefficients[0, 0], expected, rtol=1e-12)
 
 
+@loop
 @in_turn(DTYPES, name=["rbf", "gaussians", "all", "poly"])
 def test_a_callable_is_as_the_built_in(name, dtype):
     X, y = data(dtype)
@@ -201,6 +207,7 @@ def test_a_callable_that_fails_stops_at_a_row_boundary():
     assert twin._learner.fingerprint() == model._learner.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize(
     ("kernel", "error"),
     [
@@ -242,6 +249,7 @@ REFUSED = [
 ]
 
 
+@loop
 @pytest.mark.parametrize(("make", "names"), REFUSED)
 def test_refusals(make, names):
     with pytest.raises(ValueError, match=names) as caught:
@@ -249,6 +257,7 @@ def test_refusals(make, names):
     assert "\n" not in str(caught.value)
 
 
+@loop
 @in_turn(CONTAINERS | DTYPES, kernel=["linear", "poly"], name=["PA", "PA-I", "PA-II", "SPA"])
 def test_rows_of_length_zero_teach_nothing(name, kernel, container, dtype):
     recipe = onkel.recipes.SPA() if name == "SPA" else onkel.recipes.PA(variant=name)
@@ -285,6 +294,7 @@ def test_gamma_from_percentile():
     assert onkel.gamma_from_percentile([[0.0], [2.0]]) == pytest.approx(1 / 8)
 
 
+@loop
 @pytest.mark.parametrize(
     ("X", "settings", "names"),
     [

@@ -5,6 +5,7 @@ import pytest
 
 import onkel
 from interrupting import interrupted_amid
+from looping import loop
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 WORDS = np.array(["pear", "apple", "pear", "fig", "apple", "fig"] * 2)
@@ -84,6 +85,7 @@ def test_labels_of_rows_without_weight_do_not_count():
     assert model().fit(X, WORDS, sample_weight=weight).classes_.tolist() == ["apple", "pear"]
 
 
+@loop
 @pytest.mark.parametrize("labels", [[3, -1, 7], ["x", "yy", "zzz"], [True, False, True], [0.0, 1.0, 2.0]])
 def test_kinds_of_labels(labels):
     y = np.array(labels * 4)
@@ -122,3 +124,28 @@ def test_interrupted_before_a_class_was_met():
     interrupted_amid(learn)
     assert m.classes_.tolist() == [0, 1]
     assert m.decision_function(np.ones((3, 4))).shape == (3, 2)
+
+
+def test_rows_without_weight_do_not_count_for_balanced_weights_of_fit():
+    X, y, keep = np.arange(40.0)[:, None] / 10, np.arange(40) % 4 == 0, np.arange(40) % 3 > 0
+    learners = [onkel.OGDClassifier(gamma=1.0, class_weight="balanced", shuffle=False, random_state=0) for _ in "ab"]
+    learners[0].fit(X, y, sample_weight=keep.astype(float))
+    learners[1].fit(X[keep], y[keep])
+    assert (learners[0].dual_coef_ == learners[1].dual_coef_).all()
+
+
+def test_one_lookup_serves_all_labels_that_are_classes(monkeypatch):
+    from onkel.estimators import targets
+
+    looked_up = []
+    original = targets.places
+    monkeypatch.setattr(targets, "places", lambda *args: looked_up.append(len(args[1])) or original(*args))
+    monkeypatch.setattr(targets, "check_finite", None)  # a class is a valid label
+    y = np.array([3.0, 5.0, 3.0, 7.0])
+    model = onkel.OGDClassifier(gamma=1.0, class_weight={3: 2.0})
+    model.partial_fit(np.zeros((4, 1)), y, classes=np.array([3, 5, 7]))
+    model.partial_fit(np.zeros((3, 1)), y[:3])
+    assert looked_up == [4, 3]
+    fresh = onkel.OGDClassifier(gamma=1.0).partial_fit(np.zeros((4, 1)), y.astype(int))
+    assert fresh.classes_.tolist() == [3, 5, 7]
+    assert looked_up == [4, 3, 4]

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+from looping import loop
 from onkel import _core, streams
+from onkel.streams import _libsvm
+from onkel.streams._bytes import Bytes
 
 
 def read(text, **options):
@@ -34,6 +37,7 @@ def only(text, **options):
 # -- what is right ----------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize(
     ("text", "row", "label"),
     [
@@ -96,6 +100,13 @@ def test_numbers_are_exact(values):
         np.testing.assert_array_equal(only(line.encode())[0], [float(text) for text in texts])
 
 
+def test_numbers_of_many_digits_are_exact():
+    for digits in (15, 16, 17, 18, 19):  # 2^53 has sixteen
+        texts = [f"{v:.{digits}f}" for v in np.random.default_rng(digits).random(200)]
+        line = "1 " + " ".join(f"{i + 1}:{text}" for i, text in enumerate(texts)) + "\n"
+        np.testing.assert_array_equal(only(line.encode())[0], [float(text) for text in texts])
+
+
 @given(st.text("0123456789.eE+-", min_size=1, max_size=40))
 def test_what_is_a_number_is_what_python_says(text):
     try:
@@ -150,6 +161,7 @@ WRONG = {
 every_wrong_line = pytest.mark.parametrize(("line", "column", "expected"), WRONG.values(), ids=WRONG)
 
 
+@loop
 @every_wrong_line
 def test_a_wrong_line_stops_with_its_place_and_what_was_expected(line, column, expected):
     for end in ("\n", "\r\n", ""):
@@ -163,6 +175,7 @@ def test_a_wrong_line_stops_with_its_place_and_what_was_expected(line, column, e
         assert stream.rows == 1
 
 
+@loop
 @every_wrong_line
 def test_a_wrong_line_can_be_skipped(line, column, expected):
     text = f"1 1:1\n{line}\n2 2:2\n{line}\n".encode()
@@ -175,6 +188,7 @@ def test_a_wrong_line_can_be_skipped(line, column, expected):
     assert expected in stream.problems[0]
 
 
+@loop
 @pytest.mark.parametrize("text", [b"", b"\n", b"# nothing but a comment\n\n", b"\r\n"])
 def test_an_empty_file_is_no_stream(text):
     with pytest.raises(ValueError, match="a BytesIO has no rows"):
@@ -227,8 +241,13 @@ def test_a_named_pipe_is_read_once(tmp_path):
     writer.join()
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path):
+def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "rows"
+    path.write_bytes(b"1 1:1\n")
+    with streams.open(path) as stream:  # which holds its content
+        path.write_bytes(b"1 1:1 500000:1\n")
+        assert next(stream)[0].shape == (1, 1)
+    monkeypatch.setattr(_libsvm, "MOST_KEPT_BYTES", 0)
     path.write_bytes(b"1 1:1\n")
     with streams.open(path) as stream:
         path.write_bytes(b"1 1:1 500000:1\n")
@@ -344,3 +363,26 @@ def test_the_parser_stops_at_the_last_whole_line():
     rules = {"labelled": True, "zero_based": False, "width": 9, "skip": False, "single": False}
     labels, *_, n_bytes, n_lines, _, _ = _core.read_libsvm(b"1 1:1\n2 1:2\n3", begin=0, last=False, most=9, **rules)
     assert (labels.tolist(), n_bytes, n_lines) == ([1, 2], 12, 2)
+
+
+def test_a_file_that_fits_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "rows"
+    path.write_bytes(b"".join(b"%d %d:1\n" % (i % 2, i % 7 + 1) for i in range(5000)))
+    taken = []
+    original = Bytes.read
+    monkeypatch.setattr(Bytes, "read", lambda self, *args: taken.append(original(self, *args)) or taken[-1])
+
+    def rows_and_bytes():
+        taken.clear()
+        with streams.open(path, chunk_rows=300) as stream:
+            found = [(X.toarray(), y, stream.position(), stream.fraction()) for X, y in stream]
+        return found, sum(map(len, taken))
+
+    once, n_once = rows_and_bytes()
+    monkeypatch.setattr(_libsvm, "MOST_KEPT_BYTES", 100)
+    twice, n_twice = rows_and_bytes()
+    assert (n_once, n_twice) == (path.stat().st_size, 2 * path.stat().st_size)
+    for one, other in zip(once, twice, strict=True):
+        assert (one[0] == other[0]).all()
+        assert (one[1] == other[1]).all()
+        assert one[2:] == other[2:]

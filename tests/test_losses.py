@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import _core
 from onkel.parts import LOSSES, loss_named
 from reference import common
@@ -43,6 +44,7 @@ def evaluate(spec, task, f, y):
     return _core.evaluate_loss(spec, task, list(map(float, f)), float(y))
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
 def test_gradient_is_the_slope_of_the_value(spec, task):
     compared = 0
@@ -61,6 +63,7 @@ def test_gradient_is_the_slope_of_the_value(spec, task):
     assert compared > 40
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), [c for c in CHOICES if c.values[1] != "multiclass"])
 def test_curvature_is_the_slope_of_the_gradient(spec, task):
     for f, y in scores_and_labels(task):
@@ -71,6 +74,7 @@ def test_curvature_is_the_slope_of_the_gradient(spec, task):
         np.testing.assert_allclose(curvature, (up - down) / (2 * STEP), rtol=1e-4, atol=1e-5)
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
 def test_extreme_scores(spec, task):
     n = 4 if task == "multiclass" else 1
@@ -85,6 +89,7 @@ def test_extreme_scores(spec, task):
             assert mistake == (task != "regression" and margin(task, f, y) <= 0)
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
 def test_a_negligible_loss_is_none(spec, task):
     for f, y in scores_and_labels(task):
@@ -94,6 +99,7 @@ def test_a_negligible_loss_is_none(spec, task):
             assert not np.any(g)
 
 
+@loop
 @pytest.mark.parametrize("spec", [loss().spec for loss in LOSSES.values() if not loss.regression], ids=lambda s: s[0])
 def test_multiclass_gradient_sums_to_zero(spec):
     # raising every class's score alike changes nothing
@@ -103,6 +109,7 @@ def test_multiclass_gradient_sums_to_zero(spec):
         assert g[y] <= 0
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), [c for c in CHOICES if c.values[1] != "multiclass"])
 def test_value_and_slope_are_those_of_the_reference(spec, task):
     for z in np.concatenate([np.linspace(-30, 30, 241) + 1e-3, [-700.0, -36.0, 25.0, 27.0]]):
@@ -152,6 +159,7 @@ def test_softmax_is_the_negative_log_of_a_share():
             np.testing.assert_allclose(g, shares - (np.arange(5) == y), rtol=1e-9, atol=1e-12)
 
 
+@loop
 @pytest.mark.parametrize(("spec", "task"), CHOICES)
 def test_dtype(spec, task):
     # rows and kernel values have the type of the rows; losses, coefficients and scores are float64 whatever it is

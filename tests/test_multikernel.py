@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import onkel
+from looping import WHOLE, loop
 from onkel import recipes
 from onkel.parts import RBF, Hedge, Laplacian, Linear, Polynomial
 from reference.bogd import BOGD
@@ -21,7 +22,7 @@ from reference.pa import PA
 from reference.perceptron import Perceptron
 from reference.rbp import RBP
 from reference.spa import SPA
-from table import CASES, Case, cases, in_turn
+from table import CASES, Case, cases, in_turn, loop_by_learner
 
 COMBINATIONS = onkel.parts.COMBINATIONS
 KERNELS = (RBF(0.1), RBF(0.3), RBF(0.8))
@@ -47,11 +48,11 @@ def data(task, n, dtype="float64", seed=0, d=2):
     return Case(CASES[0].named, task, dtype, False).data(n, d, seed)
 
 
-def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, budget=None, **settings):
+def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, budget=None, share=None, **settings):
     """The core's learner and the reference, with equal settings."""
     recipe, reference, parameters = COMPONENTS[name]
     parameters = parameters | (REGRESSION[name] if task == "regression" else {})
-    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05)
+    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05, share=share)
     learner = onkel.Learner(recipe(**parameters), task=task, dtype=dtype, kernel=hedge, budget=budget, **settings)
     own_budget = budget // len(kernels) if budget is not None and not hedge.shares_budget else budget
     functions = [None] * len(kernels) if functions is None else functions
@@ -67,7 +68,7 @@ def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, bud
         )
         for i, (kernel, function) in enumerate(zip(kernels, functions, strict=True))
     ]
-    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget)
+    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget, share)
 
 
 def compare(make, X, y, weight, dtype):
@@ -118,6 +119,7 @@ def test_same_as_the_paper(combination, name, dtype, draws):
         "budget": draws.draw(st.sampled_from([3, 7, 20, *([None] if name in INSERT_ONLY else [])])),
         "fit_intercept": draws.draw(st.booleans()),
         "average": draws.draw(st.booleans()),
+        "share": draws.draw(st.sampled_from([None, 0.0, 0.05])),
         "seed": draws.draw(st.integers(0, 2**64 - 1)),
         "n_classes": draws.draw(st.sampled_from([1, 3])) if task == "multiclass" else 1,
     }
@@ -129,6 +131,7 @@ def test_same_as_the_paper_over_a_longer_stream(combination, name, task):
     compare_longer_stream(combination, name, task)
 
 
+@loop
 @pytest.mark.parametrize("name", REGRESSION)
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_regression_is_the_papers_over_a_longer_stream(combination, name):
@@ -143,6 +146,26 @@ def compare_longer_stream(combination, name, task):
     assert compare(lambda: both(name, combination, task, "float64", **settings), X, y, None, "float64") > 40
 
 
+@pytest.mark.parametrize("combination", ["deterministic", "spa"])
+def test_with_a_share_the_best_kernel_may_change(combination):
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    y = (np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) > 0).astype(np.float64)
+    X[1500:] *= 30
+    y[1500:] = X[1500:, 0] > 0
+
+    def weights_of_the_wide_kernel(share):
+        hedge = Hedge((RBF(10.0), RBF(0.01)), combination, discount=0.9, smoothing=0.05, share=share)
+        learner = onkel.Learner(recipes.Perceptron(), kernel=hedge, seed=1)
+        learner.learn_rows(X, y)
+        rows, weights = learner.kernel_weights_history
+        assert weights[rows <= 1500][-1, 0] > 0.9, "the narrow kernel is the best at first"
+        return weights[rows > 1500][:, 1]
+
+    assert weights_of_the_wide_kernel(0.001)[-1] > 0.5
+    assert weights_of_the_wide_kernel(0.0).max() < 0.01
+
+
+@loop
 @pytest.mark.parametrize("combination", COMBINATIONS)
 @pytest.mark.parametrize("name", INSERT_ONLY)
 def test_kernels_of_every_kind_share_their_points(name, combination):
@@ -173,6 +196,7 @@ def test_kernels_of_every_kind_share_their_points(name, combination):
 # -- a hedge over one kernel is that kernel's learner, to the bit ------------------------------------------------------
 
 
+@loop_by_learner
 @cases(where=lambda case: case.named.name != "DualSGD")
 def test_one_kernel_is_a_learner_as_ever(case):
     X, y = case.data(200)
@@ -227,6 +251,7 @@ def varied(name, combination, dtype="float64"):
     return made(combination, dtype=dtype, **settings)
 
 
+@loop
 @in_turn({"dtype": ["float64", "float32"], "form": [np.asarray, csr_array]}, combination=COMBINATIONS, name=VARIED)
 def test_cuts_threads_and_pauses_change_no_bit(combination, name, dtype, form):
     X, y = data("binary", 260, dtype)
@@ -257,6 +282,7 @@ def test_asking_for_scores_changes_nothing():
 # -- budgets -----------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("combination", COMBINATIONS)
 @pytest.mark.parametrize("name", ["Perceptron", "SPA", "RBP", "Forgetron", "BOGD", "BPA"])
 def test_never_above_the_budget(name, combination):
@@ -286,9 +312,10 @@ def test_a_kernel_without_points_of_its_own_skips_the_update_at_a_full_budget():
 
 
 @pytest.mark.parametrize("combination", COMBINATIONS)
-def test_weights_stay_weights_over_a_million_rows(combination):
+def test_weights_stay_weights_over_many_rows(combination):
+    n = 1_000_000 if WHOLE else 200_000
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1_000_000, 1)).astype(np.float32)
+    X = rng.normal(size=(n, 1)).astype(np.float32)
     y = (np.sin(3 * X[:, 0]) > 0).astype(np.float64)
     # a discount that takes the weights of poor kernels far below the smallest number
     kernels = (Linear(), RBF(1e-6), RBF(2.0))
@@ -301,7 +328,7 @@ def test_weights_stay_weights_over_a_million_rows(combination):
     # (a kernel that "stochastic" seldom visits keeps its weight)
     assert combination in ("uniform", "stochastic") or weights.argmax() == 2
     rows, history = learner.kernel_weights_history
-    assert len(rows) < 256 and rows[-1] <= 1_000_000 and len(rows) >= 127
+    assert len(rows) < 256 and rows[-1] <= n and len(rows) >= 127
     np.testing.assert_allclose(history.sum(axis=1), 1)
     assert learner.nbytes < 20_000
 
@@ -319,6 +346,7 @@ def made_for(best):
     return X, (np.sin(20 * X[:, 0]) > 0).astype(np.float64)
 
 
+@loop
 @pytest.mark.parametrize("combination", ["deterministic", "stochastic", "spa"])
 @pytest.mark.parametrize("best", range(3))
 def test_the_best_kernel_is_found(combination, best):
@@ -344,6 +372,7 @@ def test_history_holds_the_weights_after_every_so_many_rows():
 # -- Theorem 5.3 -------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("seed", range(3))
 def test_theorem_5_3(seed):
     # E[mistakes] <= min_i (2 ln m - 2 ln(gamma) max(1/(eta delta), beta/(alpha delta)) (2 eta sum l(f_i) + |f_i|^2)) /
@@ -405,6 +434,7 @@ def test_the_papers_pool_is_the_default():
     assert [kernel.degree for kernel in model.kernels_[:3]] == [1, 2, 3]
 
 
+@loop
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 def test_scores_votes_and_coefficients_agree(task):
     model, X, _ = fitted(task)
@@ -497,6 +527,7 @@ def test_an_open_set_of_labels():
     assert (votes.sum(axis=1) <= 1 + 1e-12).all()
 
 
+@loop
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

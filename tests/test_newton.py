@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import onkel
+from looping import loop
 from onkel import parts, recipes
 from reference.newton import Newton
 from table import Case, cases
@@ -18,6 +19,7 @@ def waves(n, seed=0, noise=0.3):
     return X, np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + noise * rng.normal(size=n)
 
 
+@loop
 @cases(dtypes=("float64",), outputs=(False,), **ours)
 @pytest.mark.parametrize("forget", [1.0, 0.97])
 def test_variance_is_that_of_the_definition(case: Case, forget):
@@ -42,6 +44,7 @@ def learner_like(case, parameters, settings, X, y):
     return learner
 
 
+@loop
 @pytest.mark.parametrize("forget", [1.0, 0.999])
 @pytest.mark.parametrize("task", ["binary", "multiclass"])
 def test_a_hundred_points_come_out_the_same_for_any_block(task, forget):
@@ -177,6 +180,7 @@ def test_merged_halves_are_as_good_as_one():
     assert errors.mean() < 0.12  # the mean absolute deviation of the noise is 0.08
 
 
+@loop
 @pytest.mark.parametrize(
     ("make", "names"),
     [
@@ -194,6 +198,7 @@ def test_parts_that_do_not_fit(make, names):
     assert "\n" not in str(caught.value)
 
 
+@loop
 @pytest.mark.parametrize("array", ["members", "candidates", "keys", "factor.diagonal", "covariance.signs", "steps"])
 def test_a_state_that_contradicts_itself_is_refused(array):
     X, y = waves(100)
@@ -207,3 +212,13 @@ def test_a_state_that_contradicts_itself_is_refused(array):
         learner._core.load(spoilt)
     assert learner.state().keys() == good.keys()
     assert all(np.array_equal(values, good[name]) for name, values in learner.state().items())
+
+
+def test_a_weight_beyond_all_numbers_is_refused_and_changes_nothing():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression", gamma=0.5, budget=20)
+    learner.learn_rows(X, X[:, 0])
+    before = learner.fingerprint()
+    with pytest.raises(FloatingPointError, match=r"^the weight of row 50 of the stream is not a number below 1e100"):
+        learner.learn_rows(X[:1], np.array([100.0]), np.array([1e300]))
+    assert learner.fingerprint() == before

@@ -13,9 +13,12 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import onkel
+from looping import loop
 from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, Sums, square
+from onkel.parts import RBF
+from onkel.sums import terms_of
 from reference import partitions as reference
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
@@ -60,6 +63,7 @@ def small_sample(monkeypatch):
 # -- sums ------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_sums_are_those_of_the_reference(task):
     X = rows(333)
@@ -79,6 +83,7 @@ def test_sums_are_those_of_the_reference(task):
     assert plain.half.size == 0
 
 
+@loop
 @pytest.mark.parametrize("informed", [True, False])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_sums_do_not_depend_on_how_rows_are_cut(informed, dtype):
@@ -173,6 +178,7 @@ def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
 # -- who computes, and how the rows lie ------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_jobs_change_no_bit(task, small_sample):
     X = rows()
@@ -222,6 +228,7 @@ def test_the_width_and_the_prior_are_chosen_on_the_common_sample():
     assert model.score(X, y) > 0.9
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_the_result_goes_on_like_any_other(task, tmp_path):
     X = rows()
@@ -237,6 +244,53 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert onkel.merge([model, other]).model.t_ == 2 * len(y)
     loaded.partial_fit(X[:50], y[:50])
     assert loaded.t_ == len(y) + 50
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_sum_over_kernels_has_the_weights_that_fit_all_rows_best(task, tmp_path):
+    X = rows()
+    y = targets(X, task)
+    kind = onkel.MultiKernelRegressor if task == "regression" else onkel.MultiKernelClassifier
+    recipe = onkel.recipes.Newton(lam=0.1, loss="squared_error" if task == "regression" else "log_loss")
+    kernels = [RBF(0.05), RBF(0.5, (1.0, 1.0, 0.1))]
+    both = kind(recipe, kernels=kernels, combination="sum", budget=30, random_state=0, fit_intercept=True)
+    fitted = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run")
+    model, learner = fitted.model, fitted.model.__onkel_contents__().learner
+    assert model.n_support_ <= 30
+    assert {each["term"] for each in fitted.report.rounds} == {0, 1}
+    again = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run", n_jobs=2)
+    assert state(again.model) == state(model)
+    # each term is at an optimum of its own ...
+    terms = terms_of(learner)
+    for term in terms:
+        alone = Subspace(term.blank(recipe=recipe), term.expansion().in_order_of_joining.only.points)
+        start = descent.Progress(np.zeros((term.n_outputs, alone.size)), np.empty(0))
+        w = descent.Descent(total_of(alone, X, y), 0.1, 1e-8, task == "regression").run(start, 50).w
+        scores = alone.core.scores(alone.as_rows(X), alone.coefficients(w)).reshape(len(y), -1)
+        assert_allclose(term.score_rows(X), scores, atol=0.01)
+    # ... and no other weights fit better
+    scores = [term.score_rows(X) for term in terms]
+
+    def loss(weight):
+        f = (1 - weight) * scores[0] + weight * scores[1]
+        if task == "regression":
+            return ((f[:, 0] - y) ** 2).sum()
+        if task == "binary":
+            return np.logaddexp(0, -(2 * y - 1) * f[:, 0]).sum()
+        return (np.log(np.exp(f).sum(axis=1)) - f[np.arange(len(y)), y.astype(int)]).sum()
+
+    found = learner.kernel_weights[1]
+    best = min(loss(weight) for weight in np.linspace(0, 1, 101))
+    assert loss(found) <= best * (1 + 2e-4)
+    assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
+
+
+def total_of(space, X, y):
+    def total(w, informed):
+        function = w if informed else space.coefficients(w)
+        return newton.in_coordinates(Question(space, function, informed).of_rows(X, y, None), space, informed)
+
+    return total
 
 
 def test_a_shorter_memory_starts_from_the_same_function():
@@ -270,6 +324,57 @@ def test_rows_are_scaled_by_the_statistics_of_all(scaler):
     assert state(inside.model) == state(fitted)
     with pytest.raises(ValueError, match="cannot be merged"):
         whole.merged(clone(scaler).fit(X[:, :2]))
+
+
+def mixed_table(n=900):
+    """Rows of which the target needs the town and the weight; the age has gaps, and one town is rare."""
+    rng = np.random.default_rng(3)
+    town = rng.choice(["Bern", "Chur", "Genf"], n)
+    town[: n // 50] = "Sils"
+    weight = rng.normal(70, 10, n)
+    age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(20, 60, n))
+    frame = pandas.DataFrame({"town": town, "weight": weight, "age": age})
+    return frame, np.where((weight > 70) ^ (town == "Bern"), "yes", "no")
+
+
+def test_tables_are_encoded_by_the_statistics_of_all(tmp_path):
+    frame, y = mixed_table()
+    pipeline = onkel.make_stream_pipeline(estimator("binary", budget=60))
+    # sorted by town: each partition lacks categories, and one is empty
+    order = np.argsort(frame["town"].to_numpy(), kind="stable")
+    cuts = [order[:100], order[:0], order[100:500], order[500:]]
+    parts = [(frame.iloc[rows], y[rows]) for rows in cuts]
+    fitted = partitions.fit(pipeline, parts).model
+    encoder = fitted.transformers_[0]
+    whole = onkel.StreamEncoder().fit(frame.iloc[order])
+    assert encoder.schema_ == whole.schema_ == {"town": "category", "weight": "number", "age": "number?"}
+    assert encoder.categories_ == whole.categories_
+    assert_allclose(encoder.transform(frame), whole.transform(frame), rtol=1e-9, atol=1e-9)
+    assert fitted.score(frame, y) > 0.95
+    # what is learned is what the encoded rows teach
+    encoded = [
+        (encoder.transform(part) if len(part) else np.empty((0, whole.transform(frame).shape[1])), labels)
+        for part, labels in parts
+    ]
+    assert state(partitions.fit(estimator("binary", budget=60), encoded).model) == state(fitted)
+    # files, saved and gone on with, and Arrow
+    paths = [tmp_path / f"{i}.csv" for i in range(4)]
+    for path, (part, labels) in zip(paths, parts, strict=True):
+        path.write_text(part.assign(label=labels).to_csv(index=False) if len(part) else "")
+    read = partitions.fit(pipeline, paths, n_jobs=2).model
+    assert_allclose(read.decision_function(frame), fitted.decision_function(frame), atol=1e-9)
+    onkel.save(fitted, tmp_path / "model.onkel")
+    assert onkel.load(tmp_path / "model.onkel").partial_fit(frame[:5], y[:5]).score(frame, y) > 0.95
+    table = pa.Table.from_pandas(frame[["age", "town", "weight"]])
+    assert partitions.predict_arrow(fitted, table)["prediction"].to_pylist() == fitted.predict(frame).tolist()
+    assert partitions.predict_arrow(fitted, table.slice(0, 0)).num_rows == 0
+
+
+def test_a_column_that_is_a_number_here_and_a_word_there_is_refused(monkeypatch):
+    monkeypatch.setattr(onkel.streams.encoder, "FIRST_ROWS", 8)
+    parts = [(pandas.DataFrame({"x": values * 10}), [0, 1] * 10) for values in ([1.0, 2.0], ["a", "b"])]
+    with pytest.raises(ValueError, match=r"column 'x' is of different kinds .* give a schema"):
+        partitions.fit(onkel.make_stream_pipeline(estimator("binary")), parts)
 
 
 def test_sparse_partitions_learn_what_dense_ones_do():
@@ -331,6 +436,7 @@ def test_a_failing_partition_raises_with_its_name():
         partitions.fit(estimator("binary"), [(X, y), (bad, y)])
 
 
+@loop
 @pytest.mark.parametrize(
     "sources, message",
     [

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import onkel
+from looping import loop
 from model_files import signed, taken_apart
 from onkel import parts
 from onkel.models import persistence
@@ -49,6 +50,7 @@ def no_fsync(monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
+@loop
 @cases(one_task=True, batch_size=[1, 5])
 def test_saved_and_loaded_after_every_row(case, batch_size, tmp_path, no_fsync):
     rows, y = case.data(24)
@@ -109,6 +111,7 @@ def started(case, kind, rows, y, cut):
     return model, pickle.loads(pickle.dumps(model)).learn_rows(rows[cut:], y[cut:], scores=True)
 
 
+@loop
 @cases()
 def test_goes_on_in_another_process(case, resumed_elsewhere, no_fsync):
     rows, y = case.data(70)
@@ -127,6 +130,7 @@ def test_goes_on_in_another_process(case, resumed_elsewhere, no_fsync):
             ).read_bytes()
 
 
+@loop
 @pytest.mark.parametrize(
     "labels",
     [
@@ -169,6 +173,7 @@ def test_feature_names(tmp_path):
         loaded.predict(frame.rename(columns={"a": "b"}))
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("settings", [{}, {"fit_intercept": True, "average": False}, {"budget": 7}], ids=str)
 def test_sparse_rows(dtype, settings, tmp_path):
@@ -180,6 +185,7 @@ def test_sparse_rows(dtype, settings, tmp_path):
     assert scores.tobytes() == model.predict_then_learn(rows[40:], BINARY[40:]).tobytes()
 
 
+@loop
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -263,6 +269,7 @@ class Mine(onkel.SPAClassifier):
     """A class that is not onkel's own."""
 
 
+@loop
 @pytest.mark.parametrize("stranger", [Mine(), 3, {"is": "Learner"}, onkel.recipes.OGD(), parts.RBF()], ids=repr)
 def test_only_onkels_own_are_saved(stranger, tmp_path):
     with pytest.raises(ValueError, match="expected an estimator of onkel or a Learner"):
@@ -288,10 +295,14 @@ def small_model():
     return onkel.OGDClassifier(gamma=0.5, random_state=0).fit(X[:2, :1], [0, 1])
 
 
+def model_in(folder):
+    onkel.save(small_model(), folder / "model.onkel")
+    return folder / "model.onkel"
+
+
 @pytest.fixture
 def model_file(tmp_path):
-    onkel.save(small_model(), tmp_path / "model.onkel")
-    return tmp_path / "model.onkel"
+    return model_in(tmp_path)
 
 
 def refusal(path):
@@ -530,8 +541,10 @@ WRONG = {
 }
 
 
+@loop
 @pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
-def test_a_wrong_file_with_a_right_checksum(change, message, model_file):
+def test_a_wrong_file_with_a_right_checksum(change, message, tmp_path, no_fsync):
+    model_file = model_in(tmp_path)
     pieces = taken_apart(model_file)
     pieces.write(model_file)
     onkel.load(model_file)  # nothing but the change is wrong with it
@@ -547,8 +560,10 @@ def test_repeated_names(model_file):
         assert "twice" in refusal(model_file)
 
 
+@loop
 @pytest.mark.parametrize("text", [b"[" * 2000, b"1e999", b"NaN", b"9" * 5000, b"{", b"\xff", b"[]", b"3"])
-def test_json_that_is_none(text, model_file):
+def test_json_that_is_none(text, tmp_path):
+    model_file = model_in(tmp_path)
     pieces = taken_apart(model_file)
     pieces.write(model_file)
     content = model_file.read_bytes()
@@ -572,6 +587,7 @@ def sparse_state():
     return learner, learner.state()
 
 
+@loop
 @pytest.mark.parametrize(
     ("name", "at", "value"),
     [
@@ -595,6 +611,7 @@ def test_native_refuses_sparse_points(name, at, value):
     assert learner.fingerprint() == before
 
 
+@loop
 @pytest.mark.parametrize(
     ("slots", "message"),
     [

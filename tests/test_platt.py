@@ -10,6 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 import onkel
+from looping import loop
 from onkel.estimators.sigmoids import Sigmoids, margins
 from reference import platt as reference
 from scikit_learn import NOT_PROMISED, checked
@@ -41,6 +42,7 @@ def platt(estimator=None, **settings):
     return onkel.PlattClassifier(estimator, **settings)
 
 
+@loop
 @pytest.mark.parametrize("forget", [1.0, 0.999, 0.9])
 @pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
 def test_like_the_reference(forget, scale):
@@ -67,6 +69,7 @@ def test_any_scores_leave_the_sigmoids_finite():
         assert np.isfinite(sigmoids.array()).all()
 
 
+@loop
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -105,6 +108,7 @@ def test_each_row_is_predicted_before_it_is_learned_from():
     np.testing.assert_array_equal(flipped, made)  # the last label changed nothing that came before
 
 
+@loop
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("opened", [False, True])
 def test_cutting_the_stream_changes_no_bit(n_classes, opened):
@@ -161,6 +165,7 @@ def test_fit_shows_the_first_epoch_in_the_order_of_learning():
     assert shuffled.estimator_._learner.fingerprint() == twin._learner.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -209,6 +214,7 @@ def test_margins():
     assert margins([3.0]) == [3.0]
 
 
+@loop
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [

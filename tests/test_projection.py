@@ -7,6 +7,7 @@ from sklearn.svm import SVC
 
 import onkel
 from functions import function_of
+from looping import loop
 from onkel import recipes
 from onkel.parts import (
     FirstOrder,
@@ -56,6 +57,7 @@ def bsgd(eta=0.4, lam=0.05):
 PAPERS = {bpa: (BPAProject, {"C": 0.7}), bsgd: (BSGDProject, {"eta": 0.4, "lam": 0.05})}
 
 
+@loop
 @in_turn(
     {"fit_intercept": [False, True], "average": [False, True]},
     recipe=PAPERS,
@@ -74,6 +76,7 @@ def test_one_leaves_as_in_the_papers(recipe, task, dtype, fit_intercept, average
 # -- KOMP -------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @pytest.mark.parametrize("n_support", [1, 7, 30])
@@ -122,6 +125,7 @@ def test_komp_drops_the_cheapest_first_and_stops_exactly_at_eps():
 # -- POLK -------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("batch_size", [1, 8])
 @pytest.mark.parametrize("prune", ["komp", "random"])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -161,6 +165,7 @@ LIPSCHITZ = [  # loss, its constant C: the largest |dl/df|, and whether it keeps
 ]
 
 
+@loop
 @pytest.mark.parametrize("batch_size", [1, 8])
 @pytest.mark.parametrize(("task", "loss", "C", "steep"), LIPSCHITZ, ids=[f"{c[0]}-{c[1]}" for c in LIPSCHITZ])
 def test_polk_stays_within_its_ball(task, loss, C, steep, batch_size):
@@ -203,6 +208,7 @@ def test_polk_refuses_steps_that_do_not_shrink():
 # The first seeds whose mixture has a Bayes error of about 4 % or less, as the paper's must have had: 3.2, 2.5, 2.0,
 # 4.1, 1.9, 2.0 and 3.7 %. POLK comes -0.3 to 0.4 points behind the batch machine. With the four that go on to 4.7 %
 # (18, 20, 23, 29) it is 1.4, 0.9, 1.2 and 0.1: where modes overlap more, 16 points are not quite enough.
+@loop
 @pytest.mark.parametrize("task_seed", [5, 9, 17, 19, 33, 35, 44])
 def test_polk_finds_the_modes_of_its_papers_mixture(task_seed):
     X, y = next(mixture(5000, seed=2, task_seed=task_seed, chunk_rows=5000))
@@ -253,6 +259,7 @@ def model_distance(one, other):
     return distance(parts(one), parts(other), one.gamma_)
 
 
+@loop
 @pytest.mark.parametrize("convert", [np.asarray, lambda X: X.astype(np.float32), csr_array])
 @pytest.mark.parametrize("make", MODELS)
 def test_compress(make, convert):
@@ -279,6 +286,7 @@ def test_compress(make, convert):
         assert more.score(X, y) > 0.6
 
 
+@loop
 @pytest.mark.parametrize("make", MODELS)
 def test_merge(make):
     X, y = moons()

@@ -21,6 +21,7 @@ import pytest
 import onkel
 import onkel.cli
 import onkel.settings
+from looping import WHOLE, loop
 from onkel.streams._text import TextStream
 from onkel.utils.files import write_atomically
 
@@ -36,6 +37,7 @@ def model(**settings):
 BIG = 2**60
 
 
+@loop
 @pytest.mark.parametrize("classes", [None, "given"])
 @pytest.mark.parametrize(
     ("first", "then"),
@@ -58,6 +60,7 @@ def test_a_label_of_another_kind_is_refused_and_changes_nothing(first, then, cla
     assert m._learner.fingerprint() == state
 
 
+@loop
 @pytest.mark.parametrize("labels", [["a", 1], [True, 2], ["a", b"a"], np.array(["a", 1.0], object)])
 def test_labels_of_several_kinds_are_refused(labels):
     for learn in (model().fit, model().partial_fit):
@@ -67,6 +70,7 @@ def test_labels_of_several_kinds_are_refused(labels):
         model().partial_fit(X[:1], ["a"], classes=labels)
 
 
+@loop
 @pytest.mark.parametrize(
     ("first", "then", "dtype"),
     [
@@ -110,6 +114,7 @@ def test_integers_that_no_type_holds_are_refused():
             model().fit(X[:2], labels)
 
 
+@loop
 @pytest.mark.parametrize(
     ("labels", "what"),
     [
@@ -174,6 +179,7 @@ def side_by_side(*calls):
         raise failures[0]
 
 
+@loop
 @pytest.mark.parametrize("kind", ["estimator", "pipeline", "platt"])
 def test_threads_that_bring_new_labels_lose_none(kind):
     n = 30
@@ -221,6 +227,7 @@ def of_kind(kind):
     return made.partial_fit(X, np.resize(["a", "c"], 40))
 
 
+@loop
 @pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline", "platt"])
 def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path, monkeypatch):
     m = of_kind(kind)
@@ -232,6 +239,7 @@ def test_what_is_saved_beside_a_learning_thread_is_of_one_moment(kind, tmp_path,
     np.testing.assert_array_equal(saved.decision_function(X), m.decision_function(X))
 
 
+@loop
 @pytest.mark.parametrize("kind", ["estimator", "chosen", "pipeline"])
 @pytest.mark.parametrize(
     "call",
@@ -270,6 +278,7 @@ def test_rows_of_the_first_call_are_not_lost_to_a_prediction_beside_it(monkeypat
     assert learner.t == 40
 
 
+@loop
 @pytest.mark.parametrize("when", ["_checked_rows", "_checked_targets", "_start"])
 def test_who_predicts_beside_another_fit_has_a_fitted_model(monkeypatch, when):
     m = model().fit(X, np.arange(40) % 2)
@@ -307,6 +316,7 @@ class FailingKernel:
         return np.exp(-((x - points) ** 2).sum(axis=1))
 
 
+@loop
 @pytest.mark.parametrize("opened", [False, True])
 @pytest.mark.parametrize("where", ["estimator", "sigmoids"])
 def test_an_interruption_keeps_estimator_and_sigmoids_in_step(monkeypatch, where, opened):
@@ -360,6 +370,7 @@ def test_an_interruption_after_the_only_row(monkeypatch):
     np.testing.assert_array_equal(m._sigmoids.array(), whole._sigmoids.array())
 
 
+@loop
 @pytest.mark.parametrize("scaled", [False, True])
 @pytest.mark.parametrize("opened", [False, True])
 def test_a_row_at_a_time_is_the_same_to_the_bit(scaled, opened):
@@ -461,13 +472,15 @@ def test_a_device_is_written_into_and_stays_a_device(tmp_path):
     try:
         os.mknod(device, stat.S_IFCHR | 0o666, os.stat("/dev/null").st_rdev)
         device.write_bytes(b"")
-    except PermissionError:
-        pytest.skip("only root may make a device here")
+    except PermissionError:  # only root may make a device; anybody may make a link to one
+        device.unlink(missing_ok=True)
+        device.symlink_to("/dev/null")
     onkel.save(fitted(), device)
     assert stat.S_ISCHR(device.stat().st_mode)
     assert list(tmp_path.iterdir()) == [device]
 
 
+@loop
 @pytest.mark.parametrize("where", ["d.txt", "./d.txt", "link.txt", "hard.txt"])
 def test_what_is_read_is_not_overwritten(tmp_path, run, where):
     data = tmp_path / "d.txt"
@@ -487,6 +500,7 @@ def test_what_is_read_is_not_overwritten(tmp_path, run, where):
     assert before == (data.read_bytes(), (tmp_path / "m.onkel").read_bytes())
 
 
+@loop
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o444])
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
     path = tmp_path / "m.onkel"
@@ -523,6 +537,7 @@ def csv_rows(path, text, **options):
 every_cut = pytest.mark.parametrize("chunk_rows", [1, 2, 3, 4096])
 
 
+@loop
 @every_cut
 @pytest.mark.parametrize("wrong", [b"", b"x,9,up\n"])  # a wrong row among them is what Python reads line by line
 def test_text_targets_lose_the_blanks_around_them(tmp_path, chunk_rows, wrong):
@@ -533,6 +548,7 @@ def test_text_targets_lose_the_blanks_around_them(tmp_path, chunk_rows, wrong):
     assert made == ([[1, 2], [3, 4], [5, 6], [7, 8]], ["up", "down", "up and down", "up"])
 
 
+@loop
 @every_cut
 @pytest.mark.parametrize("blank", [b"", b"  ", b'""'])
 @pytest.mark.parametrize(
@@ -549,6 +565,7 @@ def test_an_empty_target_is_refused_with_its_place(tmp_path, chunk_rows, blank, 
     assert made == (labels or [7, 8])
 
 
+@loop
 @every_cut
 def test_a_line_end_within_quotes_is_refused_wherever_it_falls(tmp_path, chunk_rows):
     text = b'a,b,sign\n1,2,up\n3,4,"do\nwn"\n5,6,up\n'
@@ -558,6 +575,7 @@ def test_a_line_end_within_quotes_is_refused_wherever_it_falls(tmp_path, chunk_r
     assert csv_rows(tmp_path / "x.csv", whole, chunk_rows=chunk_rows)[1] == ['up, or "high"', '5" pipe', "up"]
 
 
+@loop
 @every_cut
 @pytest.mark.parametrize("fraction", [False, True])
 def test_integer_targets_to_the_last_digit(tmp_path, chunk_rows, fraction):
@@ -583,6 +601,7 @@ def test_integer_targets_beyond_64_bits_are_refused(tmp_path):
     assert csv_rows(tmp_path / "x.csv", b"1,2,1e21\n")[1] == [1e21]
 
 
+@loop
 @every_cut
 def test_integer_targets_of_a_table_with_missing_ones(tmp_path, chunk_rows):
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -596,6 +615,7 @@ def test_integer_targets_of_a_table_with_missing_ones(tmp_path, chunk_rows):
         assert [label for _, y in stream for label in y.tolist()] == [BIG + 1, BIG]
 
 
+@loop
 @pytest.mark.parametrize("text", [b"a,b,y\r1,2,0\r3,4,1\r", b"1,2,0\r3,4,1\r", b"1,2,0\n3,4,1\r5,6,0\n7,8,1\n"])
 @every_cut
 def test_carriage_returns_alone_are_no_line_ends(tmp_path, text, chunk_rows):
@@ -622,6 +642,7 @@ def test_large_labels_through_the_command(run, tmp_path):
 # -- compressed files and long lines
 
 
+@loop
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "xz", "zst"])
 @pytest.mark.parametrize("kind", ["libsvm", "csv"])
 def test_a_file_cut_short_gives_its_rows_and_then_the_sentence(tmp_path, suffix, kind):
@@ -709,6 +730,7 @@ def table(path, order="abcy", rename=None):
     return frame
 
 
+@loop
 @pytest.mark.parametrize("scale", ["none", "standard", None])
 def test_columns_are_found_by_their_names(run, tmp_path, scale):
     table("x.csv")
@@ -756,6 +778,7 @@ def test_shuffled_columns_keep_their_names(run, tmp_path):
     assert list(onkel.load("m").feature_names_in_) == ["a", "b", "c"]
 
 
+@loop
 @pytest.mark.parametrize(
     "wrapped",
     [
@@ -824,6 +847,7 @@ def test_a_record_costs_its_own_names_and_not_all_there_were():
     assert m._columns.of["new 19"] == 1019
 
 
+@loop
 @pytest.mark.parametrize("recipe", [onkel.recipes.OGD(loss="log_loss"), onkel.recipes.Newton()])
 @pytest.mark.parametrize("bad", [{"a": 1e200, "b": 1e200}, {"a": float("nan")}, {"a": 10**400}, {"a": "x"}])
 def test_a_refused_record_makes_no_label_known(recipe, bad):
@@ -904,11 +928,12 @@ def command(words, closed):
 def test_a_closed_output_gets_a_sentence(run, tmp_path):
     onkel.save(fitted(), tmp_path / "m")
     (tmp_path / "d.txt").write_text(libsvm(np.arange(40) % 2))
-    for words in (("info", "m"), ("predict", "m", "d.txt"), ("evaluate", "d.txt", "-l", "ogd")):
+    printing = [("info", "m"), ("predict", "m", "d.txt"), ("evaluate", "d.txt", "-l", "ogd")]
+    for words in printing if WHOLE else printing[:2]:
         made = command(words, ">&-")
         assert (made.returncode, made.stderr) == (1, "onkel: standard output is closed\n")
     assert command(("info", "m"), ">&- 2>&-").returncode == 1
-    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):  # what prints nothing does not miss it
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-") if WHOLE else (">&-", "<&- >&- 2>&-"):  # none of which it misses
         (tmp_path / "new").unlink(missing_ok=True)
-        assert command(("fit", "d.txt", "-o", "new"), closed).returncode == 0
+        assert command(("fit", "d.txt", "-l", "ogd", "-o", "new"), closed).returncode == 0
         assert onkel.load(tmp_path / "new").t_ == 40

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel import parts, recipes
 from onkel.parts import RBF, Hedge
 
@@ -102,6 +103,7 @@ def check_rows_are_whole(make, X, y):
     np.testing.assert_array_equal(learner.score_rows(X), scores)
 
 
+@loop
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("name", EVICTIONS)
 def test_row_that_fails_changes_nothing(name, average):
@@ -135,6 +137,7 @@ def test_batch_that_fails_changes_nothing(name):
         assert learner.fingerprint() == counted.fingerprint()
 
 
+@loop
 @pytest.mark.parametrize("recipe", [recipes.RBP(), recipes.Forgetron(), recipes.Newton()], ids=["RBP", "F", "Newton"])
 @pytest.mark.parametrize("combination", ["deterministic", "spa"])
 def test_row_of_several_kernels_that_fails_changes_nothing(recipe, combination):
@@ -183,6 +186,7 @@ def test_a_kernel_must_not_use_its_own_learner():
 # -- several second-order kernels ---------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("combination", parts.COMBINATIONS)
 @pytest.mark.parametrize("budget", [None, 30])
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -208,6 +212,7 @@ def test_hedge_over_second_order(combination, budget, task):
         assert whole.n_support_per_kernel.sum() <= budget
 
 
+@loop
 @pytest.mark.parametrize("recipe", [recipes.Newton(), recipes.OGD(), recipes.RBP()], ids=["Newton", "OGD", "RBP"])
 def test_hedge_over_one_kernel_is_that_learner(recipe):
     X, y = stream(300)
@@ -400,6 +405,7 @@ def test_set_and_load_beside_learning():
 # -- the same function however the rows are cut ----------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_column_of_a_point_that_left_may_be_infinite(label, average):
@@ -447,6 +453,7 @@ def test_column_of_a_candidate_that_left_may_be_infinite(recipe):
     assert states[0] == states[1]
 
 
+@loop
 @pytest.mark.parametrize("cuts", [cuts for k in range(6) for cuts in itertools.combinations(range(1, 6), k)])
 def test_class_of_weight_zero_among_open_labels(cuts):
     X, _ = stream(6)
@@ -466,6 +473,7 @@ def test_class_of_weight_zero_among_open_labels(cuts):
 # -- mini-batches, numbers from files, angles, parts that do not fit -------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("name", ["Stop", "KOMP"])
 @pytest.mark.parametrize("flushes", [(4,), (4, 5), (7, 8)])
 def test_mini_batch_shrinks_once(name, flushes):
@@ -511,6 +519,7 @@ def test_forgetron_with_fewer_than_no_mistakes_is_refused():
         learner._core.load(state)
 
 
+@loop
 @pytest.mark.parametrize("x", [1e3, 1e6, 3e6, 1e9, 1e16, 1e17, -1e17, 1e22, 1e60])
 def test_random_features_far_out(x):
     learner = onkel.Learner(recipes.DualSGD(n_components=16, k=1), budget=2, gamma=0.5, seed=1)

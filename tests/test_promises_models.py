@@ -10,6 +10,7 @@ from sklearn.datasets import make_moons
 
 import onkel
 from formulas import Expansion, distance
+from looping import loop
 from onkel import recipes
 from onkel.contents import contents_of
 from onkel.parts import RBF, Laplacian, Linear, Polynomial
@@ -50,6 +51,7 @@ def near_duplicates(n=300):
     return X, y
 
 
+@loop
 @pytest.mark.parametrize(
     "make", [onkel.OGDClassifier, onkel.SPAClassifier, partial(onkel.NewtonClassifier, lam=0.01)], ids=["O", "S", "N"]
 )
@@ -92,6 +94,7 @@ def test_what_is_returned_has_names():
     assert onkel.merge([second, second], budget=20).loss_change > 0
 
 
+@loop
 @pytest.mark.parametrize(
     ("budget", "asked", "then"),
     [
@@ -112,6 +115,7 @@ def test_budget_of_what_is_compressed(make, budget, asked, then):
     assert then is None or small.n_support_ <= then
 
 
+@loop
 @pytest.mark.parametrize("name", ["RBP", "NORMA", "BOGD", "BSGD", "Forgetron", "BPA"])
 def test_points_of_an_average_that_stay_have_room(name):
     """An average that remembers who left may stay larger than the budget was: it becomes that large."""
@@ -130,6 +134,7 @@ def test_points_of_an_average_that_stay_have_room(name):
 # -- compress: rows
 
 
+@loop
 @BOTH
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
@@ -236,6 +241,7 @@ def test_second_order_shards_may_be_put_together_in_any_way(container):
     assert left.t_ == right.t_ == turned.t_ == 900
 
 
+@loop
 @pytest.mark.parametrize("weights", [[1, 1], [2, 1], [10, 0.5], [0, 1], [1, 0], [0.1, 0.1]])
 @pytest.mark.parametrize("forget", [1.0, 0.99])
 def test_weights_multiply_what_each_knows_wherever_it_stands(weights, forget):
@@ -279,6 +285,7 @@ def test_second_order_refuses_to_forget_by_weight():
 # -- merge: others
 
 
+@loop
 @BOTH
 @pytest.mark.parametrize("kernel", ["rbf", "sigmoid", "poly"])
 def test_merging_is_the_mean_by_rows_for_any_kernel(kernel, container):
@@ -315,6 +322,7 @@ def test_pipelines_of_equal_statistics_merge(scaler):
         onkel.merge([one, onkel.PlattClassifier(onkel.OGDClassifier(gamma=0.5)).fit(X, y)])
 
 
+@loop
 @pytest.mark.parametrize(
     "make",
     [

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 import onkel
 import toy_parts as toys
+from looping import loop
 from onkel import parts, recipes
 from onkel.parts.python import PythonAdmission, PythonEviction, PythonKernel, PythonLoss
 
@@ -57,6 +58,7 @@ def with_parts(loss=None, admission=None, eviction=None, **more):
 # -- the same as the built-in ones -----------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("several", [False, True], ids=["two", "several"])
 @pytest.mark.parametrize("name", toys.LOSSES)
 def test_loss(name, several):
@@ -70,6 +72,7 @@ def test_loss(name, several):
         assert_same(*(learned(recipe, X, y, task=task, budget=20) for recipe in newton), rtol=1e-9)
 
 
+@loop
 @pytest.mark.parametrize("task", TASKS)
 def test_admission(task):
     X, y = stream(task)
@@ -79,6 +82,7 @@ def test_admission(task):
     assert learned(toy, X, y, task=task).fingerprint() == learned(built_in, X, y, task=task).fingerprint()
 
 
+@loop
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("batch_size", [1, 4])
 @pytest.mark.parametrize("name", ["Stop", "RemoveOldest", "RemoveRandom"])
@@ -127,6 +131,7 @@ def test_ball_keeps_its_norm(ball):
         with_parts(eviction=toys.ProjectOldestOnNewcomer(), ball=1.0)
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("task", TASKS)
 def test_kernel(task, dtype):
@@ -145,6 +150,7 @@ def test_kernel(task, dtype):
 # -- in every company ------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", toys.LOSSES)
@@ -171,6 +177,7 @@ def test_all_parts_in_python(name, dtype, sparse):
     np.testing.assert_allclose(scores, wanted, atol=1e-9 if dtype == "float64" else 1e-4)
 
 
+@loop
 @pytest.mark.parametrize("combination", parts.COMBINATIONS)
 def test_several_kernels(combination):
     X, y = stream("binary", 80)
@@ -213,6 +220,7 @@ def toy_model(toy, sparse=False):
 TOYS = ["loss", "admission", "eviction", "kernel"]
 
 
+@loop
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("toy", TOYS)
 def test_compress(toy, sparse):
@@ -223,6 +231,7 @@ def test_compress(toy, sparse):
     assert np.isfinite(small.decision_function(X)).all()
 
 
+@loop
 @pytest.mark.parametrize("export", ["to_c", "to_json", "to_libsvm", "to_onnx"])
 @pytest.mark.parametrize("toy", TOYS)
 def test_export(toy, export):
@@ -239,6 +248,7 @@ def test_export(toy, export):
     assert texts[0] == texts[1]
 
 
+@loop
 @pytest.mark.parametrize("toy", TOYS)
 def test_a_file_holds_no_code(toy, tmp_path):
     recipe = with_parts(
@@ -329,6 +339,7 @@ class TickingForget(Clock, toys.Forget):
         self.tick()
 
 
+@loop
 @pytest.mark.parametrize("error", [Stopped, KeyboardInterrupt], ids=["raises", "interrupted"])
 @pytest.mark.parametrize("part", [TickingLoss, TickingAdmission, TickingForget])
 def test_row_that_fails_changes_nothing(part, error, monkeypatch):
@@ -407,6 +418,7 @@ def never_ends(points, row, newest):
     pass
 
 
+@loop
 @pytest.mark.parametrize(
     ("part", "error", "sentence"),
     [
@@ -456,6 +468,7 @@ class Curve(PythonLoss):
         return self.answers.get("curvature", 0.0)
 
 
+@loop
 @pytest.mark.parametrize(
     ("wrong", "error", "sentence"),
     [

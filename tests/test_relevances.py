@@ -10,9 +10,10 @@ from scipy.sparse import csr_array
 
 import onkel
 from exported import READERS
+from looping import loop
 from onkel import recipes
 from onkel.choice import ChoosingLearner
-from onkel.choice.relevances import FIRST
+from onkel.choice.stages import RELEVANCES as FIRST
 from onkel.parts import RBF, Hedge, Laplacian, Linear
 
 RELEVANCES = (2.0, 1.0, 0.5, 0.0)
@@ -30,6 +31,7 @@ def rows(n=1300, seed=0):
 # -- in the kernel
 
 
+@loop
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("held", [np.asarray, csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("kernel", [RBF, Laplacian])
@@ -68,6 +70,7 @@ def test_relevances_of_another_mean_are_part_of_the_width(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@loop
 @pytest.mark.parametrize(
     ("relevances", "kernel", "said"),
     [
@@ -95,6 +98,7 @@ def test_a_sum_or_a_product_of_kernels_has_no_relevances():
 # -- sums
 
 
+@loop
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
 @pytest.mark.parametrize("recipe", [recipes.Newton, recipes.OGD])
 def test_weights_of_a_sum_follow_the_gradient_of_its_loss(task, recipe):
@@ -185,6 +189,7 @@ def choosing(task, dtype="float64"):
     return ChoosingLearner(learner, ["gamma", "lam", "relevances", "kernel"])
 
 
+@loop
 @pytest.mark.parametrize(
     ("task", "held"), [("binary", csr_array), ("multiclass", np.asarray), ("regression", np.asarray)]
 )
@@ -214,13 +219,14 @@ def fitted():
     return X, regressor, classifier
 
 
-def test_default_newton_has_two_kernels_and_says_which_features_matter(fitted):
+def test_default_newton_has_several_kernels_and_says_which_features_matter(fitted):
     X, regressor, classifier = fitted
-    for model in (regressor, classifier):
-        isotropic, learned = model._learner.current.kernels
-        assert isotropic.relevances_of(4).tolist() == [1.0] * 4
-        assert model.kernel_ == learned
-        assert model.gamma_ == learned.gamma
+    for model, learned in ((regressor, [RBF, Laplacian]), (classifier, [RBF])):
+        current = model._learner.current
+        assert [type(kernel) for kernel in current.kernels] == [RBF, *learned]
+        assert current.kernels[0].relevances_of(4).tolist() == [1.0] * 4
+        assert model.kernel_ == current.kernels[1 + np.argmax(current.kernel_weights[1:])]
+        assert model.gamma_ == model.kernel_.gamma
         assert model.relevances_.argmax() == 0
         assert model.n_support_ <= 60
     mean, deviation = regressor.predict(X[:3], return_std=True)
@@ -228,6 +234,7 @@ def test_default_newton_has_two_kernels_and_says_which_features_matter(fitted):
     assert classifier.predict_proba(X[:3]).sum(axis=1) == pytest.approx(1.0)
 
 
+@loop
 @pytest.mark.parametrize("format", ["json", "c", "onnx"])
 def test_exports_know_relevances_and_sums(format, fitted, tmp_path):
     X, regressor, classifier = fitted
@@ -257,6 +264,7 @@ def test_a_sum_is_compressed_and_goes_on(fitted):
     np.testing.assert_allclose(same.model.predict(X), regressor.predict(X), rtol=1e-6, atol=1e-6)
 
 
+@loop
 @pytest.mark.parametrize("kernel", ["linear", "poly", RBF(0.5) + Linear(), lambda x, S: x @ S.T])
 def test_other_kernels_choose_nothing_and_do_not_complain(kernel):
     X, y = rows(FIRST + 10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from looping import loop
 from onkel import _core
 from reference.relevances import validation_loss
 
@@ -19,6 +20,7 @@ WEIGHT = RNG.uniform(0.5, 2.0, size=60)
 AT = np.array([-0.3, 0.2, -1.0, np.log(0.1)])
 
 
+@loop
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("task", TARGETS)
 def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):

@@ -93,6 +93,44 @@ def test_it_renders_every_curve(opened):
 
 
 @needs_chromium
+def test_drift_is_shown_where_it_was_measured(browser, tmp_path):
+    run = {"learner": "newton", "parameters": {}, "importances": {"age": 1.0, "<b>": 0.25}}
+    run["curve"] = {
+        "name": "newton",
+        "rows": [100, 1000],
+        "seconds": [0.1, 1.0],
+        "n_support": [9, 9],
+        "accuracy": [0.9, 0.8],
+        "window_rows": [250, 500, 750, 1000],
+        "window_accuracy": [0.9, 0.5, 0.7, 0.9],
+        "window_log_loss": [0.2, 0.9, 0.5, 0.2],
+        "memory_rows": [500, 1000],
+        "memory": [500.0, 10.0],
+        "changes": [600],
+    }
+    path = tmp_path / "drift.html"
+    data = {"name": "a", "rows": 1000, "n_features": 2, "task": "classification"}
+    path.write_text(comparison(data, [run]), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    window = context.new_page()
+    window.goto(path.as_uri())
+    window.wait_for_selector("path.curve")
+    assert window.locator("figcaption").all_inner_texts() == [
+        "Accuracy so far",
+        "Accuracy lately",
+        "Log loss lately",
+        "Accuracy against time",
+        "Support vectors",
+        "Memory that the stream asks for, in rows",
+    ]
+    assert curves(window) == 6
+    marks = window.locator("path.change title").all_text_contents()
+    assert marks == ["newton chose again after row 600"] * 5  # wherever rows are drawn
+    assert window.locator("meter").evaluate_all("bars => bars.map(bar => bar.value)") == [1, 0.25]
+    context.close()
+
+
+@needs_chromium
 def test_the_legend_hides_and_shows(opened):
     window = opened()
     button = window.locator(".legend button").first

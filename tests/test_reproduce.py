@@ -19,6 +19,7 @@ import pytest
 from scipy.sparse import issparse
 
 import small_data
+from looping import loop
 from onkel import reproduce
 from onkel.cli import main
 from onkel.reproduce import _data, klr, lab
@@ -94,6 +95,7 @@ def test_every_figure_of_the_papers_is_there_once():
     assert figures()["oskl-table5"]["adult", "BOGD++ (as OSKL G=10)", "n_support"] == Figure(10556, None, "")
 
 
+@loop
 @pytest.mark.parametrize(
     ("metric", "paper", "ours", "expected"),
     [
@@ -513,6 +515,7 @@ def test_a_claim_is_not_judged_from_a_part_of_its_runs(small, tmp_path):
     assert verdicts[0] in ("within", "worse") and verdicts[1] == "missing"
 
 
+@loop
 @pytest.mark.parametrize(
     ("seconds", "held_out", "verdict", "said"),
     [
@@ -531,6 +534,7 @@ def test_times_of_learners_that_do_not_get_there(tmp_path, seconds, held_out, ve
     assert claim.verdict == verdict and said in claim.note
 
 
+@loop
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -12,6 +12,7 @@ from river import checks, compose, datasets, evaluate, feature_extraction, metri
 from scipy.sparse import csr_array
 
 import onkel
+from looping import loop
 from onkel import recipes
 from onkel.parts import RBF, Hedge, Polynomial
 from onkel.river import KernelClassifier, KernelRegressor, PlattClassifier
@@ -65,6 +66,7 @@ ALL_RECIPES = {
 every_recipe = pytest.mark.parametrize("recipe", ALL_RECIPES.values(), ids=ALL_RECIPES)
 
 
+@loop
 @every_recipe
 def test_it_is_the_learner_row_by_row(recipe):
     """The same function as a Learner of sparse rows with an open set of labels."""
@@ -83,6 +85,7 @@ def test_it_is_the_learner_row_by_row(recipe):
     assert model.n_support == learner.n_support
 
 
+@loop
 @every_recipe
 def test_many_is_one_after_the_other_to_the_bit(recipe):
     X, labels, *_ = records(n_classes=3)
@@ -97,6 +100,7 @@ def test_many_is_one_after_the_other_to_the_bit(recipe):
     assert many.predict_many(frame).index.equals(frame.index)
 
 
+@loop
 @every_recipe
 def test_features_that_no_record_had_were_0(recipe):
     """Emerging features: as if every record before had had them with the value 0."""
@@ -111,6 +115,7 @@ def test_features_that_no_record_had_were_0(recipe):
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-9, atol=1e-12)
 
 
+@loop
 @every_recipe
 def test_the_order_of_features_changes_no_bit(recipe):
     X, labels, *_ = records(n_classes=3)
@@ -172,6 +177,7 @@ def test_weights():
         frame.learn_one(X[0], labels[0], w=-1.0)
 
 
+@loop
 @every_recipe
 def test_pickled_and_resumed_to_the_bit(recipe):
     X, labels, *_ = records(n_classes=3)
@@ -284,6 +290,7 @@ def test_bytes_are_bounded(recipe):
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("value", [math.nan, math.inf, "red", None, [1.0]])
 def test_bad_features_are_refused_and_change_nothing(value):
     X, labels, *_ = records(50)

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import onkel
+from looping import loop
 
 SCALERS = {
     "standard": onkel.StreamStandardScaler(),
@@ -52,6 +53,7 @@ def cuts(n, sizes):
 # -- scalers ----------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("forget", [0.5, 0.97, 1.0])
 def test_a_scaler_forgets_by_the_definition(forget):
     X, _ = data()
@@ -74,6 +76,7 @@ def test_scalers_that_forget_are_not_merged():
         scalers[0].merged(scalers[1])
 
 
+@loop
 @pytest.mark.parametrize("name", THEIRS)
 def test_same_as_scikit_learn(name):
     X, _ = data()
@@ -86,6 +89,7 @@ def test_same_as_scikit_learn(name):
     assert ours.n_samples_seen_ == 200
 
 
+@loop
 @every_scaler
 @given(sizes=st.lists(st.integers(1, 60), max_size=8), float32=st.booleans())
 def test_any_cut_gives_the_same_bits(name, sizes, float32):
@@ -98,6 +102,7 @@ def test_any_cut_gives_the_same_bits(name, sizes, float32):
         assert values.tobytes() == cut._statistics[statistic].tobytes()
 
 
+@loop
 @every_scaler
 def test_a_row_is_scaled_by_the_rows_up_to_itself(name):
     X, _ = data(50)
@@ -128,6 +133,7 @@ def test_statistics_of_a_long_stream_stay_exact():
     np.testing.assert_allclose(scaler.var_, X.var(axis=0), rtol=1e-6)
 
 
+@loop
 @every_scaler
 def test_one_value_only(name):
     scaler = clone(SCALERS[name]).fit([[5.0, 0.0]] * 3)
@@ -135,6 +141,7 @@ def test_one_value_only(name):
     assert np.isfinite(scaler.transform([[6.0, 1.0]])).all()
 
 
+@loop
 @pytest.mark.parametrize(
     ("scaler", "X", "sentence"),
     [
@@ -155,6 +162,7 @@ def test_scalers_refuse(scaler, X, sentence):
     assert vars(scaler) == before
 
 
+@loop
 @every_scaler
 def test_a_refused_call_changes_nothing(name):
     scaler = clone(SCALERS[name]).fit(data()[0])
@@ -168,6 +176,7 @@ def test_a_refused_call_changes_nothing(name):
 # -- saving -----------------------------------------------------------------------------------------------------------
 
 
+@loop
 @every_scaler
 def test_scalers_are_saved_and_go_on(name, tmp_path):
     X, _ = data()
@@ -216,6 +225,7 @@ def test_pipelines_and_checkpoints(tmp_path):
 # -- pipelines --------------------------------------------------------------------------------------------------------
 
 
+@loop
 @every_scaler
 @given(sizes=st.lists(st.integers(1, 60), max_size=8))
 def test_any_cut_gives_the_same_pipeline(name, sizes):

@@ -1,13 +1,16 @@
 """The one writer of a served model: what it answers is on the disk, learned once, and seen by predictions."""
 
 import errno
+import gc
 import os
+import sys
 import threading
 
 import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.serve._batch import Batch
 from onkel.serve._log import Disk
 from onkel.serve._refusal import Refusal
@@ -257,6 +260,7 @@ WRONG = {
 }
 
 
+@loop
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused_before_anything_is_logged(tmp_path, what):
     make, row = WRONG[what]
@@ -400,6 +404,7 @@ def test_names_of_the_first_rows_are_the_models(tmp_path):
     assert (saved.decision_function(X) == plain.decision_function(X)).all()
 
 
+@loop
 @pytest.mark.parametrize("kind", ["pipeline", "platt", "newton", "regression"])
 def test_models_of_all_kinds_go_on_after_a_crash(tmp_path, kind):
     inner = new_model()
@@ -435,3 +440,23 @@ def test_a_spoilt_log_is_refused_with_its_place(tmp_path):
     path.write_bytes(spoilt)
     with pytest.raises(ValueError, match=r"log-000000000001.wal is damaged at byte 32, and goes on at byte \d+"):
         serve(tmp_path)
+
+
+def test_full_collections_leave_out_what_was_imported(monkeypatch):
+    """They would hold the interpreter's lock, and every answer, for a tenth of a second and more."""
+    from onkel.serve import _server
+    from onkel.serve._web import Service
+
+    frozen, interval = [], sys.getswitchinterval()
+
+    def run(answering):
+        answering.close()
+        frozen.append(gc.get_freeze_count())
+
+    monkeypatch.setattr(_server.asyncio, "run", run)
+    try:
+        _server.serve(Service({}), "127.0.0.1", 0)
+    finally:
+        gc.unfreeze()
+        sys.setswitchinterval(interval)
+    assert frozen[0] > 10_000

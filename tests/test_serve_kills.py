@@ -43,7 +43,7 @@ def service(where, before=lambda: None):
         os.dup2(log, 2)
         threading.Thread(target=leave_with, args=[parent], daemon=True).start()
         before()
-        learner = ["--learner", "rbp", "--gamma", "0.5", "--budget", "20", "--classes", "no,yes"]
+        learner = ["--learner", "rbp", "--gamma", "0.5", "--budget", "20", "--classes", "no,yes", "--raw"]
         app(
             ["serve", *learner, "--dir", str(where), "--port", str(PORT), "--every", "150", "--keep", "3"],
             prog_name="onkel",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import onkel
+from looping import loop
 from onkel.serve import _log
 from onkel.serve._batch import Batch
 from onkel.serve._held import HeldRows
@@ -122,6 +123,7 @@ class FailingDisk(Disk):
         super().truncate(handle, size)
 
 
+@loop
 @pytest.mark.parametrize("room", [0, 1, 19, 21, 30])
 def test_a_full_disk_leaves_the_log_as_it_was(tmp_path, room):
     disk = FailingDisk()
@@ -258,6 +260,7 @@ def test_two_processes_do_not_share_a_directory(tmp_path):
 # -- batches
 
 
+@loop
 @pytest.mark.parametrize(
     "labels",
     [np.array([2**63, 5], np.uint64), np.array([-1, 1]), np.array([0.5, -0.0]), np.array([True, False]), ["a", "ü"]],

@@ -13,6 +13,7 @@ import pyarrow.ipc
 import pytest
 
 import onkel
+from looping import loop
 from onkel.serve import Client, ServiceError
 from onkel.serve._arrow import MEDIA_TYPE, to_stream
 from onkel.serve._server import ImpatientProtocol
@@ -157,6 +158,7 @@ def test_the_client_tries_again_and_learns_once(service, monkeypatch):
 # -- refusals
 
 
+@loop
 @pytest.mark.parametrize(
     ("method", "path", "content", "headers", "status"),
     [
@@ -300,6 +302,7 @@ def test_connections_that_nobody_closes_do_not_matter(alive):
         assert ask(alive, "POST", "/v2/models/m/infer", {"rows": X[:1].tolist()})[0] == 200
 
 
+@loop
 @pytest.mark.parametrize(
     "garbage", [b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00" * 30, b"A" * 100_000]
 )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from looping import loop
 from onkel.serve import _arrow, _json, _wire
 from onkel.serve._refusal import Refusal
 from onkel.serve._wire import Shape
@@ -41,6 +42,7 @@ def test_what_is_no_json_is_none_in_pieces_either(value, data):
         assert _json._whole(spoilt) == expected
 
 
+@loop
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b'{"rows": NaN}', b"\xff\xfe", b"[" * 200_000, b'{"a":' * 100_000, b"1" * 5000]
@@ -68,6 +70,7 @@ LEARN = {
 }
 
 
+@loop
 @pytest.mark.parametrize("how", LEARN)
 def test_rows_as_a_person_writes_them(how):
     content, names = LEARN[how]
@@ -107,6 +110,7 @@ WRONG_LEARN = [
 ]
 
 
+@loop
 @pytest.mark.parametrize(("content", "row", "sentence"), WRONG_LEARN, ids=[case[2][:40] for case in WRONG_LEARN])
 def test_what_is_wrong_with_rows_is_said_with_the_row(content, row, sentence):
     with pytest.raises(Refusal) as caught:
@@ -122,6 +126,7 @@ def column(name, data, **changes):
     return {"name": name, "shape": [len(data), 1], "datatype": "INT64", "data": data, **changes}
 
 
+@loop
 @pytest.mark.parametrize(
     "inputs",
     [[tensor()], [tensor(data=[[1, 2], [3, 4]])], [column("b", [2, 4]), column("a", [1, 3], shape=[2])]],
@@ -134,6 +139,7 @@ def test_tensors_of_the_open_inference_protocol(inputs):
     assert (request.id, request.outputs) == ("7", ["decision_function"])
 
 
+@loop
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -179,6 +185,7 @@ def stream(columns, **options):
     return bytes(sink.getvalue())
 
 
+@loop
 @pytest.mark.parametrize(
     "labels",
     [["x", "y", "x"], pa.array(["x", "y", "x"]).dictionary_encode(), [1, 0, 1], [True, False, True], [0.5, 1, 2]],
@@ -198,6 +205,7 @@ def test_arrow_columns_without_names_go_by_their_order():
     assert _arrow.arrow_learn_request(stream(columns), Shape()).batch.names == ("x", "y")
 
 
+@loop
 @pytest.mark.parametrize(
     ("columns", "row", "sentence"),
     [

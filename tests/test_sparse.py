@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array, csr_matrix
 
 import onkel
+from looping import loop
 from onkel.parts import RBF, Laplacian, Linear
 from table import cases
 
@@ -35,6 +36,7 @@ def bits(learner, X):
     return learner.fingerprint(), learner.score_rows(X).tobytes()
 
 
+@loop
 @every_kernel
 @every_dtype
 def test_as_the_dense_rows(kernel, dtype):
@@ -91,6 +93,7 @@ FORMS = {
 }
 
 
+@loop
 @pytest.mark.parametrize("form", FORMS)
 @every_dtype
 def test_other_forms_of_the_same_rows(form, dtype):
@@ -107,6 +110,7 @@ def test_other_forms_of_the_same_rows(form, dtype):
         np.testing.assert_array_equal(a, b)  # the caller's matrix is as it was
 
 
+@loop
 @every_kernel
 def test_explicit_zeros_count_for_nothing(kernel):
     X, y = data()
@@ -145,6 +149,7 @@ def test_the_first_call_decides_the_storage():
         assert model.decision_function(X).tobytes() == twin.decision_function(csr_array(X)).tobytes()
 
 
+@loop
 @every_kernel
 @every_dtype
 def test_bits_do_not_depend_on_how_a_feature_is_held(kernel, dtype):
@@ -182,6 +187,7 @@ def test_bits_do_not_depend_on_other_points(dtype):
     np.testing.assert_array_equal(alone.coefficients[0, 4:], crowded.coefficients[0, 500:])
 
 
+@loop
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", [0, 9, 12])
 def test_bad_values_are_named_by_row_and_column(value, row):

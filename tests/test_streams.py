@@ -18,6 +18,7 @@ from pyarrow import feather, parquet
 from scipy.sparse import csr_array
 
 import onkel
+from looping import loop
 from onkel import streams
 from table import in_turn
 
@@ -192,6 +193,7 @@ BAD_ROWS = {
 }
 
 
+@loop
 @pytest.mark.parametrize("name", BAD_ROWS)
 def test_the_rows_before_a_wrong_one_come_first(name, tmp_path):
     make, problem = BAD_ROWS[name]
@@ -204,6 +206,7 @@ def test_the_rows_before_a_wrong_one_come_first(name, tmp_path):
         assert stream.rows == 50
 
 
+@loop
 @in_turn({"chunk_rows": [1, 20, 4096]}, name=BAD_ROWS)
 def test_wrong_rows_can_be_skipped(name, chunk_rows, tmp_path):
     make, problem = BAD_ROWS[name]
@@ -236,6 +239,7 @@ def test_columns_by_name_and_by_number(tmp_path):
         assert y is None
 
 
+@loop
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -270,6 +274,7 @@ MIXED = {"age": [1], "sex": ["M"], "y": [0]}
 TEXT_COLUMN = "holds {}, and features must be numbers: encode it first, or choose other columns with columns="
 
 
+@loop
 @pytest.mark.parametrize(
     ("make", "what"),
     [
@@ -325,6 +330,7 @@ def test_dtypes(tmp_path):
         next(stream)
 
 
+@loop
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_a_file_that_ends_in_the_middle(kind, tmp_path):
     content = COMPRESS[kind](TEXT)
@@ -362,6 +368,7 @@ def test_an_iterator_is_read_once():
     np.testing.assert_array_equal(rows(fresh)[0], X[30:])
 
 
+@loop
 @pytest.mark.parametrize("position", [None, {}, {"rows": 1}, {"rows": -1, "skipped": 0}, {"rows": 0.5, "skipped": 0}])
 def test_positions_are_checked(position):
     with pytest.raises(ValueError, match="position"):

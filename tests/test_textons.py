@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from sklearn.neighbors import KNeighborsClassifier
 
+from looping import loop
 from onkel.reproduce import _textons
 from onkel.reproduce._data import Missing
 
@@ -27,6 +28,7 @@ def as_gif(image, **options):
     return file.getvalue(), grey
 
 
+@loop
 @pytest.mark.parametrize("interlace", [0, 1])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 3), (65, 40), (96, 96)])
 def test_gif_files_are_read_as_others_read_them(shape, interlace):

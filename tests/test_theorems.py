@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
 import onkel
+from looping import loop
 from reference.bogd import leaving_probabilities
-from table import CASES, VARIANTS
+from table import CASES, VARIANTS, in_pairs
 
 GAMMA = 0.5
 
@@ -49,6 +50,7 @@ def mean_and_error(values):
 # -- SPA --------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize(
     ("alpha", "beta", "eta"), [(1.0, 1.0, 1.0), (1.0, 4.0, 0.25), (0.5, 5.0, 0.1), (1.0, 4.0, 1.0), (0.5, 1.0, 0.05)]
@@ -95,6 +97,7 @@ def test_spa_with_a_horizon_and_a_budget():
 # -- OSKL -------------------------------------------------------------------------------------------------------------
 
 
+@loop
 @pytest.mark.parametrize("G", [1.0, 2.0, 8.0])
 @pytest.mark.parametrize("R", [None, 5.0])
 @pytest.mark.parametrize("noise", [0.0, 0.2])
@@ -175,6 +178,7 @@ def fresh_rows(noise):
     return fresh, 2 * labels - 1, comparators
 
 
+@loop
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 @pytest.mark.parametrize(("theorem", "parameters", "eta", "bound"), KLR_THEOREMS, ids=[t[0] for t in KLR_THEOREMS])
 def test_klr_average_generalises(theorem, parameters, eta, bound, noise):
@@ -280,6 +284,7 @@ def bogd_runs(seed, sampling, case):
     return np.array(runs).T
 
 
+@loop
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("decay", [1 / BOGD_ROWS, 1 / 50])
 def test_bogd_theorem_1_gradient_descent(decay, seed):
@@ -290,6 +295,7 @@ def test_bogd_theorem_1_gradient_descent(decay, seed):
     assert loss <= bound < 0.75 * BOGD_ROWS  # who learns nothing loses one a row
 
 
+@loop
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("sampling", "case"), [("uniform", "no growth"), ("weighted", "no growth"), ("weighted", "the paper's step")]
@@ -340,6 +346,7 @@ BALLS = [
 ]
 
 
+@loop
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 @pytest.mark.parametrize("case", BALLS, ids=str)
 def test_the_function_stays_in_its_ball(case, kernel):
@@ -353,19 +360,18 @@ def test_the_function_stays_in_its_ball(case, kernel):
     assert reached > 0  # the ball was touched, so that its wall was tested
 
 
-@pytest.mark.parametrize("container", [np.asarray, csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(
-    ("recipe", "budget"),
-    [
-        (onkel.recipes.OSKL(G=40.0, eta=0.02, R=3.0), None),
-        (onkel.recipes.OSKL(G=40.0, eta=0.02, R=1e6), None),
-        (onkel.recipes.KLR(shape=1e12, eta=0.5, R=3.0), None),
-        (onkel.recipes.Pegasos(lam=0.01, project=True), 300),
-    ],
-    ids=["inside", "far from the wall", "on the wall", "shrinking"],
-)
-def test_the_tracked_norm_does_not_drift(recipe, budget, dtype, container):
+DRIFTING = {
+    "inside": (onkel.recipes.OSKL(G=40.0, eta=0.02, R=3.0), None),
+    "far from the wall": (onkel.recipes.OSKL(G=40.0, eta=0.02, R=1e6), None),
+    "on the wall": (onkel.recipes.KLR(shape=1e12, eta=0.5, R=3.0), None),
+    "shrinking": (onkel.recipes.Pegasos(lam=0.01, project=True), 300),
+}
+
+
+@loop
+@in_pairs({"container": [np.asarray, csr_array], "dtype": ["float64", "float32"]}, name=DRIFTING)
+def test_the_tracked_norm_does_not_drift(name, dtype, container):
+    recipe, budget = DRIFTING[name]
     # Coin flips as labels: the function never settles. A thousand insertions and projections in 100,000 rows, or a
     # shrink a row; the rows come from 50 distinct ones, so that old points are met again and again.
     rng = np.random.default_rng(0)

@@ -2,31 +2,19 @@
 // the time that its multiply-adds take at the peak rate timed in the same process: M^2 for d = P k and M^2 for the
 // rank-two sweep.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <random>
+#include <string>
 #include <vector>
 
+#include "figures.hpp"
 #include "learn/learner.hpp"
 #include "linalg/gram.hpp"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-double fma_seconds(double n) {
-  constexpr std::size_t timed = 192 * 100000;
-  double best = 1e9;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const auto start = Clock::now();
-    volatile double sink = onkel::isa::routines<double>().fma_peak(timed);
-    (void)sink;
-    best = std::min(best, seconds_since(start));
-  }
-  return best / static_cast<double>(timed) * n;
-}
+using figures::seconds_now;
 
 // Points in ten dimensions, gaussian kernel: near enough to each other that the inverse is no diagonal.
 struct Points {
@@ -60,7 +48,7 @@ double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const
                    {{"loss", loss}, {"admission", admission}, {"step", step}, {"eviction", rule}},
                    {}};
   const onkel::Kernel gaussian{onkel::Base::squared_distance, onkel::Shape::exponential, 0.1, 0.0, 1};
-  config.kernels = {{.terms = {{1.0, {gaussian}}}, .function = {}}};
+  config.kernels = {{.terms = {{1.0, {gaussian}}}, .scales = {}, .function = {}}};
   config.width = Points::width;
   config.budget = size;
   onkel::Learner learner(config);
@@ -72,9 +60,9 @@ double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const
       rows.insert(rows.end(), x.begin(), x.end());
       labels.push_back(static_cast<double>(points.random() % 2));
     }
-    const auto start = Clock::now();
+    const double start = seconds_now();
     learner.learn({{rows.data(), n, Points::width}, labels.data()}, nullptr, {}, [] { return true; });
-    return seconds_since(start) / static_cast<double>(n);
+    return (seconds_now() - start) / static_cast<double>(n);
   };
   while (learner.size() < size) learn(20);
   double best = 1e9;
@@ -85,8 +73,8 @@ double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const
 }  // namespace
 
 int main() {
-  std::printf("isa %s; M, microseconds for a point in and one out, times the peak's\n", onkel::isa::level().name);
-  for (const std::size_t size : {100, 300, 1000, 2000}) {
+  const std::string peer = "its multiply-adds at the peak";
+  for (const std::size_t size : {300, 1000, 2000}) {
     Points points;
     onkel::Gram gram;
     for (std::size_t i = 0; i < size; ++i) {
@@ -96,26 +84,27 @@ int main() {
     }
     gram.apply_pending();
     double best = 1e9;
-    for (std::size_t step = 0; step < 200; ++step) {
+    for (std::size_t step = 0; step < 100; ++step) {
       const std::size_t slot = points.rows.size();
       points.rows.push_back(points.draw());
       const auto k = points.kernel_row(points.rows.back(), gram);
-      const auto start = Clock::now();
+      const double start = seconds_now();
       gram.project(k, 1.0);
       gram.append(slot);
-      if (!gram.remove(step % gram.size())) std::puts("the inverse broke");
-      best = std::min(best, seconds_since(start));
+      if (!gram.remove(step % gram.size(), gram.column(step % gram.size()))) std::puts("the inverse broke");
+      gram.apply_pending();
+      best = std::min(best, seconds_now() - start);
     }
     const double m = static_cast<double>(gram.size());
-    std::printf("%5zu %8.1f %6.2f\n", gram.size(), best * 1e6, best / fma_seconds(2 * m * m));
+    figures::state({"gram", "a point in and one out of the inverse Gram matrix, M = " + std::to_string(gram.size()),
+                    best / (figures::fma_seconds<double>() * 2 * m * m), "x", peer});
   }
-  const double limit = fma_seconds(2e6);
+  const double limit = figures::fma_seconds<double>() * 2e6;
   const double polk = step_seconds({"OnGradient", {}, {}, {}}, {"GradientStep", {{"eta", 0.5}, {"lam", 1e-4}}, {}, {}},
                                    {"KOMP", {{"eps", 1e-9}}, {}, {}}, 1000);
   const double projectron =
       step_seconds({"OnMistake", {}, {}, {}}, {"GradientStep", {{"eta", 1.0}, {"lam", 0.0}}, {}, {}},
                    {"ProjectNewcomer", {{"eta", 1e-9}}, {}, {}}, 1000);
-  std::printf(
-      "a row of POLK at M = 1000: %.1f, %.2f times the peak's; of Projectron (half of them mistakes): %.1f, %.2f\n",
-      polk * 1e6, polk / limit, projectron * 1e6, projectron / limit);
+  figures::state({"gram", "a row of POLK, M = 1000: time", polk / limit, "x", peer, 2.0, true});
+  figures::state({"gram", "a row of Projectron, M = 1000, half of them mistakes", projectron * 1e6, "µs", ""});
 }

@@ -5,16 +5,15 @@
 // the textbook formula.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
-#include <initializer_list>
+#include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
-#include "isa/isa.hpp"
+#include "figures.hpp"
 
 namespace {
 
@@ -28,9 +27,7 @@ constexpr std::size_t peak_lanes = 192 * 1000;
 constexpr int n_repeats = 60;
 constexpr double short_run_seconds = 4e-4;
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+using figures::seconds_now;
 
 // Keeps a result alive without storing it anywhere that matters.
 volatile double sink = 0;
@@ -91,6 +88,27 @@ template <class T>
   }
 }
 
+constexpr std::size_t widths[] = {8, 18, 54, 123, 300};
+struct Goals {
+  std::optional<double> of_peak, over_plain;
+};
+template <class T>
+Goals goals_of(std::size_t d) {
+  constexpr bool is_float = sizeof(T) == 4;
+  switch (d) {
+    case 8:
+      return {{}, is_float ? 10 : 5};
+    case 18:
+      return {is_float ? 45 : 35, is_float ? 13 : 7};
+    case 54:
+      return {is_float ? 65 : 57, is_float ? 21 : 10};
+    case 123:
+      return {is_float ? 75 : 70, is_float ? 23 : 13};
+    default:
+      return {is_float ? 80 : 72, {}};
+  }
+}
+
 template <class T>
 void bench_kernel(std::size_t d) {
   Data<T> data(d);
@@ -105,48 +123,20 @@ void bench_kernel(std::size_t d) {
       {[] { sink = isa::routines<T>().fma_peak(peak_lanes); }, [&] { tile(data.rows.data(), n_rows); },
        [&] { tile(next_row(), 1); },
        [&] { plain_row(next_row(), data.points.data(), d, static_cast<T>(kernel.gamma), data.out.data()); }});
-  const double lane = seconds[0] / static_cast<double>(peak_lanes);
-  const double block = seconds[1] / (n_rows * n_points);
-  const double row = seconds[2] / n_points;
-  const double plain = seconds[3] / n_points;
-  const double pair_at_peak = lane * static_cast<double>(d);
-  std::printf("%4zu %10.1f | %8.3f %7.0f%% %8.1f | %8.3f %7.0f%% %8.1f | %9.4f\n", d, 1e-9 / lane, 1e-9 / block,
-              100 * pair_at_peak / block, plain / block, 1e-9 / row, 100 * pair_at_peak / row, plain / row,
-              1e-9 / plain);
-}
-
-template <class T>
-void bench_parts() {
-  std::vector<T> source(n_points);
-  for (std::size_t i = 0; i < n_points; ++i) source[i] = static_cast<T>(i) * T(0.01);
-  std::vector<T> values(n_points);
-  const std::vector<double> weights(n_points, 0.25);
-  const auto shape = [&](onkel::Shape formula) {
-    std::copy(source.begin(), source.end(), values.begin());
-    isa::routines<T>().shape({onkel::Base::squared_distance, formula, 0.5, 0.1, 3}, values.data(), n_points);
-  };
-  const std::vector<double> seconds =
-      best_seconds({[&] { shape(onkel::Shape::exponential); }, [&] { shape(onkel::Shape::polynomial); },
-                    [&] { shape(onkel::Shape::sigmoid); },
-                    [&] { sink = isa::routines<T>().dot(source.data(), weights.data(), n_points); }});
-  std::printf("ns a value: exponential %.2f, polynomial (degree 3) %.2f, sigmoid %.2f, dot with weights %.3f\n",
-              seconds[0] * 1e9 / n_points, seconds[1] * 1e9 / n_points, seconds[2] * 1e9 / n_points,
-              seconds[3] * 1e9 / n_points);
-}
-
-template <class T>
-void bench(const char* type) {
-  std::printf("\n%s, level %s, gaussian, %zu points\n", type, isa::level().name, n_points);
-  std::printf("%4s %10s | %-26s | %-26s | %-9s\n", "", "FMA peak", "block of 48 rows", "one row", "plain");
-  std::printf("%4s %10s | %8s %8s %8s | %8s %8s %8s | %9s\n", "d", "G lanes/s", "Gpairs/s", "% peak", "x plain",
-              "Gpairs/s", "% peak", "x plain", "Gpairs/s");
-  for (const std::size_t d : std::initializer_list<std::size_t>{8, 18, 54, 123, 300}) bench_kernel<T>(d);
-  bench_parts<T>();
+  const double at_peak = seconds[0] / static_cast<double>(peak_lanes) * static_cast<double>(d);
+  const double block = seconds[1] / (n_rows * n_points), row = seconds[2] / n_points, plain = seconds[3] / n_points;
+  const std::string type = sizeof(T) == 4 ? "float32" : "float64", shape = std::to_string(d) + " features, " + type;
+  const Goals goals = goals_of<T>(d);
+  figures::state(
+      {"tile", "kernel values, 48 rows, " + shape, 100 * at_peak / block, "%", "the multiply-add peak", goals.of_peak});
+  figures::state(
+      {"tile", "kernel values, 48 rows, " + shape, plain / block, "x", "a plain -O3 loop", goals.over_plain});
+  figures::state({"tile", "kernel values, one row, " + shape, 100 * at_peak / row, "%", "the multiply-add peak"});
 }
 
 }  // namespace
 
 int main() {
-  bench<float>("float32");
-  bench<double>("float64");
+  for (const std::size_t d : widths) bench_kernel<float>(d);
+  for (const std::size_t d : widths) bench_kernel<double>(d);
 }

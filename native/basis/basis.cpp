@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -48,8 +49,37 @@ void Basis::values(const Block& block, std::size_t row, std::span<double> values
     std::copy_n(table_row<float>(block, row), columns(), values.begin());
   else
     std::copy_n(table_row<double>(block, row), columns(), values.begin());
-  for (std::size_t slot = first_slot(); slot < end_slot() && holes_ > 0; ++slot)
-    if (born(slot) < 0) values[slot] = 0.0;
+  // Holes are few, and mostly there is one: the search ends with the last of them.
+  for (std::size_t index = no_hole_before_, left = holes_; left > 0; ++index)
+    if (births_[index] < 0) {
+      values[first_slot() + index] = 0.0;
+      --left;
+    }
+}
+
+void Basis::price(const Block& block, std::size_t row, std::pair<std::size_t, std::size_t> slots, double inverse_self,
+                  double unit, const double* weights, bool add, std::span<double> costs) const {
+  const std::size_t first = slots.first, from = first - first_slot(), n = slots.second - first;
+  if (type_ == Type::f32)
+    isa::routines<float>().price(table_row<float>(block, row) + first, diagonal_.data() + from, inverse_self, unit,
+                                 weights + first, add, costs.data() + from, n);
+  else
+    isa::routines<double>().price(table_row<double>(block, row) + first, diagonal_.data() + from, inverse_self, unit,
+                                  weights + first, add, costs.data() + from, n);
+}
+
+void Basis::compare(const Block& block, std::span<const double> products, std::span<const double> squares, double least,
+                    std::span<double> values) const {
+  if (type_ == Type::f32)
+    isa::routines<float>().compare(table_row<float>(block, 0) + first_slot(), products.data(), squares.data(), least,
+                                   values.data(), values.size());
+  else
+    isa::routines<double>().compare(table_row<double>(block, 0) + first_slot(), products.data(), squares.data(), least,
+                                    values.data(), values.size());
+}
+
+void Basis::rows_of(std::span<const std::size_t> slots, Block& scratch, std::span<double> values) const {
+  for (std::size_t i = 0; i < slots.size(); ++i) row_of(slots[i], scratch, values.subspan(i * columns(), columns()));
 }
 
 std::size_t Basis::insert(Block& block, std::size_t row, std::int64_t position) {
@@ -177,7 +207,14 @@ template <class T>
 class DenseBasis final : public Basis {
  public:
   DenseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width), tiles_(n_metrics()) {}
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), tiles_(n_metrics()) {
+    // x - x is 0 for every row but one that its scales have made infinite.
+    for (std::size_t plane = 0; plane < n_planes(); ++plane)
+      if (!uses(terms(plane), Base::dot) && metric(plane) == 0)
+        self_.emplace_back(static_cast<double>(value_at<T>(terms(plane), [](Base) { return T{0}; })));
+      else
+        self_.emplace_back();
+  }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {
     block.rows = rows;
@@ -201,6 +238,7 @@ class DenseBasis final : public Basis {
   }
 
   double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
+    if (self_[plane]) return *self_[plane];
     pack(block);
     T values[lanes];
     const std::size_t m = metric(plane);
@@ -209,6 +247,7 @@ class DenseBasis final : public Basis {
   }
 
   double self_kernel(std::size_t slot, std::size_t plane) const override {
+    if (self_[plane]) return *self_[plane];
     const std::size_t index = slot - first_slot();
     std::vector<T> point(width_);
     read(index, point.data(), metric(plane));
@@ -223,6 +262,16 @@ class DenseBasis final : public Basis {
     read(slot - first_slot(), point);
     Team alone(1);
     tile({point, 1, width_}, 0, 1, block, alone);
+  }
+
+  // Several at once, as fast as a block of rows: the values are the same.
+  void rows_of(std::span<const std::size_t> slots, Block& block, std::span<double> values) const override {
+    block.column.resize(slots.size() * width_ * sizeof(T));
+    T* points = reinterpret_cast<T*>(block.column.data());
+    for (std::size_t i = 0; i < slots.size(); ++i) read(slots[i] - first_slot(), points + i * width_);
+    Team alone(1);
+    tile({points, slots.size(), width_}, 0, slots.size(), block, alone);
+    for (std::size_t i = 0; i < slots.size(); ++i) this->values(block, i, values.subspan(i * columns(), columns()));
   }
 
   void visit(Archive& archive) override {
@@ -387,7 +436,8 @@ class DenseBasis final : public Basis {
   }
 
   std::size_t width_;
-  std::vector<Buffer<T>> tiles_;  // one a metric
+  std::vector<std::optional<double>> self_;  // kernel(x, x) of each plane, where it is the same for all rows
+  std::vector<Buffer<T>> tiles_;             // one a metric
   mutable Buffer<T> waves_;
   mutable std::once_flag waves_made_;
 };

@@ -169,11 +169,25 @@ class Basis {
   // Every column at a row of the block, 0 where there is no point (a row's own column comes after the row: its value is
   // self()).
   void values(const Block& block, std::size_t row, std::span<double> values) const;
-  // Every column at the point in this slot.
+  // One column at a row of the block.
+  double value(const Block& block, std::size_t row, std::size_t column) const {
+    return type_ == Type::f32 ? static_cast<double>(table_row<float>(block, row)[column])
+                              : table_row<double>(block, row)[column];
+  }
+  // isa::Routines::price for the slots [first, second) at a row of the block, weights one a column and costs one a
+  // slot.
+  void price(const Block& block, std::size_t row, std::pair<std::size_t, std::size_t> slots, double inverse_self,
+             double unit, const double* weights, bool add, std::span<double> costs) const;
+  // The values of a block of one row at the slots where products and squares, one a slot, say that products^2 > least
+  // squares and products > 0; 0 at the others.
+  void compare(const Block& block, std::span<const double> products, std::span<const double> squares, double least,
+               std::span<double> values) const;
+  // Every column at the point in this slot; at each of these.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
     tile_point(slot, scratch);
     this->values(scratch, 0, values);
   }
+  virtual void rows_of(std::span<const std::size_t> slots, Block& scratch, std::span<double> values) const;
 
   // The row becomes a support point; its column is written for the rows after it. Returns its slot.
   std::size_t insert(Block& block, std::size_t row, std::int64_t position);

@@ -556,7 +556,8 @@ NB_MODULE(_core, m) {
             }
             if (hedge)
               config.hedge = {combination_named(spec(*hedge).name), spec(*hedge).at("discount"),
-                              spec(*hedge).at("smoothing"), static_cast<std::int64_t>(spec(*hedge).at("start"))};
+                              spec(*hedge).at("smoothing"), spec(*hedge).at("share"),
+                              static_cast<std::int64_t>(spec(*hedge).at("start"))};
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },
@@ -584,6 +585,9 @@ NB_MODULE(_core, m) {
             return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
+      .def(
+          "begin_after", [](PyLearner& self, std::int64_t rows) { unlocked([&] { self.core().begin_after(rows); }); },
+          "rows"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
       .def("load", &PyLearner::load, "state"_a)

@@ -73,20 +73,38 @@ struct Routines {
   bool (*distances)(T norm, const T* norms, T share, T* sums, std::size_t n);
   // out[j] = values[places[j]] (n a multiple of 16).
   void (*pick)(const T* values, const std::int32_t* places, T* out, std::size_t n);
-  // Two rows, n apart, of a symmetric matrix kept as half. All are fused where the level has it, n a multiple of 16.
-  // Multiplying: dots[r] = row_r . weights, and sums[j] += x[0] * row_0[j] + x[1] * row_1[j], in one pass.
+  // Rows, n apart, of a symmetric matrix kept as half. All are fused where the level has it, n a multiple of 16.
+  // Multiplying two: dots[r] = row_r . weights, and sums[j] += x[0] * row_0[j] + x[1] * row_1[j], in one pass.
   void (*multiply_rows)(const double* rows, const double* weights, const double* x, double* dots, double* sums,
                         std::size_t n);
-  // Updating: row_r[j] += x[r] * u[j] + y[r] * v[j].
-  void (*update_rows)(const double* x, const double* u, const double* y, const double* v, double* rows, std::size_t n);
+  // Updating four rows: row_r[j] += sum_t x[t][r] u[t][j], t < m ascending; x has rows of 4 values, u of u_stride.
+  void (*update_rows)(const double* x, const double* u, std::size_t u_stride, std::size_t m, double* rows,
+                      std::size_t n);
   // Symmetric updates of rank m, for one tile of 8 columns: tile[i][lane] += sum_j x[i][j] y[j][lane], j < m ascending,
   // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
   void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                        double* tile, std::size_t n);
-  // The least of n values (any n, infinity for none), and how many are below a limit and their sum (lanes as in dot,
-  // what is left over after them).
-  double (*least)(const double* values, std::size_t n);
-  void (*below)(double limit, const double* values, std::size_t n, double* count, double* sum);
+  // Passes of evictions over all points, any n, nothing fused. Where the least of n values is, the first of equals; n
+  // where all are infinite or no numbers.
+  std::size_t (*least)(const double* values, std::size_t n);
+  // squares[j] += unit * weights[j]^2
+  void (*add_squares)(double unit, const double* weights, double* squares, std::size_t n);
+  // lengths[j] = scale * |weights[j]| * units[j]
+  void (*weigh)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
+  // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to what they are or in its place:
+  // what it costs to project points on one whose kernel with itself is 1 / inverse.
+  void (*price)(const T* values, const double* diagonal, double inverse, double unit, const double* weights, bool add,
+                double* costs, std::size_t n);
+  // similarities[j] = values[j] where products[j] is positive and its square above least * squares[j], 0 elsewhere.
+  void (*compare)(const T* values, const double* products, const double* squares, double least, double* similarities,
+                  std::size_t n);
+  // scale * |weights[j]| becomes factor times that, but no less than level * units[j], and no more than cap. Zeros
+  // stay.
+  void (*stretch)(double scale, double factor, double level, const double* units, double cap, double* weights,
+                  std::size_t n);
+  // How many of n values are below a limit, their sum (lanes as in dot, what is left over after them), and the largest
+  // of them, 0 where there is none; values are not negative.
+  void (*below)(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest);
   // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.
   double (*fma_peak)(std::size_t n);
 };

@@ -476,20 +476,37 @@ void multiply_rows(const double* rows, const double* weights, const double* x, d
   dots[1] = add_lanes(second_sums);
 }
 
-void update_rows(const double* x, const double* u, const double* y, const double* v, double* rows, std::size_t n) {
+// 4 rows by 2 vectors stay in registers while the m terms pass.
+void update_rows(const double* x, const double* u, std::size_t u_stride, std::size_t m, double* rows, std::size_t n) {
   typedef Simd<double> S;
-  const S::Vector xs[] = {S::broadcast(x[0]), S::broadcast(x[1])}, ys[] = {S::broadcast(y[0]), S::broadcast(y[1])};
-  for (std::size_t j = 0; j < n; j += S::size) {
-    const auto u_here = S::load(u + j), v_here = S::load(v + j);
+  constexpr std::size_t n_rows = 4, n_vectors = 2;
+  for (std::size_t j = 0; j < n; j += n_vectors * S::size) {
+    S::Vector sums[n_rows][n_vectors];
     ONKEL_UNROLL
-    for (std::size_t r = 0; r < 2; ++r) {
-      double* row = rows + r * n + j;
-      S::store(row, multiply_add(ys[r], v_here, multiply_add(xs[r], u_here, S::load(row))));
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < n_vectors; ++v) sums[r][v] = S::load(rows + r * n + j + v * S::size);
+    }
+    for (std::size_t t = 0; t < m; ++t) {
+      S::Vector term[n_vectors];
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < n_vectors; ++v) term[v] = S::load(u + t * u_stride + j + v * S::size);
+      ONKEL_UNROLL
+      for (std::size_t r = 0; r < n_rows; ++r) {
+        const auto factor = S::broadcast(x[t * n_rows + r]);
+        ONKEL_UNROLL
+        for (std::size_t v = 0; v < n_vectors; ++v) sums[r][v] = multiply_add(factor, term[v], sums[r][v]);
+      }
+    }
+    ONKEL_UNROLL
+    for (std::size_t r = 0; r < n_rows; ++r) {
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < n_vectors; ++v) S::store(rows + r * n + j + v * S::size, sums[r][v]);
     }
   }
 }
 
-double least(const double* values, std::size_t n) {
+double least_value(const double* values, std::size_t n) {
   typedef Simd<double> S;
   constexpr std::size_t n_vectors = score_lanes / S::size;
   S::Vector lanes[n_vectors];
@@ -510,12 +527,70 @@ double least(const double* values, std::size_t n) {
   return found;
 }
 
-void below(double limit, const double* values, std::size_t n, double* count, double* sum) {
+// The value first, then groups are passed over until one has it.
+std::size_t least(const double* values, std::size_t n) {
+  constexpr std::size_t group = 64;
+  const double found = least_value(values, n);
+  if (found == __builtin_inf()) return n;
+  std::size_t j = 0;
+  for (; j + group <= n; j += group) {
+    std::uint64_t hits = 0;
+    for (std::size_t i = 0; i < group; ++i) hits |= values[j + i] == found ? 1 : 0;
+    if (hits != 0) break;
+  }
+  while (values[j] != found) ++j;
+  return j;
+}
+
+// Loops that the compiler turns into vectors of the level by itself.
+void add_squares(double unit, const double* __restrict weights, double* __restrict squares, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) squares[j] += unit * (weights[j] * weights[j]);
+}
+
+void weigh(double scale, const double* __restrict weights, const double* __restrict units, double* __restrict lengths,
+           std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) lengths[j] = scale * __builtin_fabs(weights[j]) * units[j];
+}
+
+template <class T>
+void price(const T* __restrict values, const double* __restrict diagonal, double inverse, double unit,
+           const double* __restrict weights, bool add, double* __restrict costs, std::size_t n) {
+  const auto cost = [=](std::size_t j) {
+    const double value = static_cast<double>(values[j]);
+    return unit * (weights[j] * weights[j]) * (diagonal[j] - value * value * inverse);
+  };
+  if (add)
+    for (std::size_t j = 0; j < n; ++j) costs[j] += cost(j);
+  else
+    for (std::size_t j = 0; j < n; ++j) costs[j] = cost(j);
+}
+
+template <class T>
+void compare(const T* __restrict values, const double* __restrict products, const double* __restrict squares,
+             double least, double* __restrict similarities, std::size_t n) {
+  for (std::size_t j = 0; j < n; ++j) {
+    const double alike = products[j] * products[j] > least * squares[j] ? static_cast<double>(values[j]) : 0.0;
+    similarities[j] = products[j] > 0 ? alike : 0.0;
+  }
+}
+
+void stretch(double scale, double factor, double level, const double* __restrict units, double cap,
+             double* __restrict weights, std::size_t n) {
+  const double inverse_scale = 1 / scale;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double weight = weights[j], wanted = factor * (scale * __builtin_fabs(weight)), least = level * units[j];
+    const double raised = wanted < least ? least : wanted;
+    const double length = (raised > cap ? cap : raised) * inverse_scale;
+    weights[j] = weight == 0 ? 0.0 : __builtin_copysign(length, weight);
+  }
+}
+
+void below(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest) {
   typedef Simd<double> S;
   constexpr std::size_t n_vectors = score_lanes / S::size;
-  S::Vector counts[n_vectors], sums[n_vectors];
+  S::Vector counts[n_vectors], sums[n_vectors], most[n_vectors];
   ONKEL_UNROLL
-  for (std::size_t v = 0; v < n_vectors; ++v) counts[v] = sums[v] = S::Vector{};
+  for (std::size_t v = 0; v < n_vectors; ++v) counts[v] = sums[v] = most[v] = S::Vector{};
   const auto one = S::broadcast(1.0), bound = S::broadcast(limit);
   std::size_t j = 0;
   for (; j + score_lanes <= n; j += score_lanes) {
@@ -523,16 +598,25 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
     for (std::size_t v = 0; v < n_vectors; ++v) {
       const auto value = S::load(values + j + v * S::size);
       const auto is_below = reinterpret_cast<S::Bits>(value < bound);
+      const auto counted = S::from_bits(S::to_bits(value) & is_below);
       counts[v] += S::from_bits(S::to_bits(one) & is_below);
-      sums[v] += S::from_bits(S::to_bits(value) & is_below);
+      sums[v] += counted;
+      most[v] = S::at_least(most[v], counted);
     }
   }
   *count = add_lanes(counts);
   *sum = add_lanes(sums);
+  *largest = 0.0;
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < S::size; ++i) *largest = most[v][i] > *largest ? most[v][i] : *largest;
+  }
   for (; j < n; ++j) {
     if (!(values[j] < limit)) continue;
     *count += 1.0;
     *sum += values[j];
+    *largest = values[j] > *largest ? values[j] : *largest;
   }
 }
 
@@ -643,9 +727,11 @@ constexpr const char* level_name = "baseline";
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
     {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, distances<float>, pick<float>, multiply_rows,
-     update_rows, add_products, least, below, fma_peak<float>},
+     update_rows, add_products, least, add_squares, weigh, price<float>, compare<float>, stretch, below,
+     fma_peak<float>},
     {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, distances<double>, pick<double>,
-     multiply_rows, update_rows, add_products, least, below, fma_peak<double>},
+     multiply_rows, update_rows, add_products, least, add_squares, weigh, price<double>, compare<double>, stretch,
+     below, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

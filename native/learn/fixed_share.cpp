@@ -31,8 +31,7 @@ void FixedShare::weigh(std::span<const double> log_likelihoods) {
     sum += weights_[i];
   }
   if (!(sum > 0)) return begin();  // nobody that the row speaks for has any weight
-  const double even = share_ / static_cast<double>(weights_.size());
-  for (double& weight : weights_) weight = (1 - share_) * (weight / sum) + even;
+  for (double& weight : weights_) weight = with_share(weight / sum, share_, weights_.size());
 }
 
 void FixedShare::remember(std::int64_t t) {

@@ -11,6 +11,11 @@
 
 namespace onkel {
 
+// What a weight becomes when `share` of all weight, which is 1, is divided evenly.
+inline double with_share(double weight, double share, std::size_t experts) {
+  return (1 - share) * weight + share / static_cast<double>(experts);
+}
+
 class FixedShare {
  public:
   FixedShare(std::size_t experts, double share);

@@ -65,24 +65,39 @@ void Function::become(std::size_t output, std::span<const double> values) {
 }
 
 void Function::squares(std::size_t first, std::span<double> squares) const {
-  const double unit = scale_ * scale_;
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    const double* b = b_[o].data() + first;
-    if (o == 0)
-      for (std::size_t j = 0; j < squares.size(); ++j) squares[j] = unit * (b[j] * b[j]);
-    else
-      for (std::size_t j = 0; j < squares.size(); ++j) squares[j] += unit * (b[j] * b[j]);
-  }
+  std::fill(squares.begin(), squares.end(), 0.0);
+  for (const auto& b : b_)
+    isa::routines<double>().add_squares(scale_ * scale_, b.data() + first, squares.data(), squares.size());
 }
 
-void Function::lengths(std::size_t first, std::span<double> lengths) const {
+void Function::price(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
+                     double inverse_self, std::span<double> costs) const {
+  for (std::size_t o = 0; o < outputs(); ++o)
+    basis.price(block, row, {first, end}, inverse_self, scale_ * scale_, b_[o].data(), o > 0, costs);
+}
+
+void Function::lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const {
   if (outputs() == 1) {
-    const double* b = b_[0].data() + first;
-    for (std::size_t j = 0; j < lengths.size(); ++j) lengths[j] = scale_ * std::abs(b[j]);
+    isa::routines<double>().weigh(scale_, b_[0].data() + first, units.data(), lengths.data(), lengths.size());
     return;
   }
   squares(first, lengths);
-  for (double& length : lengths) length = std::sqrt(length);
+  for (std::size_t j = 0; j < lengths.size(); ++j) lengths[j] = std::sqrt(lengths[j]) * units[j];
+}
+
+void Function::stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap) {
+  if (outputs() == 1 && !averaged_) {
+    isa::routines<double>().stretch(scale_, factor, level, units.data(), cap, b_[0].data() + first, units.size());
+    return;
+  }
+  std::vector<double> squares(units.size());
+  this->squares(first, squares);
+  for (std::size_t j = 0; j < units.size(); ++j) {
+    if (squares[j] == 0) continue;
+    const double length = std::sqrt(squares[j]), wanted = std::min(std::max(factor * length, level * units[j]), cap);
+    // The direction first: the quotient of two lengths may overflow.
+    for (std::size_t o = 0; o < outputs(); ++o) replace(first + j, o, b_[o][first + j] / length * wanted);
+  }
 }
 
 bool Function::is_zero(std::size_t column) const {

@@ -32,10 +32,9 @@ class Function {
   void become(std::size_t column, std::size_t output, double value) { replace(column, output, value / scale_); }
   void become(std::size_t output, std::span<const double> values);  // all of the first columns
   void drop(std::size_t column);                                    // to exactly 0 in f; the average keeps what it had
-  // The coefficients a of the n columns from `first` on keep their direction and get the length wanted(j, |a|), j
-  // counted from `first`; zeros stay.
-  template <class Wanted>
-  void stretch(std::size_t first, std::size_t n, Wanted wanted);
+  // The coefficients a of column first + j keep their direction, and their length |a| becomes factor |a|, but no less
+  // than level * units[j] and no more than cap, for every unit; zeros stay.
+  void stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
   // For a fresh function: `ticks` rows are over, and what is set from now on is the last f and the average of all.
   void begin_at(std::int64_t ticks) { ticks_ = ticks; }
@@ -46,9 +45,13 @@ class Function {
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
   double coefficient(std::size_t column, std::size_t output, Which which = Which::predicting) const;
   std::vector<double> coefficients(const Basis& basis, std::size_t output, Which which) const;  // one a slot
-  // |a|^2 and |a| over the outputs, of the coefficients a of the last f at column first + j.
+  // |a|^2 and |a| units[j] over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
-  void lengths(std::size_t first, std::span<double> lengths) const;
+  // |a|^2 times the squared distance in the kernel's space of the points in slots [first, end) from the direction of a
+  // row of the block, whose kernel with itself is 1 / inverse_self. `costs`: one a slot, from the first of all on.
+  void price(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
+             double inverse_self, std::span<double> costs) const;
+  void lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const;
   bool is_zero(std::size_t column) const;  // 0 in the last f and in the average, to the bit
   bool averaged() const { return averaged_; }
   // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
@@ -77,26 +80,5 @@ class Function {
   std::size_t columns_ = 0;
   std::vector<std::vector<double>> b_, c_;  // [output][column]
 };
-
-template <class Wanted>
-void Function::stretch(std::size_t first, std::size_t n, Wanted wanted) {
-  if (outputs() == 1 && !averaged_) {
-    double* b = b_[0].data() + first;
-    const double scale = scale_, unit = 1 / scale_;
-    for (std::size_t j = 0; j < n; ++j) {
-      const double stretched = std::copysign(wanted(j, scale * std::abs(b[j])) * unit, b[j]);
-      b[j] = b[j] == 0 ? 0.0 : stretched;
-    }
-    return;
-  }
-  std::vector<double> lengths(n);
-  this->lengths(first, lengths);
-  for (std::size_t j = 0; j < n; ++j) {
-    if (lengths[j] == 0) continue;
-    const double length = wanted(j, lengths[j]);
-    // The direction first: the quotient of two lengths may overflow.
-    for (std::size_t o = 0; o < outputs(); ++o) replace(first + j, o, b_[o][first + j] / lengths[j] * length);
-  }
-}
 
 }  // namespace onkel

@@ -5,13 +5,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "learn/fixed_share.hpp"
+
 namespace onkel {
 namespace {
 
 constexpr std::size_t most_remembered = 256;
-// Of a sum: the step along the gradient, what every weight gets of all (so that none vanishes for good), and the most
-// that a row's slope counts for, in units of the loss's own size.
-constexpr double step = 0.1, share = 1e-4, steepest = 10.0;
+// Of a sum: the step along the gradient, the most that a row's slope counts for, in units of the loss's own size, and
+// the least weight by which a distance is divided.
+constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 
 }  // namespace
@@ -143,6 +145,7 @@ void Hedge::commit() {
   } else if (choice_.combination != Combination::uniform) {
     for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * faults_[i] * log_discount_;
     weigh();
+    divide_share();
   }
   remember(prepared_.t);
 }
@@ -174,18 +177,16 @@ void Hedge::judge_sum(const Example& example) {
       prepared_.slopes[i] += g[o] * (members_[i].learner->prepared_scores()[o] - f[o]);
 }
 
-// theta_i <- theta_i e^(-step slope_i), then a share of all for each. Slopes of a regression's loss are in units of the
+// theta_i <- theta_i e^(-step slope_i), then the share. Slopes of a regression's loss are in units of the
 // mean squared residual, so that they have none.
 void Hedge::move_along_gradient() {
   ++moves_;
   squares_ += prepared_.residual * prepared_.residual;
   const double unit = task_ != Task::regression ? 1.0 : squares_ / static_cast<double>(moves_);
-  const double m = static_cast<double>(members_.size());
   for (std::size_t i = 0; i < members_.size() && unit > 0; ++i)
     logs_[i] -= step * std::clamp(prepared_.weight * prepared_.slopes[i] / unit, -steepest, steepest);
   weigh();
-  for (std::size_t i = 0; i < members_.size(); ++i) logs_[i] = std::log((1 - share) * weights_[i] + share / m);
-  weigh();
+  divide_share();
 }
 
 // Learners that know how certain they are can let points go: whenever the number of rows has doubled each has the
@@ -218,7 +219,7 @@ Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
   for (std::size_t i = 0; i < m; ++i) {
     Member& member = members_[i];
     const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
-    const double own = max_distance / (std::max(weights_[i], share) * std::sqrt(static_cast<double>(m)));
+    const double own = max_distance / (std::max(weights_[i], least_weight) * std::sqrt(static_cast<double>(m)));
     const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
     moved.data += weights_[i] * weights_[i] * part.data;
     moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
@@ -289,6 +290,13 @@ void Hedge::weigh() {
     sum += relative_[i];
   }
   for (std::size_t i = 0; i < logs_.size(); ++i) weights_[i] = relative_[i] / sum;
+}
+
+void Hedge::divide_share() {
+  if (choice_.share == 0) return;  // a logarithm and its exponential would cost bits
+  for (std::size_t i = 0; i < logs_.size(); ++i)
+    logs_[i] = std::log(with_share(weights_[i], choice_.share, logs_.size()));
+  weigh();
 }
 
 void Hedge::remember(std::int64_t t) {

@@ -11,6 +11,8 @@
 //                  alone (BOMKC, Algorithm 2)
 //   sum            everybody, and the prediction is the sum F of theta_i f_i itself: theta moves along the gradient of
 //                  the loss of F (exponentiated gradient, Kivinen and Warmuth), from the first row after `start` on
+// After each row that may move the weights, `share` of all weight is divided evenly, since the best kernel may change
+// (fixed share, Herbster and Warmuth).
 // A budget is divided among the learners of the first two and of the last, and one for all of the others. Learners of a
 // sum that know how certain they are share it by their weights: whenever the number of rows has doubled.
 #pragma once
@@ -36,6 +38,7 @@ struct HedgeChoice {
   Combination combination = Combination::deterministic;
   double discount = 0.99;    // gamma in the paper
   double smoothing = 0.001;  // delta in the paper
+  double share = 0.0;        // alpha of the fixed share
   std::int64_t start = 0;    // of a sum: rows that do not move the weights
 };
 
@@ -98,6 +101,7 @@ class Hedge final : public Update, public Several, public Uncertain {
   void with_budget(Member& member, const Work& work);
   void count();
   void weigh();
+  void divide_share();
   void remember(std::int64_t t);
 
   HedgeChoice choice_;

@@ -16,6 +16,14 @@ namespace {
 constexpr std::size_t most_frequencies = std::size_t{1} << 28;
 constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
+using History = std::pair<std::vector<std::int64_t>, std::vector<double>>;
+
+// Rows of the stream, where they are counted from `origin` on.
+History since(std::int64_t origin, History history) {
+  for (std::int64_t& row : history.first) row += origin;
+  return history;
+}
+
 // The random features that the budget rule asks for.
 Fourier fourier_of(const Config& config) {
   const std::size_t count = features_asked(config.recipe);
@@ -227,7 +235,9 @@ const Informed& Learner::remembering() const {
 
 Informed::Knowledge Learner::information() const {
   const std::lock_guard turn(turns_);
-  return informed().information();
+  Informed::Knowledge known = informed().information();
+  for (std::int64_t& birth : known.births) birth += origin_;
+  return known;
 }
 
 void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
@@ -280,7 +290,7 @@ std::vector<double> Learner::memory_weights() const {
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
   const std::lock_guard turn(turns_);
-  return remembering().memory_history();
+  return since(origin_, remembering().memory_history());
 }
 
 void Learner::widen(std::size_t outputs) {
@@ -336,7 +346,14 @@ double Learner::compress(double max_distance, std::size_t max_points) {
 
 std::int64_t Learner::t() const {
   const std::lock_guard turn(turns_);
-  return t_;
+  return origin_ + t_;
+}
+
+void Learner::begin_after(std::int64_t rows) {
+  const std::lock_guard call(calls_);
+  const std::lock_guard turn(turns_);
+  if (t_ > 0 || rows < 0 || rows > max_rows) throw std::invalid_argument("only a learner that has seen no row begins");
+  origin_ = rows;
 }
 
 std::size_t Learner::outputs() const {
@@ -417,7 +434,7 @@ std::vector<double> Learner::weights() const {
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
   const std::lock_guard turn(turns_);
-  return several().weight_history();
+  return since(origin_, several().weight_history());
 }
 
 std::vector<std::int64_t> Learner::sizes() const {
@@ -455,12 +472,14 @@ void Learner::load(const State& state) {
 void Learner::adopt(Learner&& fresh) {
   basis_ = std::move(fresh.basis_);
   update_ = std::move(fresh.update_);
+  origin_ = fresh.origin_;
   t_ = fresh.t_;
 }
 
 // What no part can see alone: that the counts of the parts agree.
 void Learner::check_rows() const {
   if (t_ < 0 || t_ > max_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  if (origin_ < 0 || origin_ > max_rows - t_) throw std::invalid_argument("state 'origin' must be between 0 and 2^62");
   // Merged points have the birth of one of the two; where points are named by their births there are none.
   basis_->check_births(t_, has_information());
   update_->check_rows(t_);
@@ -471,6 +490,7 @@ void Learner::check_rows() const {
 
 void Learner::visit(Archive& archive) {
   archive.scalar("t", t_);
+  archive.scalar_if_any("origin", origin_);
   archive.part("basis", *basis_);
   archive.part("update", *update_);
 }

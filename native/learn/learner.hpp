@@ -102,7 +102,10 @@ class Learner {
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
                        double weight);
 
+  // Rows of the stream so far, those before it began included.
   std::int64_t t() const;
+  // The stream has had so many rows before the first that this learner sees: it counts them, and knows nothing else.
+  void begin_after(std::int64_t rows);
   std::size_t outputs() const;
   std::size_t size() const;
   std::size_t bytes() const;
@@ -146,8 +149,9 @@ class Learner {
   mutable Turns calls_, turns_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
-  std::int64_t t_ = 0;  // rows of non-zero weight so far
-  Block block_;         // scratch of learning
+  std::int64_t origin_ = 0;  // rows of the stream before the first that it saw
+  std::int64_t t_ = 0;       // rows of non-zero weight since; points are numbered by these
+  Block block_;              // scratch of learning
   std::vector<double> block_y_;
 };
 

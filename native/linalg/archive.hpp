@@ -59,6 +59,11 @@ class Archive {
       require(verbatim() || std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
               "holds a number that is not finite");
   }
+  // Saved only where it is not 0; 0 where it was not saved.
+  template <class T>
+  void scalar_if_any(const std::string& name, T& value) {
+    if (loading() ? holds(prefix_ + name) : value != T{}) scalar(name, value);
+  }
   // A part inside a part: its names are prefixed.
   template <class Part>
   void part(const std::string& name, Part& inner) {
@@ -83,6 +88,8 @@ class Archive {
   // Saving: takes `array` with the bytes at `values`; what it returns is not used. Loading: checks type and
   // columns, sets the rows and returns the stored bytes.
   virtual const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) = 0;
+  // Loading: whether there is such an array.
+  virtual bool holds(const std::string& /*name*/) const { return false; }
 
  private:
   std::string prefix_;
@@ -129,6 +136,7 @@ class Loader : public Archive {
     ++asked_;
     return found->second.bytes.data();
   }
+  bool holds(const std::string& name) const override { return state_.count(name) != 0; }
   static constexpr std::size_t most_claimed = std::size_t{1} << 26;
   const State& state_;
   bool verbatim_;

@@ -17,23 +17,45 @@ std::size_t Gram::position(std::size_t slot) const {
   return static_cast<std::size_t>(at - slots_.begin());
 }
 
-// One pass over the half of P that is stored: row i gives its part of d_i and, mirrored, what it adds to d_0 ..
-// d_{i-1}.
-void Gram::project(std::span<const double> k, double kappa) {
-  apply_pending();
-  const std::size_t n = size();
+// One pass over the half of P_0 that is stored: row i gives its part of d_i and, mirrored, what it adds to d_0 ..
+// d_{i-1}. Two rows stay in the cache while the n vectors pass by.
+std::vector<double> Gram::multiply(std::span<const double> k, std::size_t n) {
+  if (pending_ + n > most_pending) apply_pending();
+  const std::size_t m = size(), stride = row_length(m);
   const auto& routines = isa::routines<double>();
-  k_.assign(row_length(n), 0.0);
+  Buffer<double> rows(n * stride, 0.0), products(n * stride, 0.0);
+  for (std::size_t r = 0; r < n; ++r) std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(r * m), m, &rows[r * stride]);
+  for (std::size_t i = 0; i < m; i += 2)
+    for (std::size_t r = 0; r < n; ++r) {
+      const double* const weights = rows.data() + r * stride;
+      double* const sums = products.data() + r * stride;
+      double dots[2];
+      routines.multiply_rows(row(i), weights, weights + i, dots, sums, row_length(i));
+      // On the diagonal the value and its mirror image are one.
+      sums[i] = dots[0] + weights[i + 1] * row(i + 1)[i];
+      sums[i + 1] = dots[1];
+    }
+  std::vector<double> made(n * m);
+  for (std::size_t r = 0; r < n; ++r)
+    std::copy_n(&products[r * stride], m, made.begin() + static_cast<std::ptrdiff_t>(r * m));
+  return made;
+}
+
+void Gram::project(std::span<const double> k, double kappa, std::span<const double> ahead) {
+  const std::size_t n = size(), rounded = row_length(n);
+  const auto& routines = isa::routines<double>();
+  const std::vector<double> product = ahead.empty() ? multiply(k, 1) : std::vector<double>(ahead.begin(), ahead.end());
+  k_.assign(rounded, 0.0);
   std::copy_n(k.begin(), n, k_.begin());
-  projection_.assign(row_length(n), 0.0);
-  for (std::size_t i = 0; i < n; i += 2) {
-    double dots[2];
-    routines.multiply_rows(row(i), k_.data(), &k_[i], dots, projection_.data(), row_length(i));
-    // On the diagonal the value and its mirror image are one.
-    projection_[i] = dots[0] + k_[i + 1] * row(i + 1)[i];
-    projection_[i + 1] = dots[1];
+  projection_.assign(rounded, 0.0);
+  std::copy(product.begin(), product.end(), projection_.begin());
+  for (std::size_t t = 0; t < pending_; ++t) {
+    Change& change = changes_[t];
+    change.u.resize(rounded, 0.0);
+    routines.axpy(change.a * routines.dot(change.u.data(), k_.data(), rounded), change.u.data(), projection_.data(),
+                  rounded);
   }
-  outside_ = kappa - routines.dot(k_.data(), projection_.data(), row_length(n));
+  outside_ = kappa - routines.dot(k_.data(), projection_.data(), rounded);
   kappa_ = kappa;
 }
 
@@ -48,54 +70,98 @@ bool Gram::independent() const {
   return true;
 }
 
+// [P + d d'/s, -d/s; -d'/s, 1/s] is P, with zeros around it, and 1/s (d, -1) (d, -1)'.
 void Gram::append(std::size_t slot) {
+  const std::size_t n = size();
+  diagonal_before_ = diagonal_;
   slots_.push_back(static_cast<std::int64_t>(slot));
   kappas_.push_back(kappa_);
-  pending_ = true;
+  inverse_.resize(allocated(n + 1), 0.0);
+  diagonal_.push_back(0.0);
+  projection_.resize(std::max(projection_.size(), n + 1));
+  projection_[n] = -1.0;
+  wait(1 / outside_, {projection_.data(), n + 1});
+  newest_is_last_change_ = true;
 }
 
+// P += a u u', later; but for its diagonal, which is wanted now.
+void Gram::wait(double a, std::span<const double> u) {
+  if (pending_ == most_pending) apply_pending();
+  if (pending_ == changes_.size()) changes_.emplace_back();
+  Change& change = changes_[pending_++];
+  change.a = a;
+  change.u.assign(row_length(size()), 0.0);
+  std::copy(u.begin(), u.end(), change.u.begin());
+  isa::routines<double>().add_squares(a, u.data(), diagonal_.data(), u.size());
+}
+
+// The vectors grow with the rows, so that the zeros beyond the diagonal stay.
 void Gram::apply_pending() {
-  if (!pending_) return;
-  sweep(1 / outside_, projection_, 0.0, {});
-  const std::size_t n = n_applied();
-  inverse_.resize(offset(paired(n + 1)), 0.0);
-  diagonal_.resize(n + 1);
-  for (std::size_t j = 0; j < n; ++j) row(n)[j] = -projection_[j] / outside_;
-  diagonal_[n] = row(n)[n] = 1 / outside_;
-  pending_ = false;
+  if (pending_ == 0) return;
+  const std::size_t n = size(), stride = row_length(n), m = pending_;
+  grown_.assign(m * stride, 0.0);
+  factors_.resize(m * 4);
+  for (std::size_t i = 0; i < n; i += 4) {
+    const std::size_t end = std::min(i + 4, n);
+    for (std::size_t t = 0; t < m; ++t) {
+      const Change& change = changes_[t];
+      for (std::size_t next = i; next < i + 4; ++next) {
+        const double value = next < end && next < change.u.size() ? change.u[next] : 0.0;
+        grown_[t * stride + next] = value;
+        factors_[t * 4 + next - i] = change.a * value;
+      }
+    }
+    isa::routines<double>().update_rows(factors_.data(), grown_.data(), stride, m, row(i), row_length(i));
+    for (std::size_t next = i; next < end; ++next) {
+      std::fill(row(next) + next + 1, row(next) + i + 4, 0.0);
+      diagonal_[next] = row(next)[next];
+    }
+  }
+  pending_ = 0;
+  newest_is_last_change_ = false;
 }
 
-// With q the column of the leaving member r (the waiting member taken in): P_ij - q_i q_j / q_r for all the others.
-bool Gram::remove(std::size_t position) {
-  const std::size_t last = size() - 1, n = n_applied();
-  if (pending_ && position == last) {  // the newcomer itself leaves: P never changed
-    slots_.pop_back();
-    kappas_.pop_back();
-    pending_ = false;
+// P_ij - q_i q_j / q_r for all but the leaving member r, whose column is q.
+bool Gram::remove(std::size_t position, std::span<const double> column) {
+  const std::size_t last = size() - 1;
+  if (newest_is_last_change_ && position == last) {  // the newcomer itself leaves: P never changed
+    --pending_;
+    drop_last();
+    diagonal_ = diagonal_before_;
     return true;
   }
-  std::vector<double> q(size());
-  column(position, q);
-  const double q_r = q[position];
-  std::vector<double> moved(size());  // the last member's column, which goes to the free position
-  if (pending_) {
-    for (std::size_t i = 0; i < n; ++i) moved[i] = -projection_[i] / outside_ - q[i] * q[last] / q_r;
-    moved[last] = 1 / outside_ - q[last] * q[last] / q_r;
-    sweep(1 / outside_, projection_, -1 / q_r, q);
-    pending_ = false;
-  } else {
-    sweep(-1 / q_r, q, 0.0, {});
-    column(last, moved);
-    std::fill_n(row(last), row_length(last), 0.0);
-    inverse_.resize(offset(paired(last)));
-    diagonal_.resize(last);
+  wait(-1 / column[position], column.first(size()));
+  if (position < last) move_last_to(position);
+  drop_last();
+  return healthy();
+}
+
+// The last member takes a position whose own member has left, in P_0 and in the changes that wait.
+void Gram::move_last_to(std::size_t position) {
+  const std::size_t last = size() - 1;
+  const double* const from = row(last);
+  std::copy_n(from, position, row(position));
+  row(position)[position] = from[last];
+  for (std::size_t i = position + 1; i < last; ++i) row(i)[position] = from[i];
+  for (std::size_t t = 0; t < pending_; ++t) {
+    Buffer<double>& u = changes_[t].u;
+    if (position < u.size()) u[position] = last < u.size() ? u[last] : 0.0;
   }
   slots_[position] = slots_[last];
-  slots_.pop_back();
   kappas_[position] = kappas_[last];
+  diagonal_[position] = diagonal_[last];
+}
+
+void Gram::drop_last() {
+  const std::size_t last = size() - 1;
+  std::fill_n(row(last), row_length(last), 0.0);
+  inverse_.resize(allocated(last));
+  for (std::size_t t = 0; t < pending_; ++t)
+    if (last < changes_[t].u.size()) changes_[t].u[last] = 0.0;
+  slots_.pop_back();
   kappas_.pop_back();
-  if (position < last) place(position, moved);
-  return healthy();
+  diagonal_.pop_back();
+  newest_is_last_change_ = false;
 }
 
 void Gram::clear() {
@@ -103,54 +169,21 @@ void Gram::clear() {
   kappas_.clear();
   inverse_.clear();
   diagonal_.clear();
-  pending_ = false;
+  pending_ = 0;
+  newest_is_last_change_ = false;
 }
 
-double Gram::diagonal(std::size_t position) const {
-  if (!pending_) return diagonal_[position];
-  if (position == n_applied()) return 1 / outside_;
-  return diagonal_[position] + projection_[position] * projection_[position] / outside_;
-}
-
-void Gram::column(std::size_t position, std::span<double> values) const {
-  const std::size_t n = n_applied();
-  if (pending_ && position == n) {
-    for (std::size_t i = 0; i < n; ++i) values[i] = -projection_[i] / outside_;
-    values[n] = 1 / outside_;
-    return;
-  }
-  std::copy_n(row(position), position + 1, values.begin());
-  for (std::size_t i = position + 1; i < n; ++i) values[i] = row(i)[position];
-  if (!pending_) return;
-  const double share = projection_[position] / outside_;
-  for (std::size_t i = 0; i < n; ++i) values[i] += projection_[i] * share;
-  values[n] = -share;
-}
-
-// P += a u u' + b v v' (v may be empty). The vectors grow with the rows, so that the zeros beyond the diagonal stay.
-void Gram::sweep(double a, std::span<const double> u, double b, std::span<const double> v) {
-  const std::size_t n = n_applied();
+Buffer<double> Gram::column(std::size_t position) const {
   const auto& routines = isa::routines<double>();
-  grown_u_.assign(row_length(n), 0.0);
-  grown_v_.assign(row_length(n), 0.0);
-  for (std::size_t i = 0; i < n; i += 2) {
-    for (std::size_t next = i; next < std::min(i + 2, n); ++next) {
-      grown_u_[next] = u[next];
-      if (!v.empty()) grown_v_[next] = v[next];
-    }
-    const double x[] = {a * grown_u_[i], a * grown_u_[i + 1]}, y[] = {b * grown_v_[i], b * grown_v_[i + 1]};
-    routines.update_rows(x, grown_u_.data(), y, grown_v_.data(), row(i), row_length(i));
-    row(i)[i + 1] = 0.0;
-    diagonal_[i] = row(i)[i];
-    if (i + 1 < n) diagonal_[i + 1] = row(i + 1)[i + 1];
+  Buffer<double> values(row_length(size()), 0.0);
+  std::copy_n(row(position), position + 1, values.begin());
+  for (std::size_t i = position + 1; i < size(); ++i) values[i] = row(i)[position];
+  for (std::size_t t = 0; t < pending_; ++t) {
+    const Buffer<double>& u = changes_[t].u;
+    if (position < u.size())
+      routines.axpy(changes_[t].a * u[position], u.data(), values.data(), std::min(u.size(), values.size()));
   }
-}
-
-// values[i] = P with the member at i; the last of them is the member's own.
-void Gram::place(std::size_t position, std::span<const double> values) {
-  std::copy_n(values.begin(), position, row(position));
-  diagonal_[position] = row(position)[position] = values.back();
-  for (std::size_t i = position + 1; i < size(); ++i) row(i)[position] = values[i];
+  return values;
 }
 
 bool Gram::healthy() const {
@@ -168,7 +201,7 @@ void Gram::visit(Archive& archive) {
   if (!archive.loading()) return;
   if (packed.size() != size() * (size() + 1) / 2 || kappas_.size() != size())
     throw std::invalid_argument("state has an inverse Gram matrix that does not fit its points");
-  inverse_.assign(offset(paired(size())), 0.0);
+  inverse_.assign(allocated(size()), 0.0);
   diagonal_.resize(size());
   const double* next = packed.data();
   for (std::size_t i = 0; i < size(); next += ++i) {

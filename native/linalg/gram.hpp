@@ -7,8 +7,10 @@
 // the others' span (in a crowd of near-duplicates the first test alone lets K become singular); the caller puts its
 // projection in its place. With 1e-5, 100,000 steps amid near-duplicates in the plane leave K P within 1e-3 of I.
 //
-// An append waits for the removal that mostly follows, so that both cost one sweep over P (rank two, at the
-// speed of memory) rather than two.
+// Whoever comes or leaves changes P by a matrix of rank one. These changes wait, so that those of a mini-batch, or of a
+// point that comes and one that leaves, cost one sweep over P rather than one each: P = P_0 + sum_t a_t u_t u_t', and
+//   P k = P_0 k + sum_t a_t u_t (u_t . k),
+// where P_0 k may be computed for several k in one pass.
 #pragma once
 
 #include <cstddef>
@@ -29,49 +31,65 @@ class Gram {
   std::size_t slot(std::size_t position) const { return static_cast<std::size_t>(slots_[position]); }
   std::size_t position(std::size_t slot) const;
 
-  // Projects a newcomer on the members: k[position] and kappa. The results are valid until the members change.
-  void project(std::span<const double> k, double kappa);
+  // How many newcomers may be projected ahead, and come, between two sweeps.
+  static constexpr std::size_t most_ahead = 32;
+  // P_0 k for n rows of size() values each, [row][size()]; true until a sweep or a removal. There is room for as many
+  // to come.
+  std::vector<double> multiply(std::span<const double> k, std::size_t n);
+  // Projects a newcomer on the members: k[position] and kappa. The results are valid until the members change. `ahead`
+  // is P_0 k, where it is known.
+  void project(std::span<const double> k, double kappa, std::span<const double> ahead = {});
   std::span<const double> projection() const { return {projection_.data(), size()}; }  // d
   double outside() const { return outside_; }                                          // s
   bool independent() const;
 
   // The newcomer just projected, which must be independent, becomes the member at the last position.
   void append(std::size_t slot);
-  // The member leaves; the last one takes its position. False where rounding has spoiled P: clear and append anew.
-  [[nodiscard]] bool remove(std::size_t position);
-  // Carries out the append that waits; the other functions do so where they need it.
+  // The member with this column of P leaves; the last one takes its position. False where rounding has spoiled P: clear
+  // and append anew.
+  [[nodiscard]] bool remove(std::size_t position, std::span<const double> column);
+  // Carries out the changes that wait.
   void apply_pending();
   void clear();
 
   double kappa(std::size_t position) const { return kappas_[position]; }
-  // P_ii, and the column P_:i.
-  double diagonal(std::size_t position) const;
-  void column(std::size_t position, std::span<double> values) const;
+  // P_ii, and the column P_:i, with zeros up to a multiple of 16.
+  double diagonal(std::size_t position) const { return diagonal_[position]; }
+  Buffer<double> column(std::size_t position) const;
 
   void visit(Archive& archive);
 
  private:
-  // Packed lower triangle: row i has i + 1 values and zeros up to a multiple of 16. Rows come in pairs, the second of
-  // the last pair may be all zeros.
+  static constexpr std::size_t most_pending = 2 * most_ahead;
+  // A change that waits: a u u'.
+  struct Change {
+    double a = 0.0;
+    Buffer<double> u;  // by positions, zeros up to a multiple of 16
+  };
+  // P_0, as a packed lower triangle: row i has i + 1 values and zeros up to a multiple of 16. Rows come in fours, the
+  // last of which may be all zeros, and so are those of members that came since the last sweep.
   static std::size_t row_length(std::size_t i) { return (i / isa::score_lanes + 1) * isa::score_lanes; }
   static std::size_t offset(std::size_t i);
-  static std::size_t paired(std::size_t n) { return (n + 1) / 2 * 2; }
+  static std::size_t allocated(std::size_t n) { return offset(round_up(n, 4)); }
   double* row(std::size_t i) { return inverse_.data() + offset(i); }
   const double* row(std::size_t i) const { return inverse_.data() + offset(i); }
-  std::size_t n_applied() const { return slots_.size() - (pending_ ? 1 : 0); }
-  void sweep(double a, std::span<const double> u, double b, std::span<const double> v);
-  void place(std::size_t position, std::span<const double> values);
+  void wait(double a, std::span<const double> u);
+  void drop_last();
+  void move_last_to(std::size_t position);
   bool healthy() const;
 
   std::vector<std::int64_t> slots_;  // of the positions
   std::vector<double> kappas_;
   Buffer<double> inverse_;
-  std::vector<double> diagonal_;
-  // Of the newcomer projected last. While its append waits P is [P + d d'/s, -d/s; -d'/s, 1/s].
+  std::vector<double> diagonal_;  // of P
+  std::vector<Change> changes_;   // those that wait are the first of them
+  std::size_t pending_ = 0;
+  // Of the newcomer projected last, and the diagonal before it became a member.
   Buffer<double> projection_;
   double outside_ = 0.0, kappa_ = 0.0;
-  bool pending_ = false;
-  Buffer<double> k_, grown_u_, grown_v_;  // scratch
+  bool newest_is_last_change_ = false;
+  std::vector<double> diagonal_before_;
+  Buffer<double> k_, grown_, factors_;  // scratch
 };
 
 }  // namespace onkel

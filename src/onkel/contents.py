@@ -22,6 +22,7 @@ class Contents:
     facts: dict[str, Any] = field(default_factory=dict)  # what is fitted, for people to read
     classes: NDArray[Any] | None = None  # labels, where there are some
     transformers: tuple[Any, ...] = ()  # the fitted (or new) ones that rows go through first
+    takes_tables: bool = False  # whether rows may have columns of any type, found by their names
     calibrated: bool = False  # whether sigmoids make probabilities of the scores
 
 

@@ -10,8 +10,8 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
 from onkel.contents import Model, contents_of
+from onkel.fading import FadingMeans
+from onkel.utils.chunks import Cuts
 from onkel.utils.labels import as_labels, kind, places
 from onkel.utils.validation import check_number
 
@@ -36,7 +38,8 @@ class Point:
     """How a run stands after so many rows; what does not apply, or was not measured here, is None.
 
     `accuracy`, `log_loss`, `auc`, `rmse`, `mae` and the like are over all rows so far, each predicted before it was
-    learned from.
+    learned from; what is `recent` is over a fading window of about the last thousand rows (`onkel.fading`), which shows
+    what a mean over all rows hides.
 
     Parameters
     ----------
@@ -50,6 +53,7 @@ class Point:
     auc : float, default=None
         Area under the ROC curve, for two classes (see `progressive` for how it is bounded).
     rmse, mae : float, default=None
+    recent_accuracy, recent_log_loss, recent_rmse : float, default=None
     commonest : float, default=None
         The accuracy of always saying the class that is the commonest by now.
     balanced_accuracy : float, default=None
@@ -73,6 +77,9 @@ class Point:
     auc: float | None = None
     rmse: float | None = None
     mae: float | None = None
+    recent_accuracy: float | None = None
+    recent_log_loss: float | None = None
+    recent_rmse: float | None = None
     commonest: float | None = None
     balanced_accuracy: float | None = None
     r2: float | None = None
@@ -99,10 +106,16 @@ class Curve:
     ----------
     name : str
     points : tuple of Point
+    course : mapping of str to ndarray, default={}
+        How the run went at evenly spaced rows, of which there are a few hundred at most: ``course["window_accuracy"]``
+        (or `window_log_loss`, `window_rmse`) is the mean over a fading window (`onkel.fading`) after the rows in
+        ``course["window_rows"]``, ``course["memory"]`` how many rows back a second-order learner remembered after those
+        in ``course["memory_rows"]``, and ``course["changes"]`` after which rows a stream's choice was replaced.
     """
 
     name: str
     points: tuple[Point, ...]
+    course: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def last(self) -> Point:
@@ -122,15 +135,19 @@ class Curve:
         return np.array(values, dtype=np.int64 if column in ("rows", "n_support") else np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as JSON has it: lists, None for what is no finite number, no column without a value."""
+        """Return the curve as JSON has it: lists, None for what is no finite number, no column without a value.
+
+        The columns of `course` come after the others.
+        """
         columns = {name: [_finite(getattr(point, name)) for point in self.points] for name in COLUMNS}
-        return {"name": self.name, **{k: v for k, v in columns.items() if any(x is not None for x in v)}}
+        course = {name: [_finite(value) for value in values.tolist()] for name, values in self.course.items()}
+        return {"name": self.name, **{k: v for k, v in columns.items() if any(x is not None for x in v)}, **course}
 
     def to_pandas(self) -> Any:
         """Return a data frame, a row a checkpoint."""
         import pandas as pd
 
-        columns = [name for name in self.to_dict() if name != "name"]
+        columns = [name for name in self.to_dict() if name in COLUMNS]
         return pd.DataFrame({name: self[name] for name in columns})
 
     def plot(self, ax: Any = None, *, x: str = "rows", y: str | None = None) -> Any:
@@ -190,10 +207,27 @@ def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
     >>> curve.last.accuracy > 0.9, curve.last.auc > 0.95, curve.last.n_support == model.n_support_
     (True, True, True)
     """
-    points = [point for point in progressive_steps(est, stream, **options) if point.is_checkpoint]
+    window = FadingMeans()
+    points = [point for point in progressive_steps(est, stream, window=window, **options) if point.is_checkpoint]
     if not points:
         raise ValueError("the stream has no rows: there is nothing to evaluate")
-    return Curve(type(learner_of(est)).__name__, tuple(points))
+    return Curve(type(learner_of(est)).__name__, tuple(points), course_of(est, window))
+
+
+def course_of(est: Any, window: FadingMeans) -> dict[str, NDArray[Any]]:
+    """Return the columns of `Curve.course`: those of a window, and what an estimator says of its own choices."""
+    columns: dict[str, NDArray[Any]] = {"window_rows": window.rows}
+    for name, means in window.course.items():
+        columns |= {"window_rmse": np.sqrt(means)} if name == "squared" else {f"window_{name}": means}
+    model = learner_of(est)
+    memories = np.array(list(getattr(model, "memory_weights_", ())))
+    if len(memories) > 1:
+        rows, weights = model.memory_weights_history_
+        heaviest = memories[weights.argmax(axis=1)]
+        columns |= {"memory_rows": rows, "memory": np.minimum(heaviest, rows)}  # all rows are those so far
+    if len(changes := getattr(model, "changes_", ())):
+        columns["changes"] = np.array(changes, np.int64)
+    return columns
 
 
 def progressive_steps(
@@ -204,6 +238,7 @@ def progressive_steps(
     every: int | None = None,
     norm: bool = False,
     held_out: Chunk | None = None,
+    window: FadingMeans | None = None,
 ) -> Iterator[Point]:
     """Do what `progressive` does, step by step: yield a point after each chunk and at each checkpoint.
 
@@ -221,6 +256,8 @@ def progressive_steps(
         Whether to measure the function's norm, which takes as many kernel values as there are pairs of support vectors.
     held_out : (X, y), default=None
         Rows to predict at each checkpoint, and not to learn from.
+    window : FadingMeans, default=None
+        Takes in what each row has lost, for the course of the run.
 
     Yields
     ------
@@ -232,10 +269,9 @@ def progressive_steps(
     if every is not None:
         check_number("every", every, at_least=1, integer=True)
     options: dict[str, Any] = {} if classes is None else {"classes": classes}
-    sums = sums_of(est)
-    rows, seconds, point = 0, 0.0, None
-    checkpoints = _checkpoints(every)
-    due = next(checkpoints)
+    sums = sums_of(est, FadingMeans() if window is None else window)
+    seconds, point = 0.0, None
+    cuts = Cuts(_checkpoints(every))
 
     def measured(at_checkpoint: bool) -> Point:
         model = learner_of(est)
@@ -244,35 +280,33 @@ def progressive_steps(
             values |= sums.costly_values()
             values["norm"] = float(model.norm_) if norm else None
             values["held_out"] = None if held_out is None else _held_out(est, *held_out)
-        return Point(rows=rows, seconds=seconds, n_support=int(model.n_support_), is_checkpoint=at_checkpoint, **values)
+        values |= {"rows": cuts.rows, "seconds": seconds, "n_support": int(model.n_support_)}
+        return Point(is_checkpoint=at_checkpoint, **values)
 
-    weights: list[Any]
-    for X, y, *weights in stream:
-        y = np.asarray(y)
-        begin, n_rows = 0, len(y)
-        while begin < n_rows:
-            whole = rows == 0 and _width_is_open(est)
-            end = n_rows if whole else min(n_rows, begin + due - rows)
-            part = (X, y) if end - begin == n_rows else (X[begin:end], y[begin:end])
-            if weights:
-                options["sample_weight"] = weights[0][begin:end]
+    weight: list[Any]
+    for X, y, *weight in stream:
+        whole = cuts.rows == 0 and _width_is_open(est)
+        for (rows, labels, *own), is_due in cuts.pieces((X, np.asarray(y), *weight), whole=whole):
+            if own:
+                options["sample_weight"] = own[0]
             start = time.perf_counter()
-            scores = est.predict_then_learn(*part, **options)
+            scores = est.predict_then_learn(rows, labels, **options)
             seconds += time.perf_counter() - start
-            sums.add(scores, part[1], est)
-            rows += end - begin
-            begin = end
-            reached = rows >= due
-            while rows >= due:
-                due = next(checkpoints)
-            point = measured(reached)
+            sums.add(scores, labels, est)
+            point = measured(is_due)
             yield point
     if point is not None and not point.is_checkpoint:
         yield measured(True)
 
 
-def sums_of(est: Any) -> _ErrorSums | _ClassSums:
+def sums_of(est: Any, window: FadingMeans | None = None) -> _ErrorSums | _ClassSums:
     """Return empty sums of what an estimator predicts before it learns: ``add`` rows, then ask for ``values``.
+
+    Parameters
+    ----------
+    est : estimator
+    window : FadingMeans, default=None
+        It takes in the rows, too, and ``values`` have its means.
 
     Examples
     --------
@@ -283,13 +317,14 @@ def sums_of(est: Any) -> _ErrorSums | _ClassSums:
     >>> sums.values()["mae"]
     3.5
     """
-    return _ErrorSums() if is_regressor(est) else _ClassSums(hasattr(est, "predict_proba"))
+    return _ErrorSums(window) if is_regressor(est) else _ClassSums(window, hasattr(est, "predict_proba"))
 
 
 class _ErrorSums:
     """Sums over targets and predictions, in the order of rows so that chunks do not matter."""
 
-    def __init__(self) -> None:
+    def __init__(self, window: FadingMeans | None) -> None:
+        self.window = window
         self.rows = 0
         self.squared = 0.0
         self.absolute = 0.0
@@ -305,9 +340,12 @@ class _ErrorSums:
         self.rows += len(y)
         self.squared = _added(self.squared, errors**2)
         self.absolute = _added(self.absolute, np.abs(errors))
+        if self.window is not None:
+            self.window.add(squared=errors**2)
 
     def values(self) -> dict[str, float]:
-        return {"rmse": float(np.sqrt(self.squared / self.rows)), "mae": self.absolute / self.rows}
+        values = {"rmse": math.sqrt(self.squared / self.rows), "mae": self.absolute / self.rows}
+        return values if self.window is None else values | {"recent_rmse": math.sqrt(self.window.last["squared"])}
 
     def costly_values(self) -> dict[str, float | None]:
         spread = self.deviation_squared - self.deviation**2 / self.rows
@@ -317,7 +355,8 @@ class _ErrorSums:
 class _ClassSums:
     """Sums over labels and decision values, in the order of rows so that chunks do not matter."""
 
-    def __init__(self, has_probabilities: bool) -> None:
+    def __init__(self, window: FadingMeans | None, has_probabilities: bool) -> None:
+        self.window = window
         self.rows = 0
         self.right = 0
         self.log_loss = 0.0 if has_probabilities else None
@@ -328,13 +367,14 @@ class _ClassSums:
     def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
         codes, _ = places(est.classes_, y if kind(y) else as_labels(y.tolist()))
         self.rows += len(y)
+        lost: Floats | None = None
         if scores.ndim == 1:
             positive = codes == 1
             right = (scores > 0) == positive
             self.ranks = self.ranks or _Ranks()
             self.ranks.add(scores, positive)
             if self.log_loss is not None:
-                self.log_loss = _added(self.log_loss, np.logaddexp(0, np.where(positive, -scores, scores)))
+                lost = np.logaddexp(0, np.where(positive, -scores, scores))
         else:
             known = self._known_before(codes, scores.shape[1], getattr(learner_of(est), "_open", False))
             there = np.arange(scores.shape[1]) < known[:, None]
@@ -342,8 +382,14 @@ class _ClassSums:
             right = (guesses == codes) & (codes < known)
             if self.log_loss is not None:
                 there[np.arange(len(y)), codes] = True
-                self.log_loss = _added(self.log_loss, _surprise(np.where(there, scores, -np.inf), codes))
+                lost = _surprise(np.where(there, scores, -np.inf), codes)
 
+        seen = {"accuracy": right.astype(np.float64)}
+        if lost is not None and self.log_loss is not None:
+            self.log_loss = _added(self.log_loss, lost)
+            seen["log_loss"] = lost
+        if self.window is not None:
+            self.window.add(**seen)
         self.right += int(np.count_nonzero(right))
         n_classes = max(self.counts.shape[1], int(codes.max(initial=0)) + 1)
         self.counts = np.pad(self.counts, ((0, 0), (0, n_classes - self.counts.shape[1])))
@@ -358,9 +404,11 @@ class _ClassSums:
         return after[:-1]
 
     def values(self) -> dict[str, float | None]:
+        recent = {} if self.window is None else self.window.last
         return {
             "accuracy": self.right / self.rows,
             "log_loss": None if self.log_loss is None else self.log_loss / self.rows,
+            **{f"recent_{name}": mean for name, mean in recent.items()},
         }
 
     def costly_values(self) -> dict[str, float | None]:

@@ -213,6 +213,7 @@ def _coefficients(core: _core.Learner, n_kernels: int, n_points: int, last: bool
 def points_of(state: dict[str, NDArray[Any]], n_features: int) -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
     """Return the points of a state, their births, and which of them are ghosts."""
     births = state["basis.births"].astype(np.int64)
+    births[births >= 0] += int(state["origin"][0]) if "origin" in state else 0  # rows of the stream, not of the learner
     ghosts = state["basis.ghosts"] != 0 if "basis.ghosts" in state else np.zeros(len(births), bool)
     shape = len(births), n_features
     if "basis.values" in state:

@@ -48,6 +48,7 @@ class Learner(LearnedFunction):
         Of rows and kernel values; coefficients and scores are float64.
     seed : int, default=0
     n_jobs : int, default=1
+        Threads (-1: all cores); results do not depend on it.
 
     Examples
     --------
@@ -120,6 +121,11 @@ class Learner(LearnedFunction):
         core = self.started_for(X)
         return core.variance(self.as_core_rows(X)), core.noise_variance
 
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the noise, as a second-order recipe has measured it."""
+        return 0.0 if self._core is None else self._core.noise_variance
+
     def flush(self) -> None:
         """End a mini-batch under way."""
         if self._core is not None:
@@ -163,6 +169,11 @@ class Learner(LearnedFunction):
         if self._core is None or not isinstance(self.kernel, Hedge):
             return np.full(len(self.kernels), 1 / len(self.kernels))
         return self._core.weights
+
+    @property
+    def main_kernel(self) -> int:
+        """The number of the kernel that has learned relevances, of several the one that weighs the most."""
+        return 0 if len(self.kernels) == 1 else 1 + int(np.argmax(self.kernel_weights[1:]))
 
     @property
     def kernel_weights_history(self) -> tuple[NDArray[np.int64], Floats]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from onkel import _core
 from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, kernel_named
 from onkel.utils.turns import in_turn
-from onkel.utils.validation import check_choice, check_flag, check_number, check_sparse_width
+from onkel.utils.validation import check_choice, check_flag, check_number, check_seed, check_sparse_width, n_threads
 
 UNBOUNDED = 2**62
 
@@ -37,7 +37,7 @@ class Settings:
         n_classes: int = 1,
         dtype: str = "float64",
         seed: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
     ) -> None:
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe must be a Recipe, for example onkel.recipes.SPA(), got {recipe!r}")
@@ -45,8 +45,7 @@ class Settings:
         check_choice("dtype", dtype, ("float64", "float32"))
         check_flag("fit_intercept", fit_intercept)
         check_number("n_classes", n_classes, at_least=1, at_most=2**20, integer=True)
-        check_number("n_jobs", n_jobs, at_least=1, integer=True)
-        check_number("seed", seed, at_least=0, at_most=2**64 - 1, integer=True)
+        check_seed("seed", seed)
         if budget is not None:
             check_number("budget", budget, at_least=1, integer=True)
         if average is not None:
@@ -66,7 +65,7 @@ class Settings:
         self.n_classes = n_classes
         self.dtype = dtype
         self.seed = int(seed)
-        self.n_jobs = n_jobs
+        self.n_jobs = n_threads(n_jobs)
         self.in_order = True  # whether rows come in the order of time; a shuffled `fit` has none
         self.n_features: int | None = None
         self.sparse = False

@@ -52,6 +52,8 @@ class Line {
       config.hedge->discount = std::stod(value);
     } else if (key == "smoothing") {
       config.hedge->smoothing = std::stod(value);
+    } else if (key == "share") {
+      config.hedge->share = std::stod(value);
     } else if (!set_number(key, value)) {
       throw std::invalid_argument("a learner has no '" + key + "'");
     }

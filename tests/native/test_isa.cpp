@@ -1,6 +1,7 @@
 // Checks the routines of the instruction set in use (ONKEL_ISA chooses it) against long double references, and that a
 // pair's bits do not depend on the shape of the call. Exits non-zero on failure.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -428,10 +429,48 @@ void check_reductions() {
     const std::size_t whole = n / isa::score_lanes * isa::score_lanes;
     double sum = dot_by_the_rule(masked.data(), ones.data(), whole);
     for (std::size_t j = whole; j < n; ++j) sum += masked[j];
-    double found_count = -1.0, found_sum = -1.0;
-    isa::routines<double>().below(limit, values.data(), n, &found_count, &found_sum);
-    check(isa::routines<double>().least(values.data(), n) == least, "least, n " + std::to_string(n));
-    check(found_count == count && same_bits(found_sum, sum), "below, n " + std::to_string(n));
+    double found_count = -1.0, found_sum = -1.0, largest = -1.0;
+    isa::routines<double>().below(limit, values.data(), n, &found_count, &found_sum, &largest);
+    const auto found = static_cast<std::size_t>(std::find(values.begin(), values.end(), least) - values.begin());
+    check(isa::routines<double>().least(values.data(), n) == (std::isinf(least) ? n : found),
+          "least, n " + std::to_string(n));
+    const double most = n == 0 ? 0.0 : *std::max_element(masked.begin(), masked.end());
+    check(found_count == count && same_bits(found_sum, sum) && largest == most, "below, n " + std::to_string(n));
+  }
+}
+
+// Each value of the passes by its formula in isa.hpp, to the bit.
+template <class T>
+void check_passes() {
+  const auto& routines = isa::routines<T>();
+  for (std::size_t n = 0; n <= 40; ++n) {
+    const std::string where = std::string(type_name<T>()) + ", n " + std::to_string(n);
+    const std::vector<T> values = random_values<T>(n, 41, 0, 1);
+    const std::vector<double> units = random_values<double>(n, 43, 0.5, 2),
+                              products = random_values<double>(n, 47, -1, 1),
+                              before = random_values<double>(n, 53, 0, 2);
+    std::vector<double> weights = random_values<double>(n, 59, -1, 1);
+    if (n > 5) weights[5] = 0.0;
+    std::vector<double> squares = before, lengths(n), costs = before, similarities(n), stretched = weights;
+    routines.add_squares(0.3, weights.data(), squares.data(), n);
+    routines.weigh(0.7, weights.data(), units.data(), lengths.data(), n);
+    routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), true, costs.data(), n);
+    std::vector<double> alone(n);
+    routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), false, alone.data(), n);
+    routines.compare(values.data(), products.data(), before.data(), 0.4, similarities.data(), n);
+    routines.stretch(0.7, 1.1, 0.3, units.data(), 0.5, stretched.data(), n);
+    for (std::size_t j = 0; j < n; ++j) {
+      const auto value = static_cast<double>(values[j]);
+      const bool alike = products[j] > 0 && products[j] * products[j] > 0.4 * before[j];
+      const double length = std::min(std::max(1.1 * (0.7 * std::abs(weights[j])), 0.3 * units[j]), 0.5);
+      check(same_bits(squares[j], before[j] + 0.3 * (weights[j] * weights[j])), "add_squares " + where);
+      check(same_bits(lengths[j], 0.7 * std::abs(weights[j]) * units[j]), "weigh " + where);
+      const double cost = 0.3 * (weights[j] * weights[j]) * (units[j] - value * value * 0.9);
+      check(same_bits(alone[j], cost) && same_bits(costs[j], before[j] + cost), "price " + where);
+      check(same_bits(similarities[j], alike ? value : 0.0), "compare " + where);
+      check(same_bits(stretched[j], weights[j] == 0 ? 0.0 : std::copysign(length * (1 / 0.7), weights[j])),
+            "stretch " + where);
+    }
   }
 }
 
@@ -480,6 +519,8 @@ int main() try {
   check_pick<float>();
   check_pick<double>();
   check_reductions();
+  check_passes<float>();
+  check_passes<double>();
   std::printf("%d passed, %d failed\n", n_passed, n_failed);
   return n_failed == 0 ? 0 : 1;
 } catch (const std::runtime_error& error) {

@@ -14,9 +14,10 @@ class Hedge:
     their own.
     """
 
-    def __init__(self, learners, combination, discount=0.99, smoothing=0.001, budget=None):
+    def __init__(self, learners, combination, discount=0.99, smoothing=0.001, budget=None, share=None):
         self.learners, self.combination = learners, combination
         self.discount, self.smoothing, self.budget = discount, smoothing, budget
+        self.share = share if share is not None else 1e-4 if combination == "sum" else 0.0
         self.log_weights = np.zeros(len(learners))
         self.t, self.low, self.high = 0, np.inf, -np.inf
         self.scores, self.gaps, self.history = [], [], []
@@ -71,6 +72,7 @@ class Hedge:
             self.move(slopes, weight)
         elif self.combination != "uniform":
             self.log_weights = self.log_weights + visited * weight * faults * np.log(self.discount)
+            self.divide_share()
         self.history.append(self.weights)
 
     def slopes(self, x, label):
@@ -90,9 +92,14 @@ class Hedge:
         return np.array([row.g @ (f - total) / unit if unit else 0.0 for f in each])
 
     def move(self, slopes, weight):
-        """Exponentiated gradient with the step 0.1, and a share of 1e-4 for all."""
+        """Exponentiated gradient with the step 0.1."""
         self.log_weights = self.log_weights - 0.1 * np.clip(weight * slopes, -10, 10)
-        self.log_weights = np.log((1 - 1e-4) * self.weights + 1e-4 / len(self.learners))
+        self.divide_share()
+
+    def divide_share(self):
+        """Fixed share (Herbster and Warmuth 1998)."""
+        if self.share > 0:
+            self.log_weights = np.log((1 - self.share) * self.weights + self.share / len(self.learners))
 
     def fault(self, learner, x, label):
         f = learner.columns(x) @ learner._full(learner.f)

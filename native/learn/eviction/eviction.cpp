@@ -42,10 +42,8 @@ void Eviction::exclude(std::span<double> costs, std::size_t except) const {
 
 std::size_t Eviction::cheapest(std::span<double> costs, std::size_t except) const {
   exclude(costs, except);
-  const double least = isa::routines<double>().least(costs.data(), costs.size());
-  const auto found = std::find(costs.begin(), costs.end(), least);
-  if (found == costs.end() || *found == infinite) return old_point(0, except);
-  return context_.basis.first_slot() + static_cast<std::size_t>(found - costs.begin());
+  const std::size_t found = isa::routines<double>().least(costs.data(), costs.size());
+  return found == costs.size() ? old_point(0, except) : context_.basis.first_slot() + found;
 }
 
 std::size_t Eviction::smallest(std::size_t except) {

@@ -23,36 +23,38 @@ class Merge final : public Eviction {
  private:
   void find_partner(std::size_t m) {
     const std::size_t first = context_.basis.first_slot();
-    values_.resize(context_.basis.columns());
-    context_.basis.row_of(m, scratch_, values_);
+    context_.basis.tile_point(m, scratch_);
     find_products(m);
     squares(squares_);
     partner_ = no_slot;
-    threshold_ = 0.0;
+    // a_m . a_n > 0, and not by rounding alone.
+    constexpr double least_cosine = 1e-9;
+    values_.resize(products_.size());
+    context_.basis.compare(scratch_, products_, squares_, least_cosine * least_cosine * squares_[m - first], values_);
     // The nearest point is a good partner; it sets the mark that most others are held against.
-    costs_.resize(products_.size());
-    for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = alike(j, m - first) ? -values_[first + j] : 1.0;
+    costs_.resize(values_.size());
+    for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = -values_[j];
     const std::size_t nearest = cheapest(costs_, m);
     if (!(costs_[nearest - first] < 0)) return;
     consider(nearest, m);
     for (std::size_t j = 0; j < costs_.size(); ++j)
-      if (-costs_[j] >= threshold_ && costs_[j] < 0 && first + j != nearest) consider(first + j, m);
-  }
-
-  // a_m . a_n > 0, and not by rounding alone.
-  bool alike(std::size_t n, std::size_t m) const {
-    constexpr double least_cosine = 1e-9;
-    return products_[n] > 0 && products_[n] * products_[n] > least_cosine * least_cosine * squares_[n] * squares_[m];
+      if (costs_[j] <= -threshold_ && costs_[j] < 0 && first + j != nearest) consider(first + j, m);
   }
 
   void consider(std::size_t n, std::size_t m) {
     const std::size_t first = context_.basis.first_slot();
-    const double A = squares_[m - first], L = -std::log(std::min(1.0, values_[n]));
+    const double A = squares_[m - first], L = -std::log(std::min(1.0, values_[n - first]));
     const Merged merged = best_merge(L, A, squares_[n - first], products_[n - first]);
     if (partner_ != no_slot && (merged.loss > merged_.loss || (merged.loss == merged_.loss && n > partner_))) return;
     partner_ = n;
     merged_ = merged;
-    threshold_ = merge_threshold(merged.loss, A);
+    threshold_ = nearer_than(merged.loss / A);
+  }
+
+  // Pairs with a kernel value below this lose more than `share` of the lighter point's |a|^2.
+  static double nearer_than(double share) {
+    static const MergeBound bound;
+    return bound.least_value(share);
   }
 
   // a_m . a_n for every n
@@ -80,8 +82,9 @@ class Merge final : public Eviction {
 
   std::size_t partner_ = no_slot;  // the best so far
   Merged merged_{};
-  double threshold_ = 0.0;  // farther points cannot be better
-  std::vector<double> values_, products_, squares_, costs_;
+  double threshold_ = 0.0;      // farther points cannot be better
+  std::vector<double> values_;  // kernel with each point that may be the partner, 0 with others
+  std::vector<double> products_, squares_, costs_;
   Block scratch_;
 };
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 namespace onkel {
 
@@ -41,11 +43,24 @@ inline Merged best_merge(double L, double A, double B, double C) {
   return merge_at(y * (y + c) / (y * (y + 2 * c) + 1), L, A, B, C);
 }
 
-// Pairs with a kernel value below this lose more than `loss`. Equal coefficients of one direction are the cheapest to
-// merge: at h = 1/2 they lose 2 A (1 - sqrt(k))^2 for k >= e^-2, and no less than at e^-2 for a smaller k.
-inline double merge_threshold(double loss, double A) {
-  const double root = 1 - std::sqrt(loss / (2 * A));
-  return root > 0x1.78b56362cef38p-2 ? root * root : 0.0;  // e^-1
-}
+// Which pairs need not be looked at. Equal coefficients of one direction are the cheapest to merge, and the farther
+// apart the dearer, so their loss at e^-L is the least that any pair as far apart or farther can have. It is known at
+// steps of L; from one step to the next what is said of it is true, if not sharp.
+class MergeBound {
+ public:
+  MergeBound() {
+    for (std::size_t i = 0; i < steps; ++i) losses_[i] = best_merge(L(i), 1.0, 1.0, 1.0).loss;
+  }
+  // Pairs whose kernel value is below this lose more than `share` times |a|^2 of the lighter one.
+  double least_value(double share) const {
+    const auto beyond = std::upper_bound(losses_.begin(), losses_.end(), share * (1 + 1e-9));
+    return beyond == losses_.end() ? 0.0 : std::exp(-L(static_cast<std::size_t>(beyond - losses_.begin())));
+  }
+
+ private:
+  static constexpr std::size_t steps = 1024;
+  static double L(std::size_t i) { return static_cast<double>(i) / 64; }
+  std::array<double, steps> losses_;
+};
 
 }  // namespace onkel

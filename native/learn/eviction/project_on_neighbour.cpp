@@ -22,9 +22,8 @@ class ProjectOnNeighbour final : public Eviction {
     if (!too_many()) return;
     know_neighbours(newest);
     squares(costs_);
-    for (std::size_t j = 0; j < costs_.size(); ++j)
-      if (const std::size_t r = context_.basis.first_slot() + j; r != newest && context_.basis.alive(r))
-        costs_[j] *= project(r, newest).distance_squared;
+    double* const costs = costs_.data() - context_.basis.first_slot();
+    each_but(newest, [&](std::size_t r, double) { costs[r] *= project(r, newest).distance_squared; });
     const std::size_t leaves = cheapest(costs_, newest);
     const Projection onto = project(leaves, newest);
     const std::size_t neighbour = nearest_[leaves].slot;
@@ -51,7 +50,11 @@ class ProjectOnNeighbour final : public Eviction {
     std::size_t slot = no_slot;
     double value = 0.0;     // kernel with it
     double distance = 0.0;  // squared, less k_rr
-    bool after(double d, std::size_t s) const { return slot == no_slot || d < distance || (d == distance && s < slot); }
+    // Another point, its kernel value here and with itself. Of equals the lowest slot.
+    void consider(std::size_t other, double here, double self) {
+      const double d = self - 2 * here;
+      if (slot == no_slot || d < distance || (d == distance && other < slot)) *this = {other, here, d};
+    }
   };
 
   Projection project(std::size_t r, std::size_t newest) const {
@@ -61,7 +64,7 @@ class ProjectOnNeighbour final : public Eviction {
       const double nn = context_.basis.diagonal(near.slot), tn = newcomer_[near.slot], rn = near.value;
       const double determinant = tt * nn - tn * tn;
       if (determinant > 1e-10 * tt * nn && std::min(tt, nn) > no_length) {
-        const double t = (rt * nn - rn * tn) / determinant, n = (rn * tt - rt * tn) / determinant;
+        const double unit = 1 / determinant, t = (rt * nn - rn * tn) * unit, n = (rn * tt - rt * tn) * unit;
         return {t, n, rr - t * rt - n * rn};
       }
     }
@@ -82,29 +85,38 @@ class ProjectOnNeighbour final : public Eviction {
   void search(std::size_t slot, std::size_t except) {
     values_.resize(context_.basis.columns());
     context_.basis.row_of(slot, scratch_, values_);
-    nearest_[slot] = {};
-    for (std::size_t other = context_.basis.first_slot(); other < context_.basis.end_slot(); ++other)
-      if (other != slot && other != except && context_.basis.alive(other)) consider(slot, other, values_[other]);
-  }
-
-  void consider(std::size_t slot, std::size_t other, double value) {
-    const double distance = context_.basis.diagonal(other) - 2 * value;
-    if (nearest_[slot].after(distance, other)) nearest_[slot] = {other, value, distance};
+    Neighbour found;
+    each_but(slot, [&](std::size_t other, double self) {
+      if (other != except) found.consider(other, values_[other], self);
+    });
+    nearest_[slot] = found;
   }
 
   // Those whose neighbour has left look for another: about one a step.
   void replace_neighbour(std::size_t left) {
-    for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot)
+    const std::size_t end = context_.basis.end_slot();
+    for (std::size_t slot = context_.basis.first_slot(); slot < end; ++slot)
       if (nearest_[slot].slot == left && context_.basis.alive(slot)) search(slot, no_slot);
   }
 
   void welcome(std::size_t newest) {
-    nearest_[newest] = {};
-    for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot) {
-      if (slot == newest || !context_.basis.alive(slot)) continue;
-      consider(slot, newest, newcomer_[slot]);
-      consider(newest, slot, newcomer_[slot]);
-    }
+    const double newest_self = context_.basis.diagonal(newest);
+    Neighbour found;
+    each_but(newest, [&](std::size_t slot, double self) {
+      nearest_[slot].consider(newest, newcomer_[slot], newest_self);
+      found.consider(slot, newcomer_[slot], self);
+    });
+    nearest_[newest] = found;
+  }
+
+  // The points but one, with their kernel with themselves.
+  template <class Visit>
+  void each_but(std::size_t except, const Visit& visit) const {
+    const Basis& basis = context_.basis;
+    const std::size_t first = basis.first_slot(), end = basis.end_slot();
+    const double* const diagonal = basis.diagonal().data();
+    for (std::size_t slot = first; slot < end; ++slot)
+      if (slot != except && basis.alive(slot)) visit(slot, diagonal[slot - first]);
   }
 
   std::vector<Neighbour> nearest_;  // of each slot

@@ -9,32 +9,21 @@ namespace {
 struct ProjectOnNewcomer final : Eviction {
   explicit ProjectOnNewcomer(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
 
-  Newcomer absorb(Scored& row) override {
-    if (context_.basis.size() >= context_.budget) {
-      values_.resize(context_.basis.columns() + 1);  // and the newcomer's own slot, which nobody reads
-      context_.basis.values(*row.block, row.row, values_);
-    }
-    return Newcomer::inserted;
-  }
-
-  void restore_budget(const Scored&, std::size_t newest) override {
+  void restore_budget(const Scored& row, std::size_t newest) override {
     if (!too_many()) return;
     const double self = context_.basis.diagonal(newest), inverse_self = self > no_length ? 1 / self : 0.0;
-    squares(costs_);
-    price(context_.basis.diagonal().data(), values_.data() + context_.basis.first_slot(), inverse_self, costs_);
+    const Basis& basis = context_.basis;
+    costs_.resize(basis.end_slot() - basis.first_slot());
+    // All points but the row itself, at which its table has no value.
+    context_.function.price(basis, *row.block, row.row, basis.first_slot(), newest, inverse_self, costs_);
+    context_.function.price(basis, *row.block, row.row, newest + 1, basis.end_slot(), inverse_self, costs_);
     const std::size_t leaves = cheapest(costs_, newest);
+    const double share = basis.value(*row.block, row.row, leaves) * inverse_self;
     for (std::size_t o = 0; o < context_.function.outputs(); ++o)
-      context_.function.add(newest, o,
-                            context_.function.last_coefficient(leaves, o) * (values_[leaves] * inverse_self));
+      context_.function.add(newest, o, context_.function.last_coefficient(leaves, o) * share);
     evict(leaves);
   }
 
-  // |a|^2 becomes the cost.
-  static void price(const double* diagonal, const double* value, double inverse_self, std::span<double> costs) {
-    for (std::size_t r = 0; r < costs.size(); ++r) costs[r] *= diagonal[r] - value[r] * value[r] * inverse_self;
-  }
-
-  std::vector<double> values_;  // the newcomer's kernel row
   std::vector<double> costs_;
 };
 

@@ -11,11 +11,11 @@ namespace onkel {
 namespace {
 
 struct Below {
-  double count = 0.0, sum = 0.0;
+  double count = 0.0, sum = 0.0, largest = 0.0;
 };
 Below below(double limit, std::span<const double> weights) {
   Below found;
-  isa::routines<double>().below(limit, weights.data(), weights.size(), &found.count, &found.sum);
+  isa::routines<double>().below(limit, weights.data(), weights.size(), &found.count, &found.sum, &found.largest);
   return found;
 }
 
@@ -24,10 +24,12 @@ Below below(double limit, std::span<const double> weights) {
 double water_level(std::span<const double> weights) {
   double level = std::numeric_limits<double>::infinity();
   Below now = below(level, weights);
-  for (double free = now.count + 1; now.count < free && now.count > 1;) {
-    free = now.count;
-    level = now.sum / (free - 1);
+  while (now.count > 1) {
+    level = now.sum / (now.count - 1);
+    if (now.largest < level) break;
+    const double before = now.count;
     now = below(level, weights);
+    if (now.count == before) break;
   }
   return level;
 }
@@ -54,23 +56,18 @@ class Resample final : public Eviction {
     const auto old = static_cast<double>(context_.basis.size() - 1);
     const std::size_t leaves = old_point(static_cast<std::size_t>(u * old), newest);
     const double factor = old > 1 ? old / (old - 1) : 1.0;
-    repair(newest, [=](std::size_t, double length) { return factor * length; });
+    repair(newest, factor, 0.0);
     return leaves;
   }
 
   // With w = |a| sqrt(k(s, s)) and p = max(0, 1 - w / level), w / (1 - p) is the level for all that lie below it.
   std::size_t resample_by_weight(double u, std::size_t newest) {
-    const auto lengths = context_.basis.lengths();
-    weights_.resize(lengths.size());
-    context_.function.lengths(context_.basis.first_slot(), weights_);
-    for (std::size_t j = 0; j < weights_.size(); ++j) weights_[j] *= lengths[j];
+    weights_.resize(context_.basis.lengths().size());
+    context_.function.lengths(context_.basis.first_slot(), context_.basis.lengths(), weights_);
     exclude(weights_, newest);
     const double level = water_level(weights_);
     const std::size_t leaves = pick(u, level);
-    // Whoever has no weight has none afterwards: stretch leaves zeros alone.
-    repair(newest, [=, shorter = context_.basis.inverse_lengths().data()](std::size_t j, double length) {
-      return std::max(length, level * shorter[j]);
-    });
+    repair(newest, 1.0, level);
     return leaves;
   }
 
@@ -85,7 +82,7 @@ class Resample final : public Eviction {
       return first + j;
     }
     // Passes over whole groups as long as what is drawn lies beyond them.
-    constexpr std::size_t group = 32;
+    constexpr std::size_t group = 128;
     double left = u * level;
     std::size_t begin = 0;
     for (; begin + group < n; begin += group) {
@@ -102,19 +99,14 @@ class Resample final : public Eviction {
     return first + last;
   }
 
-  // Every weight but the newest's becomes what `wanted` says, and none exceeds the cap.
-  template <class Wanted>
-  void repair(std::size_t newest, const Wanted& wanted) {
-    const std::size_t first = context_.basis.first_slot(), at = newest - first, end = context_.basis.end_slot() - first;
-    const auto stretch = [&](std::size_t from, std::size_t to, const auto& length) {
-      // Values, not references: the loop inside must see that nobody else changes them.
-      context_.function.stretch(first + from, to - from, [=, cap = cap_](std::size_t j, double now) {
-        return std::min(length(from + j, now), cap);
-      });
-    };
-    stretch(0, at, wanted);
-    stretch(at, at + 1, [](std::size_t, double now) { return now; });
-    stretch(at + 1, end, wanted);
+  // Every weight but the newest's grows by the factor, and to the level at least; whoever has none has none afterwards.
+  // None exceeds the cap.
+  void repair(std::size_t newest, double factor, double level) {
+    const std::size_t first = context_.basis.first_slot(), at = newest - first;
+    const auto units = context_.basis.inverse_lengths();
+    context_.function.stretch(first, factor, level, units.first(at), cap_);
+    context_.function.stretch(newest, 1.0, 0.0, units.subspan(at, 1), cap_);
+    context_.function.stretch(newest + 1, factor, level, units.subspan(at + 1), cap_);
   }
 
   double cap_;

@@ -30,14 +30,30 @@ double Span::include_points(double max_squared_distance) {
     if (!known[slot]) new_points.push_back(slot);
   std::stable_sort(new_points.begin(), new_points.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
-  for (const std::size_t slot : new_points) {
-    project_point(slot);
-    if (independent())
-      gram_.append(slot);
-    else
-      inside.push_back(slot);
+  for (std::size_t first = 0; first < new_points.size(); first += Gram::most_ahead) {
+    const std::size_t count = std::min(Gram::most_ahead, new_points.size() - first);
+    append_points(std::span(new_points).subspan(first, count), inside);
   }
   return replace(inside, max_squared_distance);
+}
+
+// Those that the others and the members before them leave something of; the rest are `inside`.
+void Span::append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside) {
+  const std::size_t columns = basis_.columns(), before = size();
+  std::vector<double> values(slots.size() * columns), k(slots.size() * before);
+  basis_.rows_of(slots, scratch_, values);
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    for (std::size_t j = 0; j < before; ++j) k[i * before + j] = values[i * columns + slot(j)];
+  const std::vector<double> products = gram_.multiply(k, slots.size());
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    members_.resize(size());
+    for (std::size_t j = 0; j < size(); ++j) members_[j] = values[i * columns + slot(j)];
+    gram_.project(members_, values[i * columns + slots[i]], std::span(products).subspan(i * before, before));
+    if (independent())
+      gram_.append(slots[i]);
+    else
+      inside.push_back(slots[i]);
+  }
 }
 
 void Span::project_point(std::size_t slot) {
@@ -90,15 +106,14 @@ double Span::cost(std::size_t position) const { return squared_length(slot(posit
 double Span::project_out(std::size_t position) {
   const double moved = cost(position);
   const std::size_t leaving = slot(position);
-  members_.resize(size());
-  gram_.column(position, members_);
+  const Buffer<double> column = gram_.column(position);
   for (std::size_t o = 0; o < function_.outputs(); ++o) {
-    const double share = function_.last_coefficient(leaving, o) / members_[position];
+    const double share = function_.last_coefficient(leaving, o) / column[position];
     for (std::size_t i = 0; i < size() && share != 0; ++i)
-      if (i != position) function_.add(slot(i), o, -share * members_[i]);
+      if (i != position) function_.add(slot(i), o, -share * column[i]);
   }
   erase(leaving);
-  if (gram_.remove(position)) return moved;
+  if (gram_.remove(position, column)) return moved;
   gram_.clear();
   return moved + include_points();
 }

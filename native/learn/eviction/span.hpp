@@ -47,6 +47,7 @@ class Span {
 
  private:
   void project_point(std::size_t slot);
+  void append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside);
   double replace(const std::vector<std::size_t>& inside, double max_squared_distance);
   double squared_length(std::size_t slot) const;
   void erase(std::size_t slot);

@@ -42,7 +42,7 @@ def one_of(names: Iterable[str]) -> str:
 
 def _entry(parameter: Parameter, words: Mapping[str, str]) -> str:
     note = parameter.note
-    stream = f'"stream" chooses {note.stream} on the first 4096 rows (:mod:`onkel.choice.first_rows`).'
+    stream = f'"stream" chooses {note.stream} on the stream (:mod:`onkel.choice.choosing`).'
     said = [note.says, note.more, stream if note.stream else ""]
     body = " ".join(sentence.format_map(words) for sentence in said if sentence)
     lines = textwrap.wrap(body, _WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,8 +1,22 @@
-"""A learner whose width, or λ, the first rows of its stream choose (:mod:`onkel.choice.first_rows` says how)."""
+"""A learner whose kernel, or λ, its stream chooses.
+
+The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
+several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
+(:mod:`onkel.choice.relevances`). Each time the learner starts anew and is shown the rows so far again.
+
+A learner of the second order whose memory is the stream's choice goes on choosing: whenever the number of rows has
+doubled, and when the loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The
+neighbours of the width and of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as
+large relevances are learned from those kept. What is better by more than 1 % becomes a challenger: another learner,
+which starts from the rows kept, each of them counted once, and learns beside the incumbent. It takes over if on the
+rows to come it is better by more than chance allows.
+
+All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,19 +24,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from onkel.choice.competition import Competition
-from onkel.choice.first_rows import Choice, FirstRows
-from onkel.choice.relevances import FIRST
+from onkel.choice import stages
+from onkel.choice.again import PERIOD, Trial, Watch, check_losses
+from onkel.choice.competition import NEIGHBOURS, WIDTHS, Competition, gaussian
+from onkel.choice.rows import Rows, Window, loss_of
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
-from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, SecondOrder
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder, StreamMemory
 from onkel.state import Stateful
 from onkel.utils.turns import in_turn
-from onkel.utils.validation import check_choice, check_flag
+from onkel.utils.validation import check_choice, check_flag, check_number
+
+MOST = 1e100  # that a row's loss counts for: its square is finite
 
 
 class ChoosingLearner(Stateful):
-    """An object around a learner, with the same verbs: it keeps the first rows, and replaces the learner as they ask.
+    """An object around a learner, with the same verbs: it keeps rows, and replaces the learner as they ask.
 
     Parameters
     ----------
@@ -36,6 +53,8 @@ class ChoosingLearner(Stateful):
     ----------
     current : Learner
         The learner with what is chosen so far.
+    changes : list of int
+        After how many rows another kernel or λ took over, of the choices after the first 4096 rows; the last 256.
 
     Examples
     --------
@@ -63,8 +82,13 @@ class ChoosingLearner(Stateful):
             )
         self.current = learner
         self.chosen = tuple(chosen)
-        self.first: FirstRows | None = None  # kept until the last choice
+        self.window: Window | None = None  # the rows that are kept
         self.complete = False  # the last choice was made
+        self.begun = 0  # rows of the stream before its last change
+        self.spent = 0  # rows that competitors have learned from, after the first choices
+        self.changes: list[int] = []
+        self.watch = Watch()
+        self.trial: Trial | None = None
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -85,14 +109,16 @@ class ChoosingLearner(Stateful):
         counts = np.ones(len(y), bool) if weight is None else weight != 0
         begin = 0
         while not self.complete and begin < len(y):
-            wanted = self._kept_for(X).until_choice
-            ahead = np.flatnonzero(counts[begin:])[:wanted]
+            self._keep_rows_like(X)
+            wanted = self._until_something_is_due()
+            ahead = np.flatnonzero(counts[begin : begin + wanted] if weight is None else counts[begin:])[:wanted]
             full = len(ahead) == wanted
             piece = slice(begin, begin + int(ahead[-1]) + 1 if full else len(y))
+            rows = X if len(y) == 1 else X[piece]
             part = None if weight is None else weight[piece]
-            pieces.append(self._learn_and_keep(X[piece], y[piece], part, scores, block_rows))
+            pieces.append(self._learn_and_keep(rows, y[piece], part, scores, block_rows))
             if full:
-                self._choose()
+                self._act()
             begin = piece.stop
         if begin < len(y) or not len(y):
             rest = None if weight is None else weight[begin:]
@@ -103,88 +129,242 @@ class ChoosingLearner(Stateful):
         width = max(piece.shape[1] for piece in arrays)
         return np.concatenate([np.pad(piece, ((0, 0), (0, width - piece.shape[1]))) for piece in arrays])
 
-    def _kept_for(self, X: Any) -> FirstRows:
-        """The rows that are kept, of which there may be none yet."""
-        if self.first is None:
-            self.current.started_for(X)
-            shape, dtype = (0, X.shape[1]), self.current.dtype
-            rows = csr_array(shape, dtype=dtype) if self.current.sparse else np.empty(shape, dtype)
-            self.first = FirstRows(rows, np.empty(0), np.empty(0))
-        return self.first
+    def _keep_rows_like(self, X: Any) -> None:
+        if self.window is None:
+            own = self.current
+            own.started_for(X)
+            self.window = Window(Rows.none(X.shape[1], own.dtype, own.sparse))
 
     def _learn_and_keep(self, X: Array, y: Floats, weight: Floats | None, scores: bool, block_rows: int) -> Any:
-        assert self.first is not None
-        learner, before = self.current, self.current.t
+        learner, before, watching, done = self.current, self.current.t, self._is_watching, False
+        judged = watching or self.trial is not None
+        weight = np.ones(len(y)) if weight is None else weight
         try:
-            return learner.learn_rows(X, y, weight, scores=scores, block_rows=block_rows)
+            made = learner.learn_rows(X, y, weight, scores=scores or judged, block_rows=block_rows)
+            if judged:
+                self._judge(X, y, weight, made, watching)
+            done = True
+            return made if scores else None
         finally:  # also after an interruption: what was learned from is kept, no more and no less
-            weight = np.ones(len(y)) if weight is None else weight
-            learned = np.flatnonzero(weight)[: learner.t - before]
+            if not done:
+                self.watch.forget()
+                self.trial = None
+            n = learner.t - before
+            learned = slice(None) if n == len(y) else np.flatnonzero(weight)[:n]
             rows = csr_array(X, dtype=learner.dtype) if learner.sparse else learner.as_core_rows(X)
-            self.first = self.first.extended(rows[learned], y[learned], weight[learned])
+            assert self.window is not None
+            self.window.add(Rows(rows[learned], y[learned], weight[learned]).copied(), self._most_kept)
+
+    def _judge(self, X: Array, y: Floats, weight: Floats, scores: Any, watching: bool) -> None:
+        """Note what the learner, and the challenger where there is one, have lost on some rows."""
+        own, counts = self.current, weight != 0
+        lost = np.minimum(loss_of(own.task)(scores, y), MOST)
+        if watching:
+            self.watch.add(lost[counts])
+        if self.trial is not None:
+            challenger = self.trial.challenger
+            challenger.n_jobs, challenger.in_order = own.n_jobs, own.in_order
+            made = challenger.learn_rows(X, y, weight, scores=True)
+            assert made is not None
+            its = loss_of(own.task)(made, y)
+            self.trial.add(*(np.minimum(weight * each, MOST)[counts] for each in (lost, its)))
+
+    @property
+    def _most_kept(self) -> int:
+        own = self.current
+        return stages.KEPT if self.t <= stages.KEPT else stages.kept(own.n_features or 1, own.sparse)
+
+    # -- what is due ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _chooses_again(self) -> bool:
+        """Whether the memory is the stream's choice: who takes over has forgotten what came before the rows kept."""
+        recipe = self.current.recipe
+        return isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether the first choices are under way, for which all rows of the stream are there."""
+        return self.begun == 0 and self.t <= stages.KEPT
+
+    @property
+    def _is_watching(self) -> bool:
+        """Whether the loss is watched: from the first look on at which so many rows were there."""
+        return self._chooses_again and self.t // PERIOD * PERIOD >= self.begun + stages.LATEST
+
+    def _stage(self, rows: int) -> int:
+        return self.begun + stages.next_stage(rows - self.begun, stages.AGAIN if self.begun > 0 else 0)
+
+    def _until_something_is_due(self) -> int:
+        t = self.t
+        due = [self._stage(t)]
+        if self._chooses_again and t - self.begun >= stages.LATEST - PERIOD:
+            due.append((t // PERIOD + 1) * PERIOD)
+        if self.trial is not None:
+            due.append(self.trial.end)
+        return min(due) - t
+
+    def _act(self) -> None:
+        """Do what is due after so many rows."""
+        t = self.t
+        if self.trial is not None and t == self.trial.end:
+            if self.trial.is_won:
+                self.current = self.trial.challenger
+                self.changes = [*self.changes, t][-256:]
+            self.trial = None
+        if t == self._stage(t - 1):
+            self._choose() if self._is_first else self._challenge(0 < t - self.begun == stages.AGAIN)
+        if t % PERIOD == 0:
+            self._look()
+
+    def _look(self) -> None:
+        """Begin anew where the loss has risen."""
+        if not self._is_watching:
+            return self.watch.forget()
+        assert self.window is not None
+        rows = self.watch.look(self.current.task, self.current.noise_variance)
+        if rows is not None:
+            self.begun = self.t - min(rows, len(self.window))
+            self.window.cut(self.t - self.begun)
+            self.watch, self.trial = Watch(), None
+            if len(self.window) >= stages.AGAIN:
+                self._challenge(after_change=True)
+
+    # -- the first choices ---------------------------------------------------------------------------------------------
+
+    @property
+    def _n_classes(self) -> int:
+        return self.current.n_outputs if self.current.task == "multiclass" else 1
 
     def _choose(self) -> None:
         """Start anew with the kernel and the λ that the rows so far ask for."""
-        first, own = self.first, self.current
-        assert first is not None
-        n_classes = own.n_outputs if own.task == "multiclass" else 1
-        competition = Competition(own, first, n_classes)
-        kernel, lam = self._chosen(competition, first)
-        if first.complete:
-            self.first, self.complete = None, True
-        recipe = own.recipe
+        own, rows = self.current, self._rows()
+        kernel, lam = self._chosen(Competition(own, rows, self._n_classes), rows)
+        if len(rows) == stages.KEPT and not self._chooses_again:
+            self.window, self.complete = None, True
+        fresh = self._with(kernel, lam)
+        if (fresh.kernel, fresh.recipe) != (own.kernel, own.recipe):
+            fresh.learn_rows(rows.rows, rows.y, rows.weight)
+            self.current = fresh
+
+    def _rows(self) -> Rows:
+        assert self.window is not None
+        return self.window.rows
+
+    def _with(self, kernel: Kernel, lam: float) -> Learner:
+        """A learner with this kernel and λ that has learned nothing."""
+        recipe = self.current.recipe
         if isinstance(recipe, SecondOrder):
             recipe = replace(recipe, prior=GaussianPrior(lam))
-        if kernel == own.kernel and recipe == own.recipe:
-            return
-        fresh = own.blank(recipe=recipe, kernel=kernel, n_classes=n_classes)
-        fresh.learn_rows(first.rows, first.y, first.weight)
-        self.current = fresh
+        return self.current.blank(recipe=recipe, kernel=kernel, n_classes=self._n_classes)
 
-    def _chosen(self, competition: Competition, first: FirstRows) -> tuple[Kernel, float]:
-        """The kernel, or the sum of two, and the λ."""
-        own = self.current
-        relevances = np.ones(first.rows.shape[1])
-        if "relevances" in self.chosen and first.compete:
-            relevances = competition.start(relevances)
-
-        def gaussian(choice: Choice) -> RBF:
-            return RBF(choice.gamma) if (relevances == 1).all() else RBF(choice.gamma, tuple(relevances.tolist()))
-
-        def kernel_at(choice: Choice) -> Kernel:
-            return gaussian(choice) if "gamma" in self.chosen else own.kernel
-
+    def _chosen(self, competition: Competition, rows: Rows) -> tuple[Kernel, float]:
+        """The kernel, or the sum of several, and the λ."""
+        own, n = self.current, len(rows)
         lam = GaussianPrior().lam if "lam" in self.chosen else competition.lam
-        width = competition.middle(relevances) if "gamma" in self.chosen else 1.0
-        before = own.kernels[0]
-        last = None
-        if isinstance(before, RBF) and (before.relevances_of(len(relevances)) == relevances).all():
-            last = Choice(before.gamma, competition.lam)
-        choice = first.best(
-            Choice(width, lam), self.chosen, lambda choice: competition.losses_of(kernel_at(choice), choice.lam), last
-        )
-        isotropic = kernel_at(choice)
-        if "relevances" not in self.chosen or len(first) < FIRST:
-            return isotropic, choice.lam
-        learned = competition.learned(gaussian(choice), choice.lam, None if "kernel" in self.chosen else RBF)
-        if learned is None:
-            return isotropic, choice.lam
+        before, relevances = own.kernels[0], np.ones(rows.rows.shape[1])
+        if "relevances" in self.chosen and n >= stages.COMPETE:
+            relevances = competition.start() if n < stages.KEPT else before.relevances_of(len(relevances))
+        kernel: Kernel = before
+        widths: Sequence[int] = WIDTHS
+        if "gamma" in self.chosen:
+            kernel = gaussian(competition.middle(relevances), relevances)
+            assert isinstance(before, RBF)
+        if n > stages.AGAIN and (
+            "gamma" not in self.chosen or (before.relevances_of(len(relevances)) == relevances).all()
+        ):
+            kernel, lam, widths = before, competition.lam, NEIGHBOURS
+        if n >= stages.COMPETE:
+            share = min(2, len(own.kernels))  # terms of a sum have their parts of the budget
+            kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
+        if "relevances" not in self.chosen or not stages.learns_relevances(n):
+            return kernel, lam
+        assert isinstance(kernel, RBF)
+        learned = competition.learned(kernel, lam, None if "kernel" in self.chosen else RBF, rows[: n // 2])
+        if not learned:
+            return kernel, lam
         if isinstance(own.recipe, SecondOrder):  # the rows to come decide how much each of them counts
-            return Hedge((isotropic, learned), "sum", start=len(first)), choice.lam
-        return min((isotropic, learned), key=lambda kernel: competition.loss_of(kernel, choice.lam)), choice.lam
+            return Hedge((kernel, *learned), "sum", start=n), lam
+        return min((kernel, *learned), key=lambda kernel: competition.loss_of(kernel, lam, 2)), lam
+
+    # -- later ones ----------------------------------------------------------------------------------------------------
+
+    def _challenge(self, after_change: bool) -> None:
+        """Make a challenger of what is better on the latest rows, if anything is."""
+        own, rows, n = self.current, self._rows(), self.t - self.begun
+        if self.spent > self.t:
+            return
+        competition = Competition(own, rows[-stages.LATEST :], self._n_classes)
+        earlier = rows[: -stages.LATEST // 2][-stages.KEPT // 2 :] if stages.learns_relevances(n) else rows[:0]
+        kernel, lam = self._better(competition, earlier, after_change)
+        self.spent += competition.learned_from
+        challenger = self._with(kernel, lam)
+        if (challenger.kernel, challenger.recipe) == (own.kernel, own.recipe):
+            return
+        challenger.started_for(rows.rows).begin_after(self.t - len(rows))
+        challenger.learn_rows(rows.rows, rows.y, rows.weight)
+        self.trial = Trial(challenger, self.t + min(n // 4, stages.LONGEST_TRIAL))
+
+    def _better(self, competition: Competition, earlier: Rows, after_change: bool) -> tuple[Kernel, float]:
+        """The kernel, or the sum of several, and the λ: those in use, or better ones; relevances are learned from the
+        earlier rows, where there are some."""
+        own, lam, share = self.current, competition.lam, len(self.current.kernels)
+        kernels = list(own.kernels)
+        if "gamma" in self.chosen:
+            kernels = [
+                competition.better_width(kernel, lam, share, after_change)
+                for kernel in kernels
+                if isinstance(kernel, RBF | Laplacian)  # as all of them are, then
+            ]
+        if "lam" in self.chosen:
+            lam = competition.better_lam(kernels[0], lam, share)
+        if len(earlier) and "relevances" in self.chosen:
+            isotropic, *others = kernels
+            learned = [kernel for kernel in others if isinstance(kernel, RBF | Laplacian)]
+            if learned:
+                kernels[1:] = [competition.better_relevances(kernel, lam, earlier) for kernel in learned]
+            elif isinstance(isotropic, RBF):
+                kernels += competition.learned(isotropic, lam, None if "kernel" in self.chosen else RBF, earlier)
+        if kernels == list(own.kernels):
+            return own.kernel, lam
+        if len(kernels) == 1:
+            return kernels[0], lam
+        return Hedge(tuple(kernels), "sum", start=len(self._rows())), lam
 
     def learn_csr(self, rows: Csr, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
         if self.complete:
             return self.current.learn_csr(rows, y, weight, scores=scores)
+        plain = len(y) == 1 and weight is None and self.trial is None and self.window is not None
+        if plain and self._until_something_is_due() > 1:
+            return self._learn_record(rows, y, scores)
         matrix = csr_array(rows, shape=(len(rows[2]) - 1, self.current.n_features))
         return self.learn_rows(matrix, y, weight, scores=scores)
 
+    @in_turn
+    def _learn_record(self, row: Csr, y: Floats, scores: bool) -> Floats | None:
+        """Learn from one sparse row after which nothing is due: as `learn_rows` does, without making a matrix of it."""
+        assert self.window is not None
+        watching = self._is_watching
+        try:
+            made = self.current.learn_csr(row, y, scores=scores or watching)
+        except BaseException:
+            self.watch.forget()
+            raise
+        if watching:
+            assert made is not None
+            self.watch.add(np.minimum(loss_of(self.current.task)(made, y), MOST))
+        self.window.add_record(row, y, self._most_kept)
+        return made if scores else None
+
     def reach(self, n_features: int) -> None:
         """Take sparse rows of so many features from now on (see `Learner.reach`)."""
+        wider = n_features > (self.current.n_features or 0)
         self.current.reach(n_features)
-        if self.first is not None and self.first.rows.shape[1] < n_features:
-            self.first = self.first.widened(n_features)
+        if self.window is not None and wider:
+            self.window.widen(n_features)
+        if self.trial is not None:
+            self.trial.challenger.reach(n_features)
 
     def score(self, x: ArrayLike) -> float | Floats:
         """Return the decision value of one row; with several classes one value a class."""
@@ -211,15 +391,27 @@ class ChoosingLearner(Stateful):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the model, and of the rows that are kept."""
-        return self.current.nbytes + sum(part.nbytes for part in self._kept_arrays().values())
+        """Bytes of the model, of the rows that are kept, and of a challenger."""
+        return self.current.nbytes + sum(part.nbytes for part in self._own_arrays().values())
 
-    def _kept_arrays(self) -> dict[str, NDArray[Any]]:
-        return {} if self.first is None else self.first.arrays()
+    def _own_arrays(self) -> dict[str, NDArray[Any]]:
+        """What there is beside the learner: the rows that are kept, and what another choice needs."""
+        if self.window is None:
+            return {}
+        named = {"first": self.window.rows.arrays()}
+        if self._chooses_again:
+            named["again"] = self._again_arrays()
+        if self.trial is not None:
+            named["challenger"] = self.trial.challenger.state() | {"losses": self.trial.losses}
+        return {f"{place}.{name}": values for place, arrays in named.items() for name, values in arrays.items()}
+
+    def _again_arrays(self) -> dict[str, NDArray[Any]]:
+        counts = {"counts": np.array([self.begun, self.spent]), "changes": np.array(self.changes, np.int64)}
+        return counts | self.watch.arrays()
 
     def state(self) -> dict[str, Array]:
         """Return everything learned so far as named arrays (empty before the first row)."""
-        return self.current.state() | {f"first.{name}": values for name, values in self._kept_arrays().items()}
+        return self.current.state() | self._own_arrays()
 
     def __onkel_contents__(self) -> Contents:
         contents: Contents = self.current.__onkel_contents__()
@@ -228,9 +420,20 @@ class ChoosingLearner(Stateful):
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
         return learner  # whose function has its width
 
+    def __repr__(self) -> str:
+        return f"ChoosingLearner({self.current!r}, {list(self.chosen)!r})"
+
     def _saved_fields(self) -> dict[str, Any]:
-        kept = self._kept_arrays() if self.first is not None else None
-        return {"current": self.current, "chosen": list(self.chosen), "complete": self.complete, "first": kept}
+        trial = self.trial
+        return {
+            "current": self.current,
+            "chosen": list(self.chosen),
+            "complete": self.complete,
+            "first": None if self.window is None else self.window.rows.arrays(),
+            "again": self._again_arrays(),
+            "challenger": None if trial is None else trial.challenger,
+            "trial": None if trial is None else {"end": np.array([trial.end]), "losses": trial.losses},
+        }
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
@@ -242,8 +445,47 @@ class ChoosingLearner(Stateful):
         choosing = cls(learner, chosen)
         check_flag("complete", complete)
         choosing.complete = complete
-        if kept is not None:
-            choosing.first = FirstRows.from_arrays(kept, learner)
         if (kept is None) != (complete or learner.n_features is None):
-            raise ValueError("the first rows must be there from the first row on, until the last choice")
+            raise ValueError("the rows that are kept must be there from the first row on, until the last choice")
+        choosing._go_on_from(fields.get("again"))
+        if kept is not None:
+            rows = Rows.from_arrays(kept, learner.n_features, learner.dtype, learner.sparse)
+            choosing.window = Window(rows)
+            most = learner.t - choosing.begun
+            if (choosing._is_first and len(rows) != learner.t) or len(rows) > min(most, stages.KEPT):
+                raise ValueError(f"{len(rows)} rows are kept after {learner.t} rows")
+        choosing._try_again(fields.get("challenger"), fields.get("trial"))
         return choosing
+
+    def _go_on_from(self, again: Any) -> None:
+        if again is None:  # a file of before
+            return
+        if not isinstance(again, dict):
+            raise ValueError("what another choice needs must be arrays")
+        arrays = dict(again)
+        counts, changes = arrays.pop("counts", None), arrays.pop("changes", None)
+        for numbers in (counts, changes):
+            if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64 or numbers.ndim != 1:
+                raise ValueError("the changes of a stream must be whole numbers")
+        if len(counts) != 2 or len(changes) > 256:
+            raise ValueError("there must be two counts, and at most 256 changes of a stream")
+        self.begun, self.spent = counts.tolist()
+        for row in (self.begun, *changes.tolist()):
+            check_number("the row of a change", row, at_least=0, at_most=self.t, integer=True)
+        check_number("the number of rows that competed", self.spent, at_least=0, integer=True)
+        self.changes, self.watch = changes.tolist(), Watch.from_arrays(arrays)
+
+    def _try_again(self, challenger: Any, trial: Any) -> None:
+        if challenger is None and trial is None:
+            return
+        if not isinstance(challenger, Learner) or not isinstance(trial, dict) or set(trial) != {"end", "losses"}:
+            raise ValueError("a challenger must be a Learner, with its trial")
+        own, end, losses = self.current, trial["end"], trial["losses"]
+        alike = ("task", "dtype", "sparse", "n_features", "t", "n_outputs", "budget")
+        if any(getattr(own, name) != getattr(challenger, name) for name in alike):
+            raise ValueError("the challenger must be a learner like the incumbent")
+        if not isinstance(end, np.ndarray) or end.dtype != np.int64 or end.shape != (1,):
+            raise ValueError("the end of a trial must be a whole number")
+        check_number("the end of a trial", int(end[0]), at_least=self.t + 1, integer=True)
+        check_number("the end of a trial", int(end[0]), at_most=self.t + stages.LONGEST_TRIAL, integer=True)
+        self.trial = Trial(challenger, int(end[0]), check_losses(losses, (2, np.shape(losses)[-1])))

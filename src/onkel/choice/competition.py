@@ -1,29 +1,51 @@
-"""How kernels and λ compete on the first rows: as second-order learners over them, by the loss on the later half."""
+"""How kernels and λ compete on some rows: as second-order learners over them, by the loss on the later half."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from onkel.choice.first_rows import BUDGETS, SLACK, FirstRows, loss_of, median_distance
-from onkel.choice.relevances import WILD, learned_kernel, spreads
+from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads
+from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
-from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, LogLoss, SecondOrder, SquaredError
+from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
 
 Floats = NDArray[np.float64]
+Metric = RBF | Laplacian
+
+WIDTHS = range(-5, 4)  # that compete first: powers of two, in units of one over the median squared distance
+NEIGHBOURS = (0, 1, -1)  # of the width, or the λ, in use
+FARTHEST = 30  # powers of two
+LAMS = 2  # half decades on either side of the prior's own λ
+# The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
+BUDGETS = (200, 2000)
+SLACK = 0.01
+
+
+def compete(loss: Callable[[int], float], options: Sequence[int], farthest: int) -> dict[int, float]:
+    """Return the losses of some options, numbers on a scale, and of those beyond an end while that is best."""
+    losses = {option: loss(option) for option in options}
+    for step, end in ((1, max), (-1, min)):
+        while step * (last := end(losses)) < farthest and losses[last] == min(losses.values()):
+            losses[last + step] = loss(last + step)
+    return losses
 
 
 class Competition:
     """The rows, and the learner whose kernel and λ are in question."""
 
-    def __init__(self, own: Learner, first: FirstRows, n_classes: int) -> None:
-        self.own, self.first, self.n_classes = own, first, n_classes
+    def __init__(self, own: Learner, rows: Rows, n_classes: int) -> None:
+        self.own, self.rows, self.n_classes = own, rows, n_classes
         self.recipe = _competitor(own)
         self.most = BUDGETS[isinstance(own.recipe, SecondOrder)]
+        self.learned_from = 0  # rows, by all that have competed
+        self.loss_of = cache(self._loss_of)
 
     @property
     def lam(self) -> float:
@@ -31,10 +53,10 @@ class Competition:
         assert isinstance(self.recipe.prior, GaussianPrior)
         return self.recipe.prior.lam
 
-    def losses_of(self, kernel: Kernel, lam: float, share: int = 1) -> Floats:
-        """Return the losses, row by row, of a learner with this kernel and λ, each predicted before it is learned
-        from; its budget is the learner's own over ``share``."""
-        own, first = self.own, self.first
+    def _loss_of(self, kernel: Kernel, lam: float, share: int = 1) -> float:
+        """Return the loss on the later rows, each predicted before it is learned from, of a learner with this kernel
+        and λ; its budget is the learner's own over ``share``."""
+        own, rows = self.own, self.rows
         competitor = Learner(
             replace(self.recipe, prior=GaussianPrior(lam)),
             task=own.task,
@@ -44,19 +66,17 @@ class Competition:
             n_classes=self.n_classes,
             dtype=own.dtype,
             seed=own.seed,
+            n_jobs=own.n_jobs,
         )
         competitor.in_order = own.in_order
-        scores = competitor.learn_rows(first.rows, first.y, first.weight, scores=True)
+        self.learned_from += len(rows)
+        scores = competitor.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
         assert scores is not None
-        return loss_of(own.task)(scores, first.y)
-
-    def loss_of(self, kernel: Kernel, lam: float) -> float:
-        """Return the loss on the later rows, with half the budget."""
-        return self.first.total(self.losses_of(kernel, lam, share=2))
+        return rows.total(loss_of(own.task)(scores, rows.y))
 
     def middle(self, relevances: Floats) -> float:
         """Return the width that widths compete around: one over the median squared distance."""
-        rows, scales = self.first.rows, np.sqrt(relevances)
+        rows, scales = self.rows.rows, np.sqrt(relevances)
         if (scales != 1).any():
             rows = csr_array(rows.multiply(scales)) if issparse(rows) else rows * scales
         return 1.0 / median_distance(rows)
@@ -64,32 +84,105 @@ class Competition:
     @cached_property
     def over_spread(self) -> Floats:
         """One over each feature's squared spread; their mean is 1."""
-        made = spreads(self.first.rows) ** -2.0
+        made = spreads(self.rows.rows) ** -2.0
         return np.asarray(made / made.mean())
 
-    def start(self, relevances: Floats) -> Floats:
-        """Return relevances to start from: those given, or one over each feature's squared spread if that is better.
+    def start(self) -> Floats:
+        """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.
 
         Features in units of their own want the latter, columns that are rarely anything but 0 the former.
         """
-        spread = self.over_spread
+        equal, spread = np.ones(self.rows.rows.shape[1]), self.over_spread
         as_they_came, over_spread = (
-            self.loss_of(RBF(self.middle(each), tuple(each.tolist())), GaussianPrior().lam)
-            for each in (relevances, spread)
+            self.loss_of(gaussian(self.middle(each), each), GaussianPrior().lam, 2) for each in (equal, spread)
         )
-        return spread if over_spread < (1 - SLACK) * as_they_came else relevances
+        return spread if over_spread < (1 - SLACK) * as_they_came else equal
 
-    def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None) -> Kernel | None:
-        """Return the kernel with the relevances that the rows ask for, if they have not too many features."""
-        relevances = isotropic.relevances_of(self.first.rows.shape[1])
+    # -- the first choices: the latest winner has no privilege ---------------------------------------------------------
+
+    def chosen(
+        self, kernel: Kernel, lam: float, chosen: Collection[str], widths: Sequence[int], share: int
+    ) -> tuple[Kernel, float]:
+        """Return the kernel and the λ that the rows ask for, around those given.
+
+        Of those whose loss is within 1 % of the least the narrowest width wins, since more rows and points than those
+        want narrower kernels, and the λ nearest to that of the prior.
+        """
+        if "gamma" in chosen:
+            assert isinstance(kernel, RBF)
+            start: Metric = kernel
+            found = compete(lambda e: self.loss_of(times(start, e), lam, share), widths, FARTHEST)
+            kernel = times(start, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
+        if "lam" in chosen:
+            options = range(-LAMS, LAMS + 1) if len(widths) > len(NEIGHBOURS) else around(lam)
+            found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), options, LAMS)
+            near = (e for e in found if found[e] <= (1 + SLACK) * min(found.values()))
+            lam = lam_at(min(near, key=abs))
+        return kernel, lam
+
+    def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
+        """Return the kernels with the relevances that the rows ask for; none if they have too many features."""
+        relevances = isotropic.relevances_of(rows.rows.shape[1])
         narrow = max(isotropic.gamma, 0.5 * self.middle(relevances))  # the search widens it more easily
         starts = [np.sqrt(narrow * relevances)]
-        wild = spreads(self.first.rows).max() > WILD * spreads(self.first.rows).min()
+        wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
-        return learned_kernel(
-            self.first, self.own.task, self.n_classes, kernel, starts, lambda kernel: self.loss_of(kernel, lam)
+        return self._searched(rows, starts, searches(self.own.task, kernel), lam)
+
+    def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> list[Metric]:
+        return learned_kernels(
+            rows, self.own.task, self.n_classes, made, starts, lambda kernel: self.loss_of(kernel, lam, 2)
         )
+
+    # -- later choices: whoever replaces another must be better by more than 1 % ---------------------------------------
+
+    def better_width(self, kernel: Metric, lam: float, share: int, after_change: bool) -> Metric:
+        """Return the kernel, or one of another width: after a change perhaps of a very different one."""
+        options = set(NEIGHBOURS)
+        if after_change and isinstance(kernel, RBF):
+            middle = self.middle(kernel.relevances_of(self.rows.rows.shape[1]))
+            options |= {power + round(math.log2(middle / kernel.gamma)) for power in WIDTHS}
+        found = compete(lambda e: self.loss_of(times(kernel, e), lam, share), sorted(options), FARTHEST)
+        return times(kernel, _unless_better(found, 0))
+
+    def better_relevances(self, kernel: Metric, lam: float, rows: Rows) -> Metric:
+        """Return the kernel, or one with other relevances, which these rows ask for."""
+        base = kernel.base
+        scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
+        found = self._searched(rows, [scales], [Search(type(kernel), SPREAD)], lam)
+        return min([kernel, *found], key=lambda each: self.loss_of(each, lam, 2))
+
+    def better_lam(self, kernel: Kernel, lam: float, share: int) -> float:
+        """Return the λ, or another one."""
+        found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), around(lam), LAMS)
+        return lam_at(_unless_better(found, around(lam)[0]))
+
+
+def _unless_better(losses: dict[int, float], here: int) -> int:
+    best = min(losses, key=losses.__getitem__)
+    return best if losses[best] < (1 - SLACK) * losses[here] else here
+
+
+def gaussian(gamma: float, relevances: Floats) -> RBF:
+    """Return a gaussian kernel; relevances that are all 1 are none."""
+    return RBF(gamma) if (relevances == 1).all() else RBF(gamma, tuple(relevances.tolist()))
+
+
+def times(kernel: Metric, power: int) -> Metric:
+    """Return a kernel that is narrower by so many powers of two."""
+    return replace(kernel, gamma=kernel.gamma * 2.0**power)
+
+
+def lam_at(step: int) -> float:
+    """Return a λ so many half decades from the prior's own."""
+    return GaussianPrior().lam * math.pow(10.0, step / 2)
+
+
+def around(lam: float) -> tuple[int, ...]:
+    """Return the steps of a λ that was chosen, and of its neighbours."""
+    here = round(2 * np.log10(lam / GaussianPrior().lam))
+    return tuple(here + step for step in NEIGHBOURS if abs(here + step) <= LAMS)
 
 
 def _competitor(own: Learner) -> SecondOrder:

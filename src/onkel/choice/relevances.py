@@ -1,13 +1,13 @@
-"""relevances="stream": one relevance a feature, learned on the first rows of a stream (``docs/relevances.md``).
+"""relevances="stream": one relevance a feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
 each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`
-numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. Two
-searches compete, by the loss of a second-order learner on the later half of the rows, which neither has seen: with
-classes one that is held near the start and one that is not, in regression one with the gaussian and one with the
-Laplacian kernel. They start from the isotropic kernel that was chosen, or from half of one over the median squared
-distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of one over each
-spread. All of this is a function of the rows.
+numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. With
+classes two searches compete, one that is held near the start and one that is not, by the loss of a second-order learner
+on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
+and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
+median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of
+one over each spread. Later on they start from the relevances in use. All of this is a function of the rows.
 """
 
 from __future__ import annotations
@@ -22,19 +22,17 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel import _core
-from onkel.choice.first_rows import FirstRows
+from onkel.choice.rows import Rows
 from onkel.parts import RBF, Kernel, Laplacian
 
 Floats = NDArray[np.float64]
 
-FIRST = 1024  # rows from which relevances are learned
 MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
-POINTS = 300
-EVALUATIONS = 20
+POINTS = 200
+EVALUATIONS = 12
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
 WILD = 100.0
-DEARER = 1.03  # what the Laplacian's loss counts for: its functions have kinks
 
 
 class Search(NamedTuple):
@@ -42,46 +40,46 @@ class Search(NamedTuple):
 
     kernel: type[RBF] | type[Laplacian]
     spread: float
-    dearer: float
 
 
 def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
-    """Return the searches that compete; ``kernel`` is the only one in question, or None."""
+    """Return the searches that compete; ``kernel`` is the only one in question, or None for all that there are."""
     if task == "regression":
-        both = [Search(RBF, SPREAD, 1.0), Search(Laplacian, SPREAD, DEARER)]
+        both = [Search(RBF, SPREAD), Search(Laplacian, SPREAD)]
         return [search for search in both if kernel in (None, search.kernel)]
-    return [Search(RBF if kernel is None else kernel, spread, 1.0) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
+    return [Search(RBF if kernel is None else kernel, spread) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
 
 
-def learned_kernel(
-    first: FirstRows,
+def learned_kernels(
+    rows: Rows,
     task: str,
     n_classes: int,
-    kernel: type[Kernel] | None,
+    made: Sequence[Search],
     starts: Sequence[Floats],
     loss_of: Callable[[Kernel], float],
-) -> Kernel | None:
-    """Return the kernel with the relevances that the rows ask for, or None where there are too many features.
+) -> list[RBF | Laplacian]:
+    """Return the kernels with the relevances that the rows ask for, the best of each kind; none where there are too
+    many features.
 
-    ``starts`` are the scales of the features, in the gaussian kernel, from which the searches start; ``loss_of``
-    judges a kernel.
+    ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
+    only one; ``loss_of`` judges a kernel.
     """
-    n_features = first.rows.shape[1]
-    n_rows = min(len(first) // 2, MOST_NUMBERS // n_features)
+    n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])
     if n_rows < LEAST_ROWS:
-        return None
-    half = first.rows[:n_rows]
-    rows = np.ascontiguousarray(half.toarray() if issparse(half) else half, np.float64)
-    y = first.y[:n_rows]
-    found: list[tuple[float, Kernel]] = []
-    for start, search in product(starts, searches(task, kernel)):
+        return []
+    rows = rows[:n_rows]
+    X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
+    y = rows.y
+    found: dict[type[Kernel], list[RBF | Laplacian]] = {}
+    for start, search in product(starts, made):
         power = search.kernel.base.power
-        width = (median(rows * start, 2) / median(rows * start, power)) ** (1 / power)  # 1 for the gaussian kernel
+        # 1 for the gaussian kernel, and where no other is in question
+        width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(made) > 1 else 1.0
         centre = np.log(width * start)
         _, at = _core.learn_scales(
-            rows,
+            X,
             np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
-            np.ascontiguousarray(first.weight[:n_rows]),
+            np.ascontiguousarray(rows.weight),
             task=task,
             classes=n_classes,
             kernel=search.kernel.name,
@@ -91,9 +89,10 @@ def learned_kernel(
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
-        made = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
-        found.append((search.dearer * loss_of(made), made))
-    return min(found, key=lambda pair: pair[0])[1]
+        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
+        assert isinstance(kernel, RBF | Laplacian)
+        found.setdefault(search.kernel, []).append(kernel)
+    return [min(kernels, key=loss_of) if len(kernels) > 1 else kernels[0] for kernels in found.values()]
 
 
 def median(rows: Floats, power: int) -> float:

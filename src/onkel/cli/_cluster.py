@@ -51,7 +51,7 @@ def fit_on_cluster(
 ) -> None:
     """Learn from all files and save the model."""
     from onkel import save
-    from onkel.cli._data import open_source
+    from onkel.cli._data import kind_of_rows, open_source, reading
     from onkel.cli._learners import make, parameters
     from onkel.cli._show import Counter, print_json
     from onkel.dask import cluster_of
@@ -61,17 +61,16 @@ def fit_on_cluster(
     if options.shuffle or options.rows is not None:
         raise Misused("--cluster: --shuffle and --rows are for one pass over one stream")
     files = files_of(data)
-    options = replace(options, raw=True)  # partitions are rows of numbers
     with open_source(files[0], options) as source:
         ((name, model),) = make(learner, source, options).items()
-        how = _reading(options) | {"dtype": options.dtype.value}
-        if options.n_features is not None:
-            how["n_features"] = options.n_features
+        how = reading(replace(options, id=None), **kind_of_rows(files[0], options))
         if source.stream.dense:
             how["dense"] = True
+        if options.id is not None and options.columns is None:
+            how["drop"] = [*how.get("drop", []), options.id]
     with client_of(address) as client, Counter(as_json, unit="partitions") as counter:
         counter.title = type(learner_of(model)).__name__
-        parts = [FilePartition(file, how) for file in files]
+        parts = [FilePartition(file, how, options.weight) for file in files]
 
         def tell(phase: str, done: int, of: int) -> None:
             counter.show(done, of, phase)
@@ -91,17 +90,15 @@ def fit_on_cluster(
 
 
 def predictions(
-    model: Any, method: str, data: str, address: str, options: Reading, how: dict[str, Any]
-) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield, file by file in the order of their names, what the method says, the predictions, and the targets."""
+    model: Any, method: str, data: str, address: str, options: Reading, no_target: bool
+) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Yield, file by file in the order of their names, what the method says, the predictions, targets and names."""
     from onkel.partitions import PartitionError
 
     files = files_of(data)
     with client_of(address) as client:
         shared = client.submit(_same, model, pure=False)
-        futures = [
-            client.submit(_predicted, shared, method, file, _reading(options) | how, pure=False) for file in files
-        ]
+        futures = [client.submit(_predicted, shared, method, file, options, no_target, pure=False) for file in files]
         for file, future in zip(files, futures, strict=True):
             try:
                 yield from future.result()
@@ -114,27 +111,10 @@ def _same(model: Any) -> Any:
     return model
 
 
-def _predicted(model: Any, method: str, file: str, how: dict[str, Any]) -> list[tuple[Any, Any, Any]]:
-    import onkel
-    from onkel.cli._data import names_of
-    from onkel.cli._rows import Rows
-    from onkel.contents import fitted_learner
+def _predicted(
+    model: Any, method: str, file: str, options: Reading, no_target: bool
+) -> list[tuple[Any, Any, Any, Any]]:
+    from onkel.cli.predict import opened_for
 
-    with onkel.streams.open(file, **how) as stream:
-        rows = Rows(stream)
-        rows.dense = not fitted_learner(model, "onkel predict").sparse
-        if (names := names_of(model)) is not None:
-            rows.take(names)
-        return [(getattr(model, method)(X), None if y is None else model.predict(X), y) for X, y in rows]
-
-
-def _reading(options: Reading) -> dict[str, Any]:
-    """How files are read, as `onkel.streams.open` takes it."""
-    how: dict[str, Any] = {}
-    if options.skip_errors:
-        how["on_error"] = "skip"
-    if options.format is not None:
-        how["format"] = options.format
-    if options.target is not None:
-        how["target"] = int(options.target) if options.target.lstrip("-").isdigit() else options.target
-    return how
+    with opened_for(model, file, options, no_target) as chunks:
+        return [(getattr(model, method)(X), None if y is None else model.predict(X), y, ids) for X, y, ids in chunks]

@@ -89,14 +89,9 @@ class Source:
 @contextmanager
 def open_source(data: str, options: Learning) -> Iterator[Source]:
     """Open DATA and look at its first rows for the task and the classes."""
-    how: dict[str, Any] = {"dtype": options.dtype.value}
-    if options.n_features is not None:
-        how["n_features"] = options.n_features
     scale = None if options.scale is Scale.NONE else options.scale
-    is_table = is_table_of(data, options) and not options.raw and options.scale is None
-    if is_table:
-        how = {"table": True, **({} if options.n_features is None else how)}
-    with open_rows(data, options, **how) as rows:
+    is_table = is_prepared(data, options)
+    with open_rows(data, options, **kind_of_rows(data, options)) as rows:
         stream = rows.shuffled(options.seed) if options.shuffle else rows
         X, y = stream.peek()
         if y is None:
@@ -105,7 +100,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
             stream.dense, X = True, X.toarray()
         task = _task(y, _known_task(data) if options.task is Task.AUTO else options.task)
         _check_options(task, options)
-        classes = stream.classes = _classes(y, options, stream) if task == "classification" else None
+        classes = _classes(y, options, stream) if task == "classification" else None
         if scale is None and isinstance(X, np.ndarray):
             _warn_of_scales(stream, X)
         asked = None if options.metric is None else options.metric.value
@@ -132,9 +127,23 @@ def _warn_of_scales(stream: Rows, X: NDArray[Any]) -> None:
         )
 
 
-@contextmanager
-def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
-    """Open DATA as a stream of chunks."""
+def is_prepared(data: str, options: Learning) -> bool:
+    """Say whether the columns of DATA are prepared by their types."""
+    return is_table_of(data, options) and not options.raw and options.scale is None
+
+
+def kind_of_rows(data: str, options: Learning) -> dict[str, Any]:
+    """Return what `onkel.streams.open` is told of the rows to learn from."""
+    how: dict[str, Any] = {"dtype": options.dtype.value}
+    if options.n_features is not None:
+        how["n_features"] = options.n_features
+    if is_prepared(data, options):
+        return {"table": True, **({} if options.n_features is None else how)}
+    return how
+
+
+def reading(options: Reading, **how: Any) -> dict[str, Any]:
+    """Return how files are read, as `onkel.streams.open` takes it."""
     weight = getattr(options, "weight", None)
     if options.skip_errors:
         how["on_error"] = "skip"
@@ -151,6 +160,14 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
         how["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(options.delimiter, options.delimiter)
     if options.no_header:
         how["header"] = False
+    return how
+
+
+@contextmanager
+def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
+    """Open DATA as a stream of chunks."""
+    weight = getattr(options, "weight", None)
+    how = reading(options, **how)
     with ExitStack() as opened:
         if not is_file(data):
             if how.keys() - {"dtype"} or weight or options.id:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ from scipy.sparse import issparse, vstack
 
 import onkel
 from onkel.streams.table import Table
-from onkel.utils.labels import joined, places
-
-Chunk = tuple[Any, ...]  # X, y and, where rows have them, weights
+from onkel.utils.chunks import Chunk, cut
+from onkel.utils.labels import UnknownLabel, joined, places
 
 FIRST_ROWS = 4096  # that are looked at before anything is learned
 
@@ -26,13 +26,13 @@ class Rows:
         self.name: str = stream.name
         self.limit = limit
         self.dense = False  # whether sparse rows are made dense
-        self.classes: NDArray[Any] | None = None  # None: any label may come
         self.weight: str | None = None  # the column of the weights
         self.id: str | None = None  # the column that names the rows
         self.goal: str | None = None  # the column of the target, where the stream takes it for a feature
         self.ids: list[Any] | None = None  # of the chunk handed out last
         self._order: list[int] | None = None  # of the columns, where the model has another one
         self._seen: list[Chunk] = []  # looked at, not handed out yet
+        self._out: Any = None  # the chunk handed out last: its first row's number, its targets and weights
 
     def set_aside(self, weight: str | None, id: str | None) -> None:
         """Take columns that are no features out of the rows."""
@@ -86,8 +86,7 @@ class Rows:
             chunk = self._seen.pop(0) if self._seen else next(self.stream, None)
             if chunk is None:
                 return
-            keep = slice(None if self.limit is None else self.limit - before)
-            X, y = chunk[0][keep], None if chunk[1] is None else chunk[1][keep]
+            X, y = chunk if self.limit is None else cut(chunk, slice(self.limit - before))
             if self.goal is not None:
                 y = X.column(self.goal)
             X, weights, self.ids = self._separated(X)
@@ -97,8 +96,8 @@ class Rows:
                     if isinstance(X, Table)
                     else X[:, self._order]
                 )
-            self._check_labels(y, before)
             X = X.toarray() if self.dense and issparse(X) else X
+            self._out = before, y, weights
             yield (X, y) if weights is None else (X, y, weights)
 
     def _separated(self, X: Any) -> tuple[Any, NDArray[Any] | None, list[Any] | None]:
@@ -117,15 +116,23 @@ class Rows:
         weights = None if self.weight is None else X[:, places_of[self.weight]].astype(np.float64)
         return X[:, kept], weights, None if self.id is None else X[:, places_of[self.id]].tolist()
 
-    def _check_labels(self, y: NDArray[Any] | None, before: int) -> None:
-        if self.classes is None or y is None or (known := places(self.classes, y)[1]).all():
-            return
-        place = int(known.argmin())
-        expected = " and ".join(str(plain(c)) for c in self.classes.tolist())
-        raise ValueError(
-            f"{self.name}, row {before + place + 1:,}: the label {plain(y[place].item())} is not one of {expected}, "
-            "the classes so far; name all labels with --classes"
-        )
+    @contextmanager
+    def locating_labels(self, classes: NDArray[Any] | None) -> Iterator[None]:
+        """Say of a label that a model refuses in which row of the data it is."""
+        try:
+            yield
+        except UnknownLabel as error:
+            assert classes is not None  # otherwise any label may come
+            before, y, weights = self._out
+            strange = ~places(classes, y)[1] & (True if weights is None else weights != 0)
+            if not strange.any():
+                raise
+            row = int(strange.argmax())
+            expected = " and ".join(str(plain(label)) for label in classes.tolist())
+            raise ValueError(
+                f"{self.name}, row {before + row + 1:,}: the label {plain(y[row].item())} is not one of {expected}, "
+                "the classes so far; name all labels with --classes"
+            ) from error
 
     def fraction(self) -> float | None:
         """Return how much has been read, from 0 to 1; None where nobody knows."""

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter as Counts
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -20,12 +21,14 @@ _ENOUGH_ROWS = 100  # to judge by
 _MANY_POINTS = 2000
 _GAP = 2  # blanks between columns
 METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that say how good it is
-_SHARES = ("accuracy", "balanced_accuracy", "commonest")
+_SHARES = ("accuracy", "recent_accuracy", "balanced_accuracy", "commonest")
 _BETTER_HIGH = ("accuracy", "balanced_accuracy", "auc", "r2")
 
 TITLES = {
     "rows": "rows",
     "accuracy": "accuracy",
+    "recent_accuracy": "accuracy lately",
+    "recent_rmse": "RMSE lately",
     "balanced_accuracy": "balanced accuracy",
     "commonest": "commonest class",
     "auc": "AUC",
@@ -73,6 +76,29 @@ def how_good(point: Any, first: str | None = None) -> str:
     return ", ".join(said.values())
 
 
+def followed(curve: Any) -> list[str]:
+    """Return how a learner has followed its stream: how far back it remembered, and when it chose again.
+
+    >>> from onkel.evaluate import Curve
+    >>> import numpy as np
+    >>> course = {"memory_rows": np.array([50, 100, 150, 200]), "memory": np.array([50, 10, 10, 10])}
+    >>> followed(Curve("Newton", (), course | {"changes": np.array([8192, 16384])}))
+    ['memory: 10 rows for 75 % of the stream, all rows for 25 %', 'chosen again after rows 8,192 and 16,384']
+    """
+    said = []
+    if len(rows := curve.course.get("memory_rows", ())):
+        kinds = Counts("all" if m == r else f"{m:,.0f}" for m, r in zip(curve.course["memory"], rows, strict=True))
+        (first, n), *others = kinds.most_common()
+        shares = [f"{first} rows for {n / len(rows):.0%} of the stream"]
+        shares += [f"{name} rows for {n / len(rows):.0%}" for name, n in others]
+        said.append("memory: " + ", ".join(shares).replace("%", " %"))
+    if len(changes := curve.course.get("changes", ())):
+        numbers = [f"{row:,}" for row in changes[-10:]]
+        listed = " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
+        said.append(f"chosen again after row{'s' * (len(numbers) > 1)} {listed}")
+    return said
+
+
 def warnings_of(point: Any, learner: Any) -> list[str]:
     """Return what somebody should know of a run: a model no better than guessing, support vectors without a bound."""
     made = []
@@ -85,6 +111,28 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
     if learner.budget is None and learner.n_support_ > _MANY_POINTS:
         made.append(f"{learner.n_support_:,} support vectors without a bound: they grow with the rows; use --budget")
     return made
+
+
+def warnings_of_columns(model: Any) -> list[str]:
+    """Return what somebody should know of the columns of a table: categories with more values than places."""
+    from onkel.contents import contents_of
+    from onkel.streams.encoder import StreamEncoder
+
+    encoder = next(iter(contents_of(model).transformers), None)
+    if not isinstance(encoder, StreamEncoder):
+        return []
+    most = encoder.max_categories
+    crowded = [repr(name) for name, words in encoder.categories_.items() if len(words) == most]
+    if not crowded:
+        return []
+    return [
+        f"{_listed(crowded)} {'holds' if len(crowded) == 1 else 'hold'} {most} different values or more, of which the "
+        f"first {most} have columns of their own and the rest share one; --drop what only names the rows"
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    return ("column " if len(names) == 1 else "columns ") + ", ".join(names)
 
 
 def as_line(point: Any) -> dict[str, Any]:
@@ -114,6 +162,17 @@ def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: st
         if n:
             print()
         print_facts({TITLES.get(name, name): cell(name, line.get(name)) for name in names})
+
+
+def bar(share: float, width: int = 30) -> str:
+    """Return a number between 0 and 1 as a bar.
+
+    >>> bar(0.5, width=4)
+    '██   0.500'
+    """
+    eighths = round(8 * width * share)
+    drawn = "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+    return f"{drawn:<{width}} {share:.3f}"
 
 
 def print_facts(facts: dict[str, str]) -> None:

@@ -81,7 +81,11 @@ def _run(
         models = make(learner, source, options)
         curves, interrupted = _curves(models, source, every, quiet=json)
     facts = source.describe(curves[0].last.rows)
-    runs = [{"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()} for c in curves]
+    runs = [
+        {"learner": c.name, "parameters": parameters(models[c.name]), "curve": c.to_dict()}
+        | _importances(models[c.name])
+        for c in curves
+    ]
     if report is not None:
         from onkel.report import comparison
         from onkel.utils.files import write_atomically
@@ -109,20 +113,23 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
 
     from onkel import OGDRegressor
     from onkel.cli._show import Progress, as_line
-    from onkel.evaluate import Curve, progressive_steps
+    from onkel.evaluate import Curve, course_of, progressive_steps
+    from onkel.fading import FadingMeans
 
     OGDRegressor(gamma=1.0).predict_then_learn([[0.0]], [0.0])  # what a first call loads is no learner's own time
     # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
     streams = tee(source.stream, len(models))
+    windows = [FadingMeans() for _ in models]
     steps = [
-        progressive_steps(model, stream, classes=source.classes, every=every)
-        for model, stream in zip(models.values(), streams, strict=True)
+        progressive_steps(model, stream, classes=source.classes, every=every, window=window)
+        for model, stream, window in zip(models.values(), streams, windows, strict=True)
     ]
     kept: list[Any] = []
     points = None
     interrupted = False
     try:
-        with Progress(", ".join(models), quiet) as progress:
+        located = source.stream.locating_labels(source.classes)
+        with located, Progress(", ".join(models), quiet) as progress:
             for points in zip(*steps, strict=True):
                 if points[0].is_checkpoint:
                     kept.append(points)
@@ -136,7 +143,15 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
         interrupted = True
         if not points[0].is_checkpoint:
             kept.append(tuple(replace(point, is_checkpoint=True) for point in points))
-    return [Curve(name, run) for name, run in zip(models, zip(*kept, strict=True), strict=True)], interrupted
+    runs = zip(models.items(), zip(*kept, strict=True), windows, strict=True)
+    return [Curve(name, run, course_of(model, window)) for (name, model), run, window in runs], interrupted
+
+
+def _importances(model: Any) -> dict[str, Any]:
+    from onkel.contents import contents_of
+
+    facts = contents_of(model).facts
+    return {"importances": facts["importances"]} if "importances" in facts else {}
 
 
 def _print_last(curves: list[Any], asked: str | None) -> None:
@@ -145,14 +160,18 @@ def _print_last(curves: list[Any], asked: str | None) -> None:
     lines = [{"learner": curve.name, **as_line(curve.last)} for curve in curves]
     columns = [column for column in METRICS if any(column in line for line in lines)]
     columns += [asked] if asked is not None and asked not in columns else []
+    columns.insert(1, f"recent_{curves[0].metric}")
     print_table(["learner", *columns, "n_support", "seconds", "speed"], lines, best=asked or curves[0].metric)
 
 
 def _print_curve(curve: Any, metric: str) -> None:
-    from onkel.cli._show import METRICS, as_line, how_good, print_table
+    from onkel.cli._show import METRICS, as_line, followed, how_good, print_table
 
     lines = [as_line(point) for point in curve.points]
     step = max(1, len(lines) // 10)
     columns = [column for column in METRICS if column in lines[-1]]
+    columns.insert(1, f"recent_{curve.metric}")
     print_table(["rows", *columns, "n_support", "seconds"], lines[::-1][::step][::-1])
     print(f"\n{how_good(curve.last, metric)}")
+    for sentence in followed(curve):
+        print(sentence)

@@ -48,7 +48,7 @@ def fit(
     from onkel import save
     from onkel.cli._data import check_writable, open_source
     from onkel.cli._learners import make, parameters
-    from onkel.cli._show import how_good, print_json, warnings_of
+    from onkel.cli._show import how_good, print_json, warnings_of, warnings_of_columns
     from onkel.evaluate import learner_of
 
     if learner == "all" or "," in learner:
@@ -75,7 +75,7 @@ def fit(
         return
     quality = "" if point is None else f"; on the way {how_good(point, source.metric)}"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{quality}")
-    for warning in [] if point is None else warnings_of(point, final):
+    for warning in [*([] if point is None else warnings_of(point, final)), *warnings_of_columns(model)]:
         say(f"warning: {warning}")
 
 
@@ -101,7 +101,8 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
 
     chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
     names, point = source.stream.names, None
-    with Progress(type(learner_of(model)).__name__, quiet) as progress:
+    located = source.stream.locating_labels(source.classes)
+    with located, Progress(type(learner_of(model)).__name__, quiet) as progress:
         for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
             remember_names(model, names)
             columns = [source.shown, "n_support", "speed"]

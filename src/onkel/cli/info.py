@@ -19,7 +19,7 @@ def info(*, model: Model, json: Json = False) -> None:
     """
     from onkel.cli._learners import parameters
     from onkel.cli._rows import plain
-    from onkel.cli._show import TITLES, print_facts, print_json
+    from onkel.cli._show import TITLES, bar, print_facts, print_json
     from onkel.contents import contents_of
     from onkel.models.persistence import read
 
@@ -34,8 +34,12 @@ def info(*, model: Model, json: Json = False) -> None:
     if json:
         print_json({"model": model, "parameters": parameters(loaded), **facts})
         return
+    importances = facts.pop("importances", {})
     facts["learner"] = " ".join(repr(contents.estimator).split())  # with the parameters that are not at their defaults
     print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()})
+    if importances:
+        print("\nimportance of features, without their units")
+        print_facts({f"  {name}": bar(value) for name, value in importances.items()})
 
 
 def _text(value: Any) -> str:

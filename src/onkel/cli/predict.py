@@ -63,19 +63,15 @@ def predict(
     quality = _Quality()
     if cluster is not None:
         from onkel.cli._cluster import predictions
-        from onkel.cli._data import is_libsvm
 
-        how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
-        if no_target:
-            how["target"] = False
-        for values, predicted, y in predictions(loaded, what, data, cluster, options, how):
-            _print(values, json, name, classes, None)
+        for values, predicted, y, ids in predictions(loaded, what, data, cluster, options, no_target):
+            _print(values, json, name, classes, ids)
             if y is not None:
                 quality.add(loaded, predicted, y)
         if quality.rows:
             say(quality.sentence())
         return
-    with _opened(loaded, data, options, no_target) as chunks:
+    with opened_for(loaded, data, options, no_target) as chunks:
         for X, y, ids in chunks:
             values = getattr(loaded, what)(X)
             _print(values, json, name, classes, ids)
@@ -86,7 +82,7 @@ def predict(
 
 
 @contextmanager
-def _opened(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterator[Any]:
+def opened_for(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterator[Any]:
     """The rows of DATA as the model takes them, with their targets and names, where they have some."""
     from onkel.cli._data import is_libsvm, is_table_of, names_of, open_rows
     from onkel.contents import contents_of
@@ -121,8 +117,7 @@ def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_ta
         rows.goal = target
     if is_named:
         rows.take(names)
-    transformers, learner = contents_of(loaded).transformers, contents_of(loaded).learner
-    takes_tables = bool(transformers) and hasattr(transformers[0], "schema_")
+    takes_tables, learner = contents_of(loaded).takes_tables, contents_of(loaded).learner
     for X, y in rows:
         if not is_named:
             X = Table(tuple(names), X.columns, X.typed)
@@ -150,6 +145,7 @@ class _Quality:
     def __init__(self) -> None:
         self.rows = 0
         self.right = 0
+        self.known = 0  # rows whose label is one of the model's classes
         self.squared = 0.0
         self.is_regression = False
 
@@ -168,9 +164,12 @@ class _Quality:
         self.rows += int(known.sum())
         labels = as_labels(y[known].tolist()) if known.any() else y[known]
         found, truth = places(model.classes_, predicted[known])[0], places(model.classes_, labels)
+        self.known += int(truth[1].sum())
         self.right += int(((found == truth[0]) & truth[1]).sum())
 
     def sentence(self) -> str:
+        if not self.is_regression and self.known == 0:
+            return f"{self.rows:,} rows, none of whose labels is one of the model's classes"
         how_good = (
             f"RMSE {(self.squared / self.rows) ** 0.5:.4f}"
             if self.is_regression

@@ -34,7 +34,12 @@ def serve(
     classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels there will be.")] = None,
     budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors.")] = None,
     gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
-    scale: Annotated[Scale, Option(help="Scale the features.")] = Scale.NONE,
+    raw: Annotated[
+        bool, Option("--raw", help="A new learner takes rows of numbers as they are, none of them scaled.")
+    ] = False,
+    scale: Annotated[
+        Scale | None, Option(help="A new learner scales its features, which are numbers.", show_default=False)
+    ] = None,
     set: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter.")] = None,
     seed: Annotated[int, Option(min=0, help="Of the learner's draws.")] = 0,
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two versions.")] = 100_000,
@@ -46,6 +51,9 @@ def serve(
     ),
 ) -> None:
     """Serve models that predict and learn over HTTP, and lose no row that they said they had.
+
+    The fields of a new learner's rows are prepared by their types, as onkel fit does it (--raw: they are numbers, taken
+    as they are).
 
     \b
     Examples:
@@ -63,7 +71,7 @@ def serve(
     if learner is not None:
         if models:
             raise Misused("--learner begins with a learner that knows nothing yet: it takes no MODEL")
-        options = Learning(budget=budget, set=set, seed=seed, scale=scale, gamma=gamma)
+        options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma)
         fresh = _fresh(learner, task, options, classes)
     settings = Settings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
     log_to_standard_error()
@@ -78,7 +86,7 @@ class _NoRows:
     task: str
     width: float | str
     scale: Scale | None
-    is_table: bool = False
+    is_table: bool
 
     def gamma(self, asked: str) -> float | str:
         return self.width
@@ -105,7 +113,8 @@ def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> 
     except ValueError:
         raise Misused(f"--gamma {options.gamma}: expected a number, stream, scale or auto") from None
     scale = None if options.scale is Scale.NONE else options.scale
-    ((name, model),) = make(learner, _NoRows(kind, width, scale), options).items()
+    is_table = not options.raw and options.scale is None
+    ((name, model),) = make(learner, _NoRows(kind, width, scale, is_table), options).items()
     if classes is None:
         return name, model, None
     if kind == "regression":

@@ -34,9 +34,11 @@ from onkel.utils.validation import (
     check_finite,
     check_flag,
     check_number,
+    check_seed,
     check_sparse_width,
     check_weights,
     columns_by_name,
+    n_threads,
     unchanged_if_refused,
     with_parameters,
 )
@@ -126,7 +128,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
-                self._learner.current.n_jobs = self._threads()
+                self._learner.current.n_jobs = n_threads(self.n_jobs)
                 self._learner.current.in_order = True
         if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
@@ -154,7 +156,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             n_classes=self._n_classes_at_start(),
             dtype=rows.dtype.name,
             seed=self._seed(),
-            n_jobs=self._threads(),
+            n_jobs=self.n_jobs,
         )
         chosen = self._chosen_on_stream(learner)
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
@@ -205,19 +207,9 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     def _seed(self) -> int:
         if isinstance(self.random_state, int | np.integer):
-            check_number("random_state", self.random_state, at_least=0, at_most=2**64 - 1, integer=True)
+            check_seed("random_state", self.random_state)
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
-
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        check_number("n_jobs", self.n_jobs, integer=True)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
-        from joblib import effective_n_jobs
-
-        return int(effective_n_jobs(self.n_jobs))
 
     def _checked_rows(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
@@ -285,14 +277,15 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
     def _learned(self) -> None:
         """After rows were learned from, all of them or up to an interruption."""
         if isinstance(self._learner, ChoosingLearner):
-            self.gamma_ = float(getattr(self._learner.current.kernels[-1], "gamma", self.gamma_))
+            learner = self._learner.current
+            self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
 
     def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
         check_is_fitted(self)
         rows = self._validated(X, reset=False, dtype=self._learner.current.dtype)
-        self._learner.current.n_jobs = self._threads()
+        self._learner.current.n_jobs = n_threads(self.n_jobs)
         return self._learner.score_rows(rows, each=each)
 
     # -- saving (see onkel.models.persistence) ------------------------------------------------------------------------
@@ -425,6 +418,12 @@ def _variance(rows: Any) -> float:
     return float((values**2).sum() / n - (values.sum() / n) ** 2)
 
 
+def most_important(importances: Floats, names: Any) -> dict[str, float]:
+    """Return the ten features that count most, by name."""
+    first = np.argsort(-importances, kind="stable")[:10]
+    return {str(names[i]): round(float(importances[i]), 3) for i in first}
+
+
 @estimator
 class OneKernel(KernelParameters, KernelEstimator):
     """The kernel of an estimator with one."""
@@ -448,22 +447,22 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     def __onkel_contents__(self) -> Contents:
         contents = super().__onkel_contents__()
-        if contents.learner is None or not contents.learner.kernels[-1].scales:
+        if contents.learner is None or not contents.learner.kernels[contents.learner.main_kernel].scales:
             return contents
-        counts = self.importances_
-        names = getattr(self, "feature_names_in_", np.arange(1, len(counts) + 1))
-        most = {str(names[i]): round(float(counts[i]), 3) for i in np.argsort(-counts, kind="stable")[:10]}
-        return replace(contents, facts={**contents.facts, "importances": most})
+        names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
+        return replace(contents, facts={**contents.facts, "importances": most_important(self.importances_, names)})
 
     @property
     def importances_(self) -> Floats:
         """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
-        return self._fitted().expansion().terms[-1].importances
+        learner = self._fitted()
+        return learner.expansion().terms[learner.main_kernel].importances
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel; where relevances were learned, the one that has them."""
-        return self._fitted().kernels[-1]
+        """The kernel; where relevances were learned, the one that has them; of two, the one that weighs more."""
+        learner = self._fitted()
+        return learner.kernels[learner.main_kernel]
 
     @property
     def relevances_(self) -> Floats:

@@ -34,7 +34,7 @@ FROM_SVC = {
 
 FUNCTION_ATTRIBUTES = """\
 kernel_ : Kernel
-    The kernel in use; where relevances were learned, the one that has them.
+    The kernel in use; where relevances were learned, the one that has them, of two the one that weighs more.
 relevances_ : ndarray of shape (n_features,)
     What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
 importances_ : ndarray of shape (n_features,)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from onkel.contents import Contents, Model, contents_of
 from onkel.estimators.notebook import NotebookView
 from onkel.estimators.sigmoids import Sigmoids, margins
-from onkel.estimators.targets import ClassifierBase, checked_labels
+from onkel.estimators.targets import ClassifierBase, label_vector
 from onkel.learner import Learner
 from onkel.utils.labels import places
 from onkel.utils.turns import in_turn
@@ -90,7 +90,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         scored: list[tuple[Any, Floats]] = []
         estimator._fit(X, y, sample_weight, scored)
         sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        labels, weight = checked_labels(y), check_weights(sample_weight, _num_samples(X))
+        labels, weight = label_vector(y), check_weights(sample_weight, _num_samples(X))
         for rows, scores in scored:
             _learn(sigmoids, estimator, scores, labels[rows], None if weight is None else weight[rows], known=0)
         self._take_over(estimator, sigmoids)
@@ -147,7 +147,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         if sigmoids is None:
             sigmoids = Sigmoids(self.forget, _is_binary(estimator))
         weight = check_weights(sample_weight, _num_samples(X))
-        probabilities = _learn(sigmoids, estimator, scores, checked_labels(y), weight, known)
+        probabilities = _learn(sigmoids, estimator, scores, label_vector(y), weight, known)
         self._take_over(estimator, sigmoids)
         return probabilities
 
@@ -161,7 +161,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
             if estimator.t_ != before:
                 if scores.ndim == 2:
                     scores = np.pad(scores, ((0, 0), (0, len(estimator.classes_) - known)))
-                scores = _learn(self._sigmoids, estimator, scores, checked_labels(y), None, known)
+                scores = _learn(self._sigmoids, estimator, scores, label_vector(y), None, known)
         return scores
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:

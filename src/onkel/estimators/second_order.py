@@ -38,6 +38,12 @@ class SecondOrderEstimator(KernelEstimator):
         """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
         return self._fitted().memory_weights_history
 
+    @property
+    def changes_(self) -> list[int]:
+        """After how many rows another kernel or λ took over; the first 4,096 rows do not count. The last 256."""
+        self._fitted()
+        return list(getattr(self._learner, "changes", ()))
+
 
 class Predictive(SecondOrderEstimator, RegressorBase):
     """Predictions with their standard deviations."""

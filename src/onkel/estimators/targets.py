@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -18,19 +17,12 @@ from onkel.contents import Contents
 from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.parameters import ClassifierParameters
-from onkel.utils.labels import as_labels, check_kind, joined, kind, places
-from onkel.utils.validation import (
-    check_choice,
-    check_finite,
-    check_flag,
-    check_number,
-)
+from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, kind, places
+from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
 
 _NESTED = list, tuple, np.ndarray
-_SMOOTHING, _MOST_WEIGHT = (
-    10,
-    100.0,
-)  # of balanced weights on a stream: m rows of each class before the first, and a cap
+# Of balanced weights on a stream: m rows of each class before the first, and a cap.
+_SMOOTHING, _MOST_WEIGHT = 10, 100.0
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
@@ -39,20 +31,41 @@ def _vector(y: ArrayLike) -> NDArray[Any]:
     return np.asarray(column_or_1d(y, warn=True))
 
 
-def checked_labels(y: ArrayLike, name: str = "y") -> NDArray[Any]:
-    """Labels as a vector of one kind; numbers with a fraction are refused."""
+def label_vector(y: ArrayLike, name: str = "y") -> NDArray[Any]:
+    """Labels as a vector of one kind. Whether numbers are labels is left to `check_labels`."""
     if isinstance(y, list | tuple) and not any(isinstance(label, _NESTED) for label in y[:1]):
-        labels = as_labels(y, name)  # NumPy would make one type of all
-    else:
-        labels = _vector(y)
-        if kind(labels) is None:
-            missing = getattr(labels.dtype, "na_object", None)  # of StringDType
-            labels = as_labels([None if label is missing else label for label in labels.tolist()], name)
+        return as_labels(y, name)  # NumPy would make one type of all
+    labels = _vector(y)
+    if kind(labels) is not None:
+        return labels
+    missing = getattr(labels.dtype, "na_object", None)  # of StringDType
+    return as_labels([None if label is missing else label for label in labels.tolist()], name)
+
+
+def check_labels(labels: NDArray[Any], name: str = "y") -> None:
+    """Refuse numbers that are no labels: missing, infinite or with a fraction."""
     if labels.dtype.kind == "f":
         check_finite(name, labels)
         if not (labels == np.floor(labels)).all():
             check_classification_targets(labels)
+
+
+def checked_labels(y: ArrayLike, name: str = "y") -> NDArray[Any]:
+    """Labels as a vector of one kind; numbers that are no labels are refused."""
+    labels = label_vector(y, name)
+    check_labels(labels, name)
     return labels
+
+
+def _different(labels: NDArray[Any], weight: Floats | None) -> NDArray[Any]:
+    """The different labels of the rows that count, in ascending order."""
+    found = np.unique(labels if weight is None else labels[weight != 0])
+    try:
+        check_labels(found)
+    except ValueError:
+        check_labels(labels)  # which names the row
+        raise
+    return found
 
 
 def _has_probabilities(classifier: Any) -> bool:
@@ -158,35 +171,99 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
     def _checked_targets(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
     ) -> tuple[Floats, Floats | None]:
-        labels = checked_labels(y)
+        labels = label_vector(y)
         if len(labels) != rows.shape[0]:
             raise ValueError(f"y must have one label for each of the {rows.shape[0]} rows, got {len(labels)}")
         given = None if classes is None else np.unique(checked_labels(classes, "classes"))
         if first:
             self._open = given is None and not everything
-            counted = labels if weight is None else labels[weight != 0]
-            self.classes_ = given if given is not None else np.unique(counted) if everything else labels[:0]
+            self.classes_ = given if given is not None else _different(labels, weight) if everything else labels[:0]
             if not self._open and len(self.classes_) < 2:
                 raise ValueError(f"classes must be at least 2, got 1 class: {self.classes_.tolist()!r}")
         elif given is not None and given.tolist() != np.sort(self.classes_).tolist():
             raise ValueError(
                 f"classes must be those of the first call, {self.classes_.tolist()!r}, got {given.tolist()!r}"
             )
-        is_balanced = isinstance(self.class_weight, str)
-        if is_balanced:
-            check_choice("class_weight", self.class_weight, ("balanced",))
-        if not is_balanced or everything:
-            weight = self._with_class_weight(labels, weight)
-        codes = self._encode(labels, weight)  # a class of weight 0 is none that a row could make known
-        if is_balanced:
-            counts = np.ones(len(codes), bool) if weight is None else weight != 0
-            self._tally = (0 if first else self._learner.t, codes[counts].astype(np.int64))
-            if not everything:
-                weight = self._balanced(codes.astype(np.int64), counts, weight)
-        return codes, weight
+        self._check_class_weight()
+        codes, counts = self._encode(labels, weight)
+        if self.class_weight is not None:
+            n_before = 0 if first else self._learner.t
+            weight = self._with_class_weight(codes, counts, weight, everything=everything, n_before=n_before)
+        return codes.astype(np.float64), weight
 
-    def _balanced(self, codes: NDArray[np.int64], counts: NDArray[np.bool_], weight: Floats | None) -> Floats:
-        """Multiply the rows' weights by ``(n + mC) / (C (n_c + m))``, at most 100, with m = 10.
+    def _encode(self, labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[np.intp], NDArray[np.bool_] | None]:
+        """Class indices, and which rows count (None is all of them).
+
+        A label that is a class is a valid one, so that only the others are looked at: they are refused or, where the
+        set of labels is open, join the classes in the order of their appearance. Rows of weight 0, of their own or of
+        their class, do not count, and may have any label.
+        """
+        codes, known = places(self.classes_, labels)
+        counts = None if weight is None else weight != 0
+        if known.all():
+            return codes, counts
+        counts = known.copy() if counts is None else counts
+        strange = ~known if weight is None else counts & ~known
+        if isinstance(self.class_weight, dict):
+            strange[strange] = [self.class_weight.get(label, 1.0) != 0 for label in labels[strange].tolist()]
+            counts &= known | strange
+        if not strange.any():
+            return codes, counts
+        counts |= strange
+        if labels.dtype.kind == "f":
+            check_labels(np.where(strange, labels, labels.dtype.type(0)))
+        if len(self.classes_):
+            check_kind(labels[strange], self.classes_)
+        if not self._open:
+            row = int(strange.argmax())
+            raise UnknownLabel(
+                f"y contains the label {labels[row].item()!r} at row {row}, "
+                f"which is not one of the classes {self.classes_.tolist()!r}"
+            )
+        new, first_seen, inverse = np.unique(labels[strange], return_index=True, return_inverse=True)
+        order = np.argsort(first_seen)
+        codes[strange] = len(self.classes_) + np.argsort(order)[inverse]
+        self.classes_ = joined([self.classes_, new[order]])
+        return codes, counts
+
+    def _check_class_weight(self) -> None:
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        elif isinstance(self.class_weight, dict):
+            for label, value in self.class_weight.items():
+                check_number(f"class_weight of class {label!r}", value, at_least=0)
+            if not self._open and not any(self.class_weight.get(label, 1.0) for label in self.classes_.tolist()):
+                raise ValueError("class_weight is zero for every class: there is nothing to learn")
+        elif self.class_weight is not None:
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}")
+
+    def _with_class_weight(
+        self,
+        codes: NDArray[np.intp],
+        counts: NDArray[np.bool_] | None,
+        weight: Floats | None,
+        *,
+        everything: bool,
+        n_before: int,
+    ) -> Floats:
+        """Multiply the rows' weights by their classes'."""
+        counts = np.ones(len(codes), bool) if counts is None else counts
+        if isinstance(self.class_weight, dict):
+            weights = [float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()]
+            factor = np.array([*weights, 0.0])[codes]  # 0.0: there may be no class yet
+        else:
+            counted = codes[counts]
+            self._tally = n_before, counted
+            if everything:  # as compute_class_weight of scikit-learn
+                rows_of_class = np.bincount(counted, minlength=len(self.classes_))
+                factor = (len(counted) / (len(self.classes_) * rows_of_class))[codes]
+            else:
+                factor = self._balanced(codes, counts)
+        factor[~counts] = 0.0
+        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
+
+    def _balanced(self, codes: NDArray[np.intp], counts: NDArray[np.bool_]) -> Floats:
+        """Return ``(n + mC) / (C (n_c + m))`` for each row, at most 100, with m = 10.
 
         n rows, C classes and n_c rows of the own class are counted up to and including the row, so that how rows are
         cut into calls does not matter.
@@ -202,47 +279,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         for code in np.unique(codes[counts]).tolist():
             mine = counts & (codes == code)
             own[mine] = (before[code] if code < len(before) else 0) + np.cumsum(mine)[mine]
-        factor = np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT)
-        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
-
-    def _with_class_weight(self, labels: NDArray[Any], weight: Floats | None) -> Floats | None:
-        """Multiply the rows' weights by their classes', where these are known beforehand."""
-        if self.class_weight is None:
-            return weight
-        if isinstance(self.class_weight, str):
-            factor = compute_sample_weight("balanced", labels)
-        elif isinstance(self.class_weight, dict):
-            for label, value in self.class_weight.items():
-                check_number(f"class_weight of class {label!r}", value, at_least=0)
-            found, inverse = np.unique(labels, return_inverse=True)
-            factor = np.array([float(self.class_weight.get(label, 1.0)) for label in found.tolist()])[inverse]
-            if not self._open and not any(self.class_weight.get(label, 1.0) for label in self.classes_.tolist()):
-                raise ValueError("class_weight is zero for every class: there is nothing to learn")
-        else:
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {self.class_weight!r}")
-        return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
-
-    def _encode(self, labels: NDArray[Any], weight: Floats | None) -> Floats:
-        """Class indices; where the set of labels is open, new labels join in the order of their appearance."""
-        counts = slice(None) if weight is None else weight != 0  # rows that do not count may have any label
-        counted = labels[counts]
-        if len(self.classes_):
-            check_kind(counted, self.classes_)
-        codes, known = places(self.classes_, counted)
-        if not known.all():
-            strange = int(known.argmin())
-            if not self._open:
-                row = int(np.arange(len(labels))[counts][strange])
-                raise ValueError(
-                    f"y contains the label {counted[strange].item()!r} at row {row}, "
-                    f"which is not one of the classes {self.classes_.tolist()!r}"
-                )
-            new, first_seen = np.unique(counted[~known], return_index=True)
-            self.classes_ = joined([self.classes_, new[np.argsort(first_seen)]])
-            codes, _ = places(self.classes_, counted)
-        codes_of_rows = np.zeros(len(labels))
-        codes_of_rows[counts] = codes
-        return codes_of_rows
+        return np.asarray(np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT))
 
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import warnings
@@ -16,11 +17,11 @@ from onkel.choice import ChoosingLearner
 from onkel.learner import Learner
 from onkel.models import container, persistence
 from onkel.models.tree import Writer
+from onkel.utils.chunks import Chunk, Cuts, n_rows
 from onkel.utils.files import UNFINISHED
 from onkel.utils.validation import check_number
 
 T = TypeVar("T")
-Chunk = tuple[Any, ...]
 
 
 @runtime_checkable
@@ -129,18 +130,16 @@ class Checkpointer:
             stream.seek(place)
         elif isinstance(stream, Resumable):
             place = stream.position()
-        due = self.rows + self.every
+        cuts = Cuts(itertools.count(self.rows + self.every, self.every), self.rows)
         for chunk in stream:
-            n, begin = _n_rows(chunk), min(skip, _n_rows(chunk))
-            skip -= begin
-            while begin < n:
-                end = min(n, begin + due - self.rows)
-                yield chunk if end - begin == n else tuple(p if p is None else p[begin:end] for p in chunk)
-                self.rows += end - begin
-                begin = end
-                if self.rows == due:
-                    self.save(model, place, self.rows if place is None else end)
-                    due += self.every
+            taken = min(skip, n_rows(chunk))  # rows of this chunk that the model has been given
+            skip -= taken
+            for piece, is_due in cuts.pieces(chunk, taken):
+                yield piece
+                taken += n_rows(piece)
+                self.rows = cuts.rows
+                if is_due:
+                    self.save(model, place, self.rows if place is None else taken)
             if isinstance(stream, Resumable):
                 place = stream.position()
         if skip:
@@ -218,11 +217,6 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     for name in ("rows", "skip"):
         check_number(f"{name} of {path}", notes[name], at_least=0, integer=True)
     return model, header
-
-
-def _n_rows(chunk: Chunk) -> int:
-    rows = chunk[0]
-    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def _take_over(model: Any, saved: Any, path: Path) -> None:

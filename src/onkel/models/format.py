@@ -61,11 +61,15 @@ _SETTINGS = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "
 
 # By the names in files.
 TABLE = {
-    "Hedge": Row("Hedge", {"numbers": "streams", **_alike("kernels", "combination", "discount", "smoothing", "start")}),
+    "Hedge": Row(
+        "Hedge",
+        {"numbers": "streams", **_alike("kernels", "combination", "discount", "smoothing", "start", "share")},
+    ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
     "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),
     "ChoosingLearner": Row(
-        "ChoosingLearner", {"current": "learner", "first": "first_rows", **_alike("chosen", "complete")}
+        "ChoosingLearner",
+        {"current": "learner", "first": "first_rows", **_alike("chosen", "complete", "again", "challenger", "trial")},
     ),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from onkel.contents import at_rest, contents_of, fitted_learner
+from onkel.contents import Contents, at_rest, contents_of, fitted_learner
 from onkel.expansion import Expansion, total
 from onkel.learner import Learner
-from onkel.models.compress import Compressed, check_one_kernel, smaller, with_function
-from onkel.parts import SecondOrder
+from onkel.models.compress import Compressed, check_one_kernel, smaller
+from onkel.parts import Hedge, SecondOrder
+from onkel.sums import sum_of, terms_of
 from onkel.utils.turns import turn_of
 from onkel.utils.validation import check_number
 
@@ -24,8 +26,11 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     """Add up fitted models of one class, kernel and set of labels.
 
     Second-order models add up what they know: the result is, in the span of all their points, the model of all their
-    rows. Others predict together with ``sum_i weights[i] f_i``; without a budget that is exact, whatever the kernel.
-    The result can go on learning, as if its rows had come one model after the other.
+    rows, term by term where they are sums over kernels. Where each of them has learned its own kernels and λ
+    (``relevances="stream"``) it is the sum over all of these: terms of one kernel and λ add up what they know, each
+    weighs what it does in its models, by their shares of the rows, and the first one's λ is the one to go on with.
+    Others predict together with ``sum_i weights[i] f_i``; without a budget that is exact, whatever the kernel. The
+    result can go on learning, as if its rows had come one model after the other.
 
     Parameters
     ----------
@@ -64,7 +69,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     models = [at_rest(model, "merge") for model in given]
     learners = [fitted_learner(model, "merge") for model in models]
     for model, learner in zip(models, learners, strict=True):
-        check_one_kernel(learner)
+        if not learner.adds_up_knowledge:
+            check_one_kernel(learner)
         _check_alike(models[0], model)
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
     if weights is not None:
@@ -81,22 +87,112 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         with turn_of(given[0]):
             same = copy.deepcopy(given[0])
         return Compressed(same, 0.0, fitted_learner(same, "merge").n_support, None)
-    functions = [learner.expansion() for learner in learners]
-    if of_second_order:
-        function = known_together(functions, [1.0] * len(functions) if weights is None else factors, learners[0])
-    else:
-        function = total(functions, factors)
-    distance, change = 0.0, None
-    if budget is not None and len(function.only) > budget:
-        whole_function = function if function.information is not None else function.predicting
-        function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
-    budgets = [learner.budget for learner in learners]
-    whole = budget if budget is not None else None if None in budgets else sum(b or 0 for b in budgets)
-    made = with_function(models[0], learners[0].blank(budget=whole), function)
+    if of_second_order and weights is None:
+        factors = [1.0] * len(learners)
+    alike = all((each.kernel, each.recipe) == (learners[0].kernel, learners[0].recipe) for each in learners)
+    together = _together if alike and not learners[0].adds_up_knowledge else _sums_together
+    learner, distance, change = together(learners, factors, budget)
+    like: Any = models[0]
+    made = like.__onkel_with_learner__(learner)
     inside = [contents_of(model).estimator for model in models]
     if all(hasattr(each, "class_counts_") for each in inside):
         contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
-    return Compressed(made, distance, len(function.only), None if change is None else change / max(1, rows))
+    return Compressed(made, distance, learner.n_support, None if change is None else change / max(1, rows))
+
+
+def _together(
+    learners: Sequence[Learner],
+    factors: Sequence[float],
+    budget: int | None,
+    functions: Sequence[Expansion] | None = None,
+    recipe: Any = None,
+) -> tuple[Learner, float, float | None]:
+    """A learner of the sum of functions of one kernel, the distance that a budget costs, and the change of the loss.
+
+    It goes on with the recipe of the first, or with another one.
+    """
+    functions = [learner.expansion() for learner in learners] if functions is None else functions
+    of_second_order = isinstance(learners[0].recipe, SecondOrder)
+    distance, change = 0.0, None
+    if len(functions) == 1 and factors[0] == 1:
+        function = functions[0]
+    else:
+        function = known_together(functions, factors, learners[0]) if of_second_order else total(functions, factors)
+    if budget is not None and len(function.only) > budget:
+        whole_function = function if function.information is not None else function.predicting
+        function, distance, change = smaller(whole_function, learners[0], eps=None, n_support=budget)
+    recipe = learners[0].recipe if recipe is None else recipe
+    learner = learners[0].blank(recipe=recipe, budget=_budget_of_all(learners, budget))
+    learner.set_expansion(function)
+    return learner, distance, change
+
+
+class _Kin(NamedTuple):
+    """Terms of one kernel and λ, of one model or of several."""
+
+    weight: float
+    terms: list[Learner]
+    functions: list[Expansion]  # whose points are where they are in the stream of all; the last has its length
+    factors: list[float]
+
+
+def _sums_together(
+    learners: Sequence[Learner], factors: Sequence[float], budget: int | None
+) -> tuple[Learner, float, float | None]:
+    """The same for sums over kernels, term by term; the terms weigh what they do in the models, by shares of rows."""
+    rows = np.array([factor * learner.t for factor, learner in zip(factors, learners, strict=True)])
+    shares = rows / rows.sum() if rows.any() else np.full(len(learners), 1 / len(learners))
+    kin = _kin(learners, factors, shares)
+    size = sum(len(function.only) for each in kin for function in each.functions)
+    parts = []
+    for each in kin:
+        own = sum(len(function.only) for function in each.functions)
+        most = None if budget is None else max(1, budget * own // max(1, size))
+        parts.append(_together(each.terms, each.factors, most, each.functions, learners[0].recipe))
+    weights = np.array([each.weight for each in kin])
+    noise = float(np.sum([share * learner.noise_variance for share, learner in zip(shares, learners, strict=True)]))
+    kernels = tuple(each.terms[0].kernel for each in kin)
+    kernel = learners[0].kernel if isinstance(learners[0].kernel, Hedge) else Hedge((learners[0].kernel,), "sum")
+    if kernels != kernel.kernels:
+        kernel = replace(kernel, kernels=kernels, numbers=())
+    like = learners[0].blank(kernel=kernel, budget=_budget_of_all(learners, budget))
+    made = sum_of(like, [learner for learner, _, _ in parts], weights, noise)
+    # in the direct sum of the kernels' spaces
+    distance = math.sqrt(sum((weight * moved) ** 2 for weight, (_, moved, _) in zip(weights, parts, strict=True)))
+    changes = [change for _, _, change in parts if change is not None]
+    return made, distance, sum(changes) if changes else None
+
+
+def _kin(learners: Sequence[Learner], factors: Sequence[float], shares: Iterable[float]) -> list[_Kin]:
+    """The terms of models by their kernels and λ; those with relevances last, and of them the heaviest."""
+    found: dict[Any, _Kin] = {}
+    start = 0
+    for learner, factor, share in zip(learners, factors, shares, strict=True):
+        for weight, term in zip(learner.kernel_weights, terms_of(learner), strict=True):
+            kin = found.setdefault((term.kernel, term.recipe), _Kin(0.0, [], [], []))
+            kin.terms.append(term)
+            kin.functions.append(_later(term.expansion(), start))
+            kin.factors.append(factor)
+            found[term.kernel, term.recipe] = kin._replace(weight=kin.weight + share * float(weight))
+        start += learner.t
+    for kin in found.values():
+        kin.functions[-1] = replace(kin.functions[-1], t=start)
+    if len({len(learner.kernels) for learner in learners} | {len(found)}) == 1:  # all have the same terms
+        return list(found.values())
+    return sorted(found.values(), key=lambda kin: (bool(kin.terms[0].kernel.scales), kin.weight))
+
+
+def _later(function: Expansion, start: int) -> Expansion:
+    """The function of a model whose rows came after others: its points are where they are in the stream of all."""
+    term, known = function.only, function.information
+    assert known is not None
+    known = replace(known, births=known.births + start)
+    return replace(function, terms=(replace(term, births=term.births + start),), t=0, information=known)
+
+
+def _budget_of_all(learners: Sequence[Learner], budget: int | None) -> int | None:
+    budgets = [learner.budget for learner in learners]
+    return budget if budget is not None else None if None in budgets else sum(each or 0 for each in budgets)
 
 
 def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:
@@ -162,18 +258,25 @@ def _check_alike(one: Any, other: Any) -> None:
     }
     if mine.classes is not None and theirs.classes is not None:
         sides["labels"] = (mine.classes.tolist(), theirs.classes.tolist())
+    # kernels and λ, from the rows of each
+    learned = isinstance(a.recipe, SecondOrder) and all(map(_learns_its_kernel, (mine, theirs)))
     for what, (left, right) in sides.items():
-        if left != right:
+        if left != right and not (learned and what == "kernels"):
             _refuse(what, left, right, _PINNED[what])
-    if isinstance(a.recipe, SecondOrder) and isinstance(b.recipe, SecondOrder) and a.recipe.prior != b.recipe.prior:
-        _refuse("priors", a.recipe.prior, b.recipe.prior, "λ, such as lam=0.01")
+    priors = [each.recipe.prior for each in (a, b) if isinstance(each.recipe, SecondOrder) and not learned]
+    if len(set(priors)) > 1:
+        _refuse("priors", priors[0], priors[1], "λ, such as lam=0.01")
     if len(mine.transformers) != len(theirs.transformers) or mine.calibrated or theirs.calibrated:
         raise ValueError("models that are scaled or calibrated cannot be merged with others: merge what is inside")
     if not all(map(transform_alike, mine.transformers, theirs.transformers)):
         raise ValueError(
-            "pipelines whose scalers have different statistics cannot be merged: scale all rows alike, with one fitted "
-            "transformer in a sklearn.frozen.FrozenEstimator"
+            "pipelines whose scalers have different statistics cannot be merged: learn from the files as partitions "
+            "(docs/scale.md), or scale all rows alike, with one fitted transformer in a sklearn.frozen.FrozenEstimator"
         )
+
+
+def _learns_its_kernel(contents: Contents) -> bool:
+    return all(contents.parameters.get(name) == "stream" for name in ("gamma", "relevances"))
 
 
 def transform_alike(one: Any, other: Any) -> bool:

@@ -17,6 +17,8 @@ from sklearn.base import clone
 
 from onkel.estimators.targets import checked_labels
 from onkel.partitions.sources import Chunk, Partition
+from onkel.streams.encoder import StreamEncoder
+from onkel.streams.table import Table
 from onkel.utils.labels import check_kind, joined, places
 
 Floats = NDArray[np.float64]
@@ -64,7 +66,12 @@ class Survey:
     seed: int
     sample_rows: int
     regression: bool
-    scaler: Any = None  # not fitted, where rows are to be scaled
+    transformer: Any = None  # not fitted: the scaler or the encoder that the rows go through
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether rows have columns of any type."""
+        return isinstance(self.transformer, StreamEncoder)
 
 
 @dataclass(frozen=True)
@@ -82,29 +89,42 @@ class Census:
     classes: NDArray[Any] | None = None
     counts: NDArray[np.int64] | None = None  # rows of each class
     sample: Rows | None = None
-    scaler: Any = None  # fitted
+    transformer: Any = None  # fitted
 
     def of_all(self) -> Census:
-        """Return this census, unless nothing can be learned from the rows."""
+        """Return this census as that of all rows, unless nothing can be learned from them."""
         if self.rows == 0:
             raise ValueError("no partition holds a row to learn from")
         if self.classes is not None and len(self.classes) < 2:
             raise ValueError(f"classes must be at least 2, got 1 class: {self.classes.tolist()!r}")
+        if isinstance(self.transformer, StreamEncoder):
+            return replace(self, transformer=self.transformer.settled())
         return self
+
+    @property
+    def width(self) -> int:
+        """Number of features that are learned from: those of the rows, or what an encoder makes of them."""
+        if isinstance(self.transformer, StreamEncoder):
+            return len(self.transformer.get_feature_names_out())
+        assert self.n_features is not None
+        return self.n_features
 
 
 def census(number: int, partition: Partition, survey: Survey) -> Census:
     """Count a partition."""
     counted_so_far = Census(survey.sample_rows, partition.name)
     rng = draws(survey.seed, number, SAMPLE)
+    transformer = None if survey.transformer is None else clone(survey.transformer)
     for chunk in partition.chunks():
-        names, (X, y, weight) = chunk.names, chunk.arrays()
+        names, (X, y, weight) = chunk.names, chunk.table() if survey.takes_tables else chunk.arrays()
         keys = rng.random(X.shape[0])
         weight = np.ones(X.shape[0]) if weight is None else weight
         counted = np.flatnonzero(weight)
         y = _targets(y[counted]) if survey.regression else checked_labels(y[counted])
         classes, counts = (None, None) if survey.regression else np.unique(y, return_counts=True)
         rows = Rows(keys[counted], X[counted], y, weight[counted])
+        if transformer is not None and len(counted):
+            transformer.partial_fit(rows.X)
         piece = Census(
             survey.sample_rows,
             partition.name,
@@ -112,15 +132,14 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
             weight=float(np.sum(weight)),
             n_features=X.shape[1],
             names=names,
-            dtype=X.dtype.name,
+            dtype=survey.transformer.dtype if survey.takes_tables else X.dtype.name,
             sparse=issparse(X),
             classes=classes,
             counts=counts,
             sample=rows,
-            scaler=None if survey.scaler is None else clone(survey.scaler).fit(X[counted]) if len(counted) else None,
         )
         counted_so_far = together(counted_so_far, piece)
-    return counted_so_far
+    return replace(counted_so_far, transformer=transformer) if counted_so_far.rows else counted_so_far
 
 
 def together(left: Census, right: Census) -> Census:
@@ -151,8 +170,15 @@ def together(left: Census, right: Census) -> Census:
         classes=classes,
         counts=counts,
         sample=left.sample.with_others(right.sample).first(left.sample_rows),
-        scaler=None if left.scaler is None else left.scaler.merged(right.scaler),
+        transformer=_merged(left.transformer, right.transformer),
     )
+
+
+def _merged(left: Any, right: Any) -> Any:
+    """What two fitted transformers of one kind know together."""
+    if left is None or right is None:
+        return None
+    return StreamEncoder.merged([left, right]) if isinstance(left, StreamEncoder) else left.merged(right)
 
 
 def _classes_of(left: Census, right: Census) -> tuple[NDArray[Any] | None, NDArray[np.int64] | None]:
@@ -176,14 +202,17 @@ class Encoding:
     dtype: str
     classes: NDArray[Any] | None
     class_weights: Floats | None  # one a class
-    scaler: Any = None
+    transformer: Any = None
 
     def encode(self, chunk: Chunk) -> tuple[Any, Floats, Floats | None]:
         """Return rows, class indices or targets, and weights."""
-        X, y, weight = chunk.arrays(self.dtype)
-        X = widened(X, self.n_features)
-        if self.scaler is not None and X.shape[0]:
-            X = self.scaler.transform(X)
+        if isinstance(self.transformer, StreamEncoder):
+            X, y, weight = chunk.table()
+        else:
+            X, y, weight = chunk.arrays(self.dtype)
+            X = widened(X, self.n_features)
+        if self.transformer is not None:
+            X = self.transformer.transform(X) if len(y) else np.empty((0, self.n_features), self.dtype)
         if self.classes is None:
             return X, _targets(y), weight
         codes, known = places(self.classes, checked_labels(y))
@@ -197,6 +226,8 @@ class Encoding:
 
 def stacked(parts: list[Any]) -> Any:
     """Put rows below one another."""
+    if isinstance(parts[0], Table):
+        return Table.joined(parts)
     return csr_array(vstack(parts)) if issparse(parts[0]) else np.concatenate(parts)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import fitted_learner
+from onkel.contents import contents_of, fitted_learner
 from onkel.utils.extras import pyarrow
 from onkel.utils.validation import check_choice
 
@@ -24,7 +24,7 @@ def predict_arrow(model: Any, table: Any, *, method: str = "predict", keep: Sequ
     ----------
     model : estimator or StreamPipeline
         Fitted. Where it knows the names of its features, those columns are its rows, in any order and among others;
-        otherwise all columns are, in order.
+        otherwise all columns are, in order. They are numbers, unless the model has a `StreamEncoder`.
     table : pyarrow.Table or pyarrow.RecordBatch
     method : {"predict", "predict_proba", "decision_function"}
     keep : sequence of str
@@ -64,10 +64,14 @@ def _values(model: Any, table: Any, method: str) -> NDArray[Any]:
     missing = [name for name in wanted if name not in table.column_names]
     if missing:
         raise ValueError(f"the table has no column {missing[0]!r}; the model's columns are {', '.join(wanted)}")
+    answer = getattr(model, method)
+    if contents_of(model).takes_tables:
+        if table.num_rows == 0:  # a row of gaps has the answer's type and shape
+            return np.asarray(answer({name: [None] for name in wanted})[:0])
+        return np.asarray(answer(table.select(wanted)))
     rows = np.empty((table.num_rows, len(wanted)), learner.dtype)
     for place, name in enumerate(wanted):
         rows[:, place] = table.column(name).to_numpy(zero_copy_only=False)
-    answer = getattr(model, method)
     with warnings.catch_warnings():
         # The columns are in the model's own order, and arrays have no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,23 @@ class Checkpoint:
         None keeps nothing.
     run : str
         What the run is about: the model's parameters and the partitions. Another run's checkpoint is refused.
+    term : int, default=0
+        The number of the term, in a sum over kernels.
     """
 
     folder: str | os.PathLike[str] | None = None
     run: str = ""
+    term: int = 0
+
+    def of_term(self, number: int) -> Checkpoint:
+        """Return the checkpoint of another term of a sum."""
+        return replace(self, term=number)
 
     @property
     def path(self) -> Path | None:
         """The file."""
-        return None if self.folder is None else Path(self.folder) / "rounds.npz"
+        name = f"rounds-{self.term}.npz" if self.term else "rounds.npz"
+        return None if self.folder is None else Path(self.folder) / name
 
     def save(self, points: Any, now: Progress) -> None:
         """Replace what was kept."""

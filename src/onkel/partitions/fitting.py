@@ -15,7 +15,6 @@ from sklearn.utils import check_random_state
 
 from onkel.contents import fitted_learner
 from onkel.estimators.base import KernelEstimator
-from onkel.learner import Learner
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, Encoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint
@@ -23,6 +22,7 @@ from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
+from onkel.streams.encoder import StreamEncoder
 from onkel.streams.pipeline import StreamPipeline
 from onkel.streams.scalers import StreamScaler
 from onkel.utils.validation import check_number
@@ -58,7 +58,7 @@ def fit(
     ----------
     model : estimator or StreamPipeline
         One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter. A
-        pipeline's scaler has the statistics of all rows before anything is learned.
+        pipeline's scaler, or its encoder of tables, has the statistics of all rows before anything is learned.
     sources : sequence of paths, tuples ``(X, y)`` or ``(X, y, weight)``, or `Partition`
         Partitions may be empty, or lack classes.
     rounds : int, default=100
@@ -90,15 +90,17 @@ def fit(
     >>> fitted.model.t_, fitted.model.score(X, y) > 0.99, fitted.report.converged
     (2000, True, True)
     """
-    scaler, estimator = _parts_of(model)
+    transformer, estimator = _parts_of(model)
     if not isinstance(estimator, KernelEstimator):
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
     partitions = partitions_of(sources)
+    if isinstance(transformer, StreamEncoder):
+        partitions = [partition.with_columns_of_any_type() for partition in partitions]
     team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
-    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), scaler)
+    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), transformer)
     counted: Census = team.total("census", census, survey, together)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
@@ -106,42 +108,33 @@ def fit(
     sampled = fitted_to_sample(estimator, seed, counted, encoding)
     if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
         kept = Checkpoint(checkpoint, _run(model, partitions, seed))
-        learner = newton.learn(sampled, counted, encoding, team, Rounds(rounds, tolerance), kept, report)
-        fitted = sampled.__onkel_with_learner__(_with_memory(learner, estimator))
+        limits = Rounds(rounds, tolerance)
+        learner = newton.learn(sampled, _memory(estimator), counted, encoding, team, limits, kept, report)
+        fitted = sampled.__onkel_with_learner__(learner)
     else:
         fitted = averaging.learn(sampled, encoding, team, report)
     fitted.set_params(**estimator.get_params(deep=False))
     if isinstance(model, StreamPipeline):
         whole = clone(model)
-        whole.take_over([counted.scaler], fitted)
+        whole.take_over([counted.transformer], fitted)
         fitted = whole
     if counted.names is not None:
         getattr(fitted, "transformers_", [fitted])[0].feature_names_in_ = np.array(counted.names, dtype=object)
     return Fitted(fitted, report)
 
 
-def _parts_of(model: Any) -> tuple[StreamScaler | None, Any]:
-    """The scaler of a pipeline, and the estimator."""
+def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
+    """The scaler or encoder of a pipeline, and the estimator."""
     if not isinstance(model, StreamPipeline):
         return None, model
     chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
-    if len(chain) != 1 or not isinstance(chain[0], StreamScaler):
-        raise ValueError("partitions take a pipeline with one scaler of onkel's: they are rows of numbers")
+    if len(chain) != 1 or not isinstance(chain[0], StreamScaler | StreamEncoder):
+        raise ValueError("partitions take a pipeline with one transformer, a scaler of onkel's or a StreamEncoder")
     return chain[0], model.estimator
 
 
-def _with_memory(learner: Learner, estimator: Any) -> Learner:
-    """Return the learner with the memory that was asked for, from the same function on."""
-    memory = _memory(estimator)
-    if memory == FadingMemory():
-        return learner
-    assert isinstance(learner.recipe, SecondOrder)
-    remembering = learner.blank(recipe=replace(learner.recipe, memory=memory))
-    remembering.set_expansion(learner.expansion())
-    return remembering
-
-
 def _memory(estimator: Any) -> Memory:
+    """The memory of rows to come that was asked for."""
     recipe = getattr(estimator, "recipe", None)
     if isinstance(recipe, SecondOrder):
         return recipe.memory
@@ -158,9 +151,8 @@ def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
 
 def encoding_of(model: Any, counted: Census) -> Encoding:
     """Return how chunks become numbers."""
-    assert counted.n_features is not None
     weights = _class_weights(model, counted)
-    return Encoding(counted.n_features, counted.dtype, counted.classes, weights, counted.scaler)
+    return Encoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
 
 
 def _class_weights(model: Any, counted: Census) -> Floats | None:
@@ -177,8 +169,6 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
-    if isinstance(getattr(model, "relevances", None), str):
-        changes["relevances"] = None  # all partitions learn one function of one kernel
     if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:

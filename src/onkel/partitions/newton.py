@@ -20,7 +20,9 @@ from onkel.partitions.engines import Engine
 from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Question, Subspace, Sums, row_sums, square
-from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, SecondOrder, SquaredError
+from onkel.partitions.weights import Optimum, combined
+from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, Memory, SecondOrder, SquaredError
+from onkel.sums import sum_of, terms_of
 
 Floats = NDArray[np.float64]
 Tell = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
@@ -86,43 +88,79 @@ def sample_rows_for(budget: int) -> int:
 
 def check_learner(learner: Learner) -> None:
     """Refuse what cannot be learned in rounds."""
-    if isinstance(learner.kernel, CallableKernel | Hedge):
-        raise ValueError(f"learning over partitions needs one kernel of onkel's own, got {learner.kernel!r}")
+    if isinstance(learner.kernel, CallableKernel) or (isinstance(learner.kernel, Hedge) and not learner.kernel.adds_up):
+        raise ValueError(
+            f"learning over partitions needs one kernel of onkel's own, or a sum of such, got {learner.kernel!r}"
+        )
     if learner.budget is None:
         raise ValueError("learning over partitions needs a budget: the points that all partitions share")
 
 
 def learn(
-    model: Any, census: Census, encoding: Encoding, team: Team, rounds: Rounds, checkpoint: Checkpoint, report: Report
+    model: Any,
+    memory: Memory,
+    census: Census,
+    encoding: Encoding,
+    team: Team,
+    rounds: Rounds,
+    checkpoint: Checkpoint,
+    report: Report,
 ) -> Learner:
-    """Return the learner of all rows. ``model`` is fitted to the common sample of the census."""
+    """Return the learner of all rows, which has this memory of those to come.
+
+    ``model`` is fitted to the common sample of the census. Each term of a sum has an optimum of its own; the weights
+    come last.
+    """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
-    blank = sampled.blank()
+    optima = [
+        optimum(term, number, census, encoding, team, rounds, checkpoint.of_term(number), report)
+        for number, term in enumerate(terms_of(sampled))
+    ]
+    firsts = np.cumsum([0] + [len(each) for each in optima])
+    terms = [learner_of(each, first, memory, census.rows) for each, first in zip(optima, firsts.tolist(), strict=False)]
+    if not isinstance(sampled.kernel, Hedge):
+        return terms[0]
+    weights, noise = combined(optima, encoding, team, rounds.tolerance)
+    like = sampled.blank(recipe=terms[0].recipe, kernel=replace(sampled.kernel, start=census.rows))
+    return sum_of(like, terms, weights, noise)
+
+
+def optimum(
+    sampled: Learner,
+    number: int,
+    census: Census,
+    encoding: Encoding,
+    team: Team,
+    rounds: Rounds,
+    checkpoint: Checkpoint,
+    report: Report,
+) -> Optimum:
+    """Return the best function of one kernel on the points that all partitions share: a term's, by its number."""
     kept = checkpoint.load()
     if kept is None:
-        subspace = Subspace(blank, shared_points(sampled, census, encoding, team))
+        subspace = Subspace(sampled.blank(), shared_points(sampled, census, encoding, team))
         start = start_of(subspace, census, encoding, rounds, report)
         checkpoint.save(subspace.points, start)
     else:
         points, start = kept
-        subspace = Subspace(blank, points)
-    report.n_points = int(subspace.points.shape[0])
+        subspace = Subspace(sampled.blank(), points)
+    report.n_points += int(subspace.points.shape[0])
 
     def total(w: Floats, informed: bool) -> Sums:
         function = w if informed else subspace.coefficients(w)
         question = Question(subspace, function, informed, encoding)
         phase = "information" if informed else "slopes"
-        sums: Sums = team.total(phase, row_sums, question, Sums.__add__)
-        return in_coordinates(sums, subspace, informed)
+        summed: Sums = team.total(phase, row_sums, question, Sums.__add__)
+        return in_coordinates(summed, subspace, informed)
 
     def after(now: Progress) -> None:
-        report.rounds.append({"objective": now.value, "information": now.fresh})
+        report.rounds.append({"objective": now.value, "information": now.fresh, "term": number})
         checkpoint.save(subspace.points, now)
 
     reached = _descent(subspace, total, rounds.tolerance).run(start, rounds.limit, after)
-    report.converged = reached.done
-    return learner_of(subspace, reached, census.rows)
+    report.converged = reached.done and (number == 0 or report.converged)
+    return Optimum(subspace, reached)
 
 
 def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Team) -> Any:
@@ -159,7 +197,7 @@ def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rou
         return in_coordinates(Question(subspace, function, informed).of_rows(X, y, weight), subspace, informed)
 
     reached = _descent(subspace, total, rounds.tolerance).run(begin, SAMPLE_ROUNDS)
-    report.sample_rounds = reached.rounds
+    report.sample_rounds += reached.rounds
     return Progress(reached.w, reached.half * (census.rows / len(y)))
 
 
@@ -168,22 +206,27 @@ def in_coordinates(sums: Sums, subspace: Subspace, informed: bool) -> Sums:
     return sums if informed else replace(sums, slopes=subspace.gradient(sums.slopes))
 
 
-def learner_of(subspace: Subspace, reached: Progress, rows: int) -> Learner:
-    """Return an ordinary learner that has this function, and knows what the rows have told of it."""
-    learner, n = subspace.learner, int(subspace.points.shape[0])
-    coefficients = subspace.coefficients(reached.w)
+def learner_of(optimum: Optimum, first: int, memory: Memory, rows: int) -> Learner:
+    """Return an ordinary learner that has this function, and knows what the rows have told of it.
+
+    Its points count as the rows from ``first`` on.
+    """
+    subspace, reached = optimum.subspace, optimum.reached
+    learner = subspace.learner
+    assert isinstance(learner.recipe, SecondOrder)
+    coefficients = optimum.coefficients
     constants = np.zeros(len(coefficients))
     if learner.fit_intercept:
         constants, coefficients = coefficients[:, 0] * _core.constant_value, coefficients[:, 1:]
     function = Coefficients(np.ascontiguousarray(coefficients), constants, np.zeros((len(constants), 0)))
-    births = np.arange(n, dtype=np.int64)
-    width = int(subspace.points.shape[1])
-    term = Term(learner.kernel, np.ones(width), subspace.points, births, np.zeros(n, bool), function, function)
-    lam = _lam(learner)
+    births = first + np.arange(len(optimum), dtype=np.int64)
+    relevances = learner.kernel.relevances_of(int(subspace.points.shape[1]))
+    ghosts = np.zeros(len(births), bool)
+    term = Term(learner.kernel, relevances, subspace.points, births, ghosts, function, function)
     # Of recursive least squares the squared residuals, each over its own variance, sum to twice the least objective.
     noise = 2 * reached.value if isinstance(learner.recipe.loss, SquaredError) else reached.squares
-    known = Information(births, square(reached.half, subspace.size), lam, max(0.0, noise), rows)
-    fitted = learner.blank()
+    known = Information(births, square(reached.half, subspace.size), _lam(learner), max(0.0, noise), rows)
+    fitted = learner.blank(recipe=replace(learner.recipe, memory=memory))
     fitted.set_expansion(Expansion((term,), rows, information=known))
     return fitted
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from onkel import streams
+from onkel.streams.table import Table
 from onkel.utils.validation import check_weights
 
 CHUNK_ROWS = 16_384
+TABLES = ("csv", "tsv", "parquet", "arrow")  # formats whose columns may be of any type
 
 
 class Chunk(NamedTuple):
@@ -27,23 +29,35 @@ class Chunk(NamedTuple):
     @property
     def names(self) -> list[str] | None:
         """The features' names, where they have some."""
-        columns = getattr(self.X, "columns", None)
+        columns = self.X.names if isinstance(self.X, Table) else getattr(self.X, "columns", None)
         return None if columns is None else [str(name) for name in columns]
+
+    def table(self) -> Chunk:
+        """Return the rows as a table, with columns of any type."""
+        table = Table.of(self.X)
+        return Chunk(table, self._targets(len(table)), check_weights(self.weight, len(table)))
 
     def arrays(self, dtype: str | None = None) -> Chunk:
         """Return the rows as an array or a CSR matrix of a type (None: float32 stays, the rest becomes float64)."""
-        X = self.X.to_numpy() if hasattr(self.X, "to_numpy") else self.X
+        if isinstance(self.X, Table):
+            X = self.X.numbers()
+        else:
+            X = self.X.to_numpy() if hasattr(self.X, "to_numpy") else self.X
         X = csr_array(X) if issparse(X) else np.asarray(X)
         if X.ndim != 2:
             raise ValueError(f"expected rows of features, got an array of {X.ndim} dimensions")
         dtype = dtype or ("float32" if X.dtype == np.float32 else "float64")
-        y = np.asarray(self.y.to_numpy() if hasattr(self.y, "to_numpy") else self.y)
-        if y.shape != (X.shape[0],):
-            raise ValueError(f"y must have one target for each of the {X.shape[0]} rows, got the shape {y.shape}")
+        y = self._targets(X.shape[0])
         X = X.astype(dtype, copy=False) if issparse(X) else np.ascontiguousarray(X, dtype=dtype)
         if not np.isfinite(X.data if issparse(X) else X).all():
             raise ValueError("the features contain a missing or an infinite number; expected finite numbers")
         return Chunk(X, y, check_weights(self.weight, X.shape[0]))
+
+    def _targets(self, n_rows: int) -> Any:
+        y = np.asarray(self.y.to_numpy() if hasattr(self.y, "to_numpy") else self.y)
+        if y.shape != (n_rows,):
+            raise ValueError(f"y must have one target for each of the {n_rows} rows, got the shape {y.shape}")
+        return y
 
 
 class Partition(ABC):
@@ -60,6 +74,10 @@ class Partition(ABC):
     @abstractmethod
     def chunks(self) -> Iterator[Chunk]:
         """Read the rows from the first to the last, in memory bounded by a chunk."""
+
+    def with_columns_of_any_type(self) -> Partition:
+        """Return a partition of the same rows that hands out tables, where there is a choice."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -119,15 +137,23 @@ class FilePartition(Partition):
             for X, y in stream:
                 yield self._chunk(X, y, stream.columns)
 
+    def with_columns_of_any_type(self) -> Partition:
+        """Return the same file, read as a table if it is one."""
+        is_table = (self.options.get("format") or streams.format_of(self.name)) in TABLES
+        return replace(self, options=self.options | {"table": True}) if is_table else self
+
     def _chunk(self, X: Any, y: Any, names: list[str] | None) -> Chunk:
         weight = None
         if self.weight is not None:
             if names is None or self.weight not in names:
                 raise ValueError(f"there is no column {self.weight!r} of weights")
+            if isinstance(X, Table):
+                weights = Table((self.weight,), (X.column(self.weight),), X.typed).numbers()
+                return Chunk(X.without([self.weight]), y, weights[:, 0])
             place = names.index(self.weight)
             weight = np.ascontiguousarray(X[:, place], dtype=np.float64)
             X, names = np.delete(X, place, axis=1), [name for name in names if name != self.weight]
-        return Chunk(_Named(X, names) if names else X, y, weight)
+        return Chunk(_Named(X, names) if names and not isinstance(X, Table) else X, y, weight)
 
 
 class _Named:

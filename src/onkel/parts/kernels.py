@@ -543,6 +543,9 @@ class Hedge(Kernel):
         γ in the paper: what a mistake multiplies a kernel's weight θ by.
     smoothing : float
         δ in the paper: the least probability that a kernel learns from a row.
+    share : float, default=None
+        α of the fixed share (Herbster and Warmuth 1998): after each row so much of all weight is divided evenly, so
+        that a kernel that was bad for long can become the best soon. None is 0, and 1e-4 with "sum".
     numbers : tuple of int, default=()
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
     start : int, default=0
@@ -562,6 +565,7 @@ class Hedge(Kernel):
     smoothing: float = 0.001
     numbers: tuple[int, ...] = ()
     start: int = 0
+    share: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -573,6 +577,8 @@ class Hedge(Kernel):
         check_choice("combination", self.combination, COMBINATIONS)
         check_number("discount", self.discount, above=0, at_most=1)
         check_number("smoothing", self.smoothing, above=0, at_most=1)
+        if self.share is not None:
+            check_number("share", self.share, at_least=0, at_most=1)
         check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
         for each in self.numbers:
@@ -588,7 +594,9 @@ class Hedge(Kernel):
     @property
     def hedge(self) -> Spec:
         """How the kernels are combined, as the core takes it."""
-        return self.combination, {name: float(getattr(self, name)) for name in ("discount", "smoothing", "start")}, {}
+        share = self.share if self.share is not None else 1e-4 if self.adds_up else 0.0
+        numbers = {"discount": self.discount, "smoothing": self.smoothing, "start": self.start, "share": share}
+        return self.combination, {name: float(number) for name, number in numbers.items()}, {}
 
     @property
     def adds_up(self) -> bool:

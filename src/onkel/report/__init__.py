@@ -9,13 +9,14 @@ together for ``onkel compare --report``.
 """
 
 from onkel.report._comparison import comparison
-from onkel.report._parts import Column, Shown, View, contents, details, facts, page, plots, section, table
+from onkel.report._parts import Column, Shown, View, bars, contents, details, facts, page, plots, section, table
 from onkel.report._surface import surface
 
 __all__ = [
     "Column",
     "Shown",
     "View",
+    "bars",
     "comparison",
     "contents",
     "details",

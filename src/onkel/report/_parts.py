@@ -46,6 +46,8 @@ class View:
         How y is written.
     log : bool, default=False
         Whether x is logarithmic; the reader can make it so.
+    log_y : bool, default=False
+        Whether y is logarithmic.
     marks : bool, default=False
         Whether each point is one of its own, with a mark, and not a moment of a run.
     """
@@ -56,6 +58,7 @@ class View:
     x_title: str
     kind: str = "number"
     log: bool = False
+    log_y: bool = False
     marks: bool = False
 
 
@@ -144,7 +147,8 @@ def facts(values: dict[str, Any]) -> str:
 def plots(series: Iterable[dict[str, Any]], views: Iterable[View]) -> str:
     """Return plots that share a legend.
 
-    A series is a name and columns: lists of numbers, None where there is no value.
+    A series is a name and columns: lists of numbers, None where there is no value. Columns of rows have names that end
+    in "rows"; a column "changes" has rows that are marked wherever rows are drawn.
 
     >>> series = {"name": "a", "rows": [1, 2], "accuracy": [0.5, 0.75]}
     >>> html = plots([series], [View("How good", "rows", "accuracy", "rows", "share")])
@@ -189,6 +193,24 @@ def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, sw
             cells.append(f'<td class="{classes}" data-value="{key}"{series}>{text}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return f'<div class="table"><table><thead><tr>{heads}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+
+
+def bars(title: str, values: dict[str, dict[str, float]]) -> str:
+    """Return a section of bars under names, each between 0 and 1.
+
+    >>> bars("Importance", {"newton": {"age": 1.0}}).count("<meter")
+    1
+    """
+    drawn = "".join(
+        f"<div><h3>{escape(name)}</h3><dl>"
+        + "".join(
+            f'<dt>{escape(label)}</dt><dd><meter value="{value:.3f}"></meter>{value:.2f}</dd>'
+            for label, value in each.items()
+        )
+        + "</dl></div>"
+        for name, each in values.items()
+    )
+    return f'<section class="bars"><h2>{escape(title)}</h2><div>{drawn}</div></section>'
 
 
 def details(title: str, folds: dict[str, dict[str, Any]]) -> str:

@@ -75,7 +75,7 @@
       const { x, y } = this.view;
       return this.section.series.flatMap((series, index) => {
         if (!series[x] || !series[y] || !this.section.shown.has(index)) return [];
-        const rows = series.rows ?? series[x];
+        const rows = x.endsWith("rows") ? series[x] : (series.rows ?? series[x]);
         const points = series[x].map((v, i) => [v, series[y][i], rows[i]]).filter(([a, b]) => a !== null && b !== null);
         return points.length ? [{ name: series.name, index, points }] : [];
       });
@@ -107,8 +107,22 @@
         if (this.view.marks)
           for (const [a, b] of points) make("circle", { cx: X(a), cy: Y(b), r: 4, fill: colour(index), class: "point" }, group);
       }
+      this.triangles(lines);
       this.marks = make("g", {}, this.svg);
       this.mark();
+    }
+
+    // Where a series changed its mind, at the top of the plot.
+    triangles(lines) {
+      if (!this.view.x.endsWith("rows")) return;
+      const { left, top, right, X } = this.scale;
+      for (const { name, index } of lines)
+        for (const row of this.section.series[index].changes ?? []) {
+          const x = X(row);
+          if (x < left || x > right) continue;
+          const triangle = make("path", { d: `M${x - 5},${top - 6}h10l-5,8z`, fill: colour(index), class: "change" }, this.svg);
+          make("title", {}, triangle, `${name} chose again after row ${write.count(row)}`);
+        }
     }
 
     scales(lines, width, height) {
@@ -126,7 +140,10 @@
       const room = (ceiling - floor || Math.abs(ceiling) || 1) * 0.06;
       [floor, ceiling] = [this.view.kind === "count" ? 0 : floor - room, ceiling + room];
       if (this.view.kind === "share") [floor, ceiling] = [Math.max(0, floor), Math.min(1, ceiling)];
-      const yTicks = ticks(floor, ceiling, height / 60);
+      const logY = this.view.log_y;
+      if (logY) [floor, ceiling] = [Math.max(1, Math.min(...ys)) / 1.3, Math.max(...ys) * 1.3];
+      const yTicks = logY ? logTicks(floor, ceiling, height / 60) : ticks(floor, ceiling, height / 60);
+      const rise = logY ? (v) => Math.log(v / floor) / Math.log(ceiling / floor) : (v) => (v - floor) / (ceiling - floor);
       const left = 14 + 7 * Math.max(...yTicks.map((v) => writeTick(this.view.kind, v).length));
       const [top, right, bottom] = [8, width - 10, height - 40];
       const place = log ? (v) => Math.log(Math.max(v, low / 10) / low) / (Math.log(high / low) || 1) : (v) => v / high;
@@ -134,7 +151,7 @@
         left, top, right, bottom, low, high, log, yTicks, width, height,
         xTicks: log ? logTicks(low, high, (right - left) / 70) : ticks(0, high, (right - left) / 90),
         X: (v) => left + (right - left) * place(v),
-        Y: (v) => bottom - ((bottom - top) * (v - floor)) / (ceiling - floor),
+        Y: (v) => bottom - (bottom - top) * rise(v),
       };
     }
 
@@ -196,7 +213,7 @@
       const x = X(shared ? found[0].hit[0] : this.at);
       make("line", { x1: x, x2: x, y1: top, y2: bottom, class: "guide" }, this.marks);
       const unit = this.view.x_title;
-      const number = this.view.x === "rows" ? write.count : write.number;
+      const number = this.view.x.endsWith("rows") ? write.count : write.number;
       this.tip.replaceChildren();
       make("b", {}, this.tip, `${number(shared ? found[0].hit[0] : this.at)} ${unit}`);
       for (const { name, index, hit } of found) {

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from onkel.serve._batch import Batch, check_names
 from onkel.serve._refusal import Refusal
-from onkel.serve._wire import InferRequest, LearnRequest, Shape
+from onkel.serve._wire import Features, InferRequest, LearnRequest, Shape
+from onkel.streams.table import Table
 from onkel.utils.labels import as_labels
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
@@ -127,7 +128,7 @@ def _field(data: bytes, table: int, number: int) -> int:
     return table + int(offset) if offset else 0
 
 
-def _rows(columns: dict[str, Any], shape: Shape) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+def _rows(columns: dict[str, Any], shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
     """The features; a model that has learned from rows without names takes the columns in their order."""
     names = tuple(columns)
     if not names:
@@ -135,6 +136,8 @@ def _rows(columns: dict[str, Any], shape: Shape) -> tuple[NDArray[np.float64], t
     if shape.names is not None:
         check_names(names, shape.names)
         names = shape.names
+    if shape.takes_tables:
+        return Table.of(_pyarrow().table({name: columns[name] for name in names})), names
     made = np.empty((len(columns[names[0]]), len(names)))
     for i, name in enumerate(names):
         made[:, i] = _floats(columns[name], name)

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.serve._refusal import Refusal
+from onkel.streams.kept import kept_rows, table_of_kept
+from onkel.streams.table import Table
 from onkel.utils.labels import as_labels
 
 _LENGTH = struct.Struct("<I")
@@ -23,7 +25,8 @@ class Batch:
 
     Parameters
     ----------
-    rows : array of shape (n, n_features), float64
+    rows : array of shape (n, n_features), float64; or Table
+        A table where the model has an encoder, which takes columns of any type.
     labels : array of shape (n,)
         Numbers, text or booleans.
     weights : array of shape (n,), default=None
@@ -37,7 +40,7 @@ class Batch:
     ['yes']
     """
 
-    rows: NDArray[np.float64]
+    rows: NDArray[np.float64] | Table
     labels: NDArray[Any]
     weights: NDArray[np.float64] | None = None
     names: tuple[str, ...] | None = None
@@ -52,6 +55,8 @@ class Batch:
         if names is None:
             raise Refusal(422, "the model knows no names of features; expected rows as lists of numbers")
         check_names(self.names, names)
+        if isinstance(self.rows, Table):
+            return replace(self, rows=self.rows.of_names(names), names=names)
         order = [self.names.index(name) for name in names]
         return replace(self, rows=np.ascontiguousarray(self.rows[:, order]), names=names)
 
@@ -62,15 +67,17 @@ class Batch:
     def record(self, **notes: Any) -> bytes:
         """Return the batch as a record of the log, with notes beside it (JSON)."""
         text = self.labels.dtype.kind == "U"
+        is_table = isinstance(self.rows, Table)
         head = {
             "shape": list(self.rows.shape),
+            **({"table": kept_rows(self.rows)} if isinstance(self.rows, Table) else {}),
             "labels": self.labels.tolist() if text else self.labels.dtype.newbyteorder("<").str,
             "weighted": self.weights is not None,
             "names": self.names,
             **notes,
         }
         parts = (
-            [np.asarray(self.rows, np.float64)]
+            ([] if is_table else [np.asarray(self.rows, np.float64)])
             + ([] if text else [self.labels])
             + ([] if self.weights is None else [self.weights])
         )
@@ -89,7 +96,11 @@ class Batch:
             at += count * np.dtype(dtype).itemsize
             return made
 
-        rows = taken("<f8", n * width).reshape(n, width)
+        rows: NDArray[np.float64] | Table
+        if "table" in head:
+            rows = table_of_kept(head.pop("table"), tuple(names))
+        else:
+            rows = taken("<f8", n * width).reshape(n, width)
         labels = as_labels(kind) if isinstance(kind, list) else taken(kind, n)
         weights = taken("<f8", n) if head.pop("weighted") else None
         return cls(rows, labels, weights, None if names is None else tuple(names)), head

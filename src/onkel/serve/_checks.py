@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from sklearn.base import is_regressor
 from onkel.contents import contents_of
 from onkel.serve._batch import Batch
 from onkel.serve._refusal import Refusal
+from onkel.streams.table import Table
 from onkel.utils.labels import as_labels, kind, places
 
 
@@ -25,9 +29,26 @@ def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
         raise Refusal(422, "row 0 has no features; expected one or more", 0)
 
 
+@contextlib.contextmanager
+def refused_by_row() -> Iterator[None]:
+    """Make a refusal of what an encoder says of a value that is of another kind than its column."""
+    try:
+        yield
+    except ValueError as error:
+        found = re.search(r"at row (\d+)", str(error))
+        raise Refusal(422, str(error), int(found[1]) if found else None) from None
+
+
 def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
     """Refuse rows, labels or weights that a model would not learn from."""
-    check_rows(batch.rows, None if contents_of(model).learner is None else model.n_features_in_)
+    contents = contents_of(model)
+    if isinstance(batch.rows, Table):
+        # where the kinds of the columns are not settled yet, learning finds out
+        if contents.learner is not None and contents.transformers[0].kept is None:
+            with refused_by_row():
+                contents.transformers[0].transform(batch.rows)
+    else:
+        check_rows(batch.rows, None if contents.learner is None else model.n_features_in_)
     if batch.labels.shape != (len(batch),):
         raise Refusal(422, f"expected a label for each of the {len(batch)} rows, got {len(batch.labels)}")
     _check_weights(batch)

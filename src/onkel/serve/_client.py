@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel.serve._arrow import MEDIA_TYPE, to_stream
+from onkel.streams.table import Table
+from onkel.utils.labels import is_missing
 
 _AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which the same request may be served
 
@@ -93,7 +95,7 @@ class Client:
 
         Parameters
         ----------
-        rows : array-like of shape (n, n_features), or list of dicts
+        rows : array-like of shape (n, n_features), data frame, or list of dicts
         id : str, default=None
             Under which the rows are held until `label` brings their labels.
         output : {"predict", "decision_function", "predict_proba"}
@@ -110,14 +112,14 @@ class Client:
 
         Parameters
         ----------
-        rows : array-like of shape (n, n_features), or list of dicts
+        rows : array-like of shape (n, n_features), data frame, or list of dicts
         labels : array-like of shape (n,)
         weights : array-like of shape (n,), default=None
         key : str, default=None
             The request's idempotency key; None draws one.
         """
         key = key or uuid.uuid4().hex
-        if self._arrow and not _are_dicts(rows):
+        if self._arrow and not _are_dicts(rows) and not hasattr(rows, "columns"):
             body = self._stream(np.asarray(rows, np.float64), labels, weights)
             headers = {"Content-Type": MEDIA_TYPE, "Idempotency-Key": key}
             return int(self._request("POST", self._path("learn"), body, headers)["rows"])
@@ -213,7 +215,19 @@ def _are_dicts(rows: Any) -> bool:
 
 
 def _listed(rows: Any) -> Any:
-    """Rows as JSON has them."""
+    """Rows as JSON has them; a date is its text, a gap is null."""
     if _are_dicts(rows):
         return list(rows)
+    if hasattr(rows, "columns"):  # a data frame
+        table = Table.of(rows)
+        columns = [[_plain(value) for value in column] for column in table.columns]
+        return [dict(zip(table.names, values, strict=True)) for values in zip(*columns, strict=True)]
     return np.asarray(rows, np.float64).tolist()
+
+
+def _plain(value: Any) -> Any:
+    if is_missing(value) or (isinstance(value, np.datetime64) and np.isnat(value)):
+        return None
+    if isinstance(value, np.datetime64):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onkel.serve import _log
 from onkel.serve._batch import Batch
 from onkel.serve._log import CorruptLog, Disk, Log
+from onkel.streams.table import Table
 
 
 @dataclass
@@ -90,7 +91,7 @@ class HeldRows:
         for path in sorted(folder.glob("held-*.wal")):
             self._take_up(path)
 
-    def hold(self, name: str, rows: NDArray[Any], names: tuple[str, ...] | None, now: float) -> bool:
+    def hold(self, name: str, rows: NDArray[Any] | Table, names: tuple[str, ...] | None, now: float) -> bool:
         """Hold rows under an id; say whether that was possible."""
         waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # labels to come
         record = waiting.record(id=name, time=now)

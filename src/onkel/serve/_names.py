@@ -14,6 +14,8 @@ from onkel.contents import contents_of
 def take_names(model: Any) -> tuple[str, ...] | None:
     """Take the names out of a fitted model; scikit-learn would warn of every array of numbers otherwise.
 
+    A model with an encoder keeps them: its rows are tables, which have names.
+
     Examples
     --------
     >>> import onkel, pandas
@@ -25,15 +27,19 @@ def take_names(model: Any) -> tuple[str, ...] | None:
     ...     model.feature_names_in_.tolist()
     ['a', 'b']
     """
-    names = vars(_entrance(model)).pop("feature_names_in_", None)
+    entrance = _entrance(model)
+    if contents_of(model).takes_tables:
+        names = getattr(entrance, "feature_names_in_", None)
+    else:
+        names = vars(entrance).pop("feature_names_in_", None)
     return None if names is None else tuple(names.tolist())
 
 
 @contextlib.contextmanager
 def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
     """Give a model its names as long as it is saved."""
-    entrance = _entrance(model)
-    if names is None or contents_of(model).learner is None:
+    entrance, contents = _entrance(model), contents_of(model)
+    if names is None or contents.learner is None or contents.takes_tables:
         yield
         return
     entrance.feature_names_in_ = np.array(list(names), object)
@@ -47,10 +53,5 @@ def _entrance(model: Any) -> Any:
     """The part of a model that rows meet first: it has their names."""
     inside = vars(model)
     if "transformers_" in inside:
-        first = inside["transformers_"][0]
-        if hasattr(first, "schema_"):
-            raise ValueError(
-                "a model with a StreamEncoder takes tables, and the service takes rows of numbers: fit --raw"
-            )
-        return first
+        return inside["transformers_"][0]
     return _entrance(inside["estimator_"]) if "estimator_" in inside else model

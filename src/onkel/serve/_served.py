@@ -23,6 +23,7 @@ from onkel.serve._queue import TaskQueue
 from onkel.serve._refusal import Refusal
 from onkel.serve._store import Store
 from onkel.serve._tasks import Learn, Logged, Rollback, Settings, Snapshot
+from onkel.streams.table import Table
 
 logger = logging.getLogger("onkel.serve")
 _REPLAYED_AT_ONCE = 1000  # records
@@ -110,7 +111,7 @@ class Served:
         """Go back to a version; the present becomes one first, so that the way back is open."""
         return self._put(Rollback(version))
 
-    def hold(self, id: str, rows: NDArray[np.float64], names: tuple[str, ...] | None) -> bool:
+    def hold(self, id: str, rows: NDArray[np.float64] | Table, names: tuple[str, ...] | None) -> bool:
         """Hold predicted rows until their labels come; say whether that was possible."""
         if self.settings.read_only or f"id {id}" in self._keys:
             return False

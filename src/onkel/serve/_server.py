@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import signal
@@ -90,6 +91,8 @@ class Server(uvicorn.Server):
 def serve(service: Service, host: str, port: int) -> None:
     """Answer requests until SIGTERM or Ctrl-C; then finish those under way, learn what waits and save."""
     sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()  # or else every full collection stops all answers while it looks through what was imported
     server = Server(config_of(service, host, port), service)
 
     async def answer() -> None:

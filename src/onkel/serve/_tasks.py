@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from onkel.contents import Contents, contents_of
 from onkel.serve._batch import Batch
-from onkel.serve._checks import check_rows
+from onkel.serve._checks import check_rows, refused_by_row
 from onkel.serve._refusal import Refusal
+from onkel.streams.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,16 +54,18 @@ class Snapshot:
         """Whether it has learned anything."""
         return self.contents.learner is not None
 
-    def predict(self, rows: NDArray[np.float64], outputs: list[str]) -> dict[str, NDArray[Any]]:
+    def predict(self, rows: NDArray[np.float64] | Table, outputs: list[str]) -> dict[str, NDArray[Any]]:
         """Return what is asked for: predict, decision_function, predict_proba."""
         if not self.is_fitted:
             raise Refusal(503, "the model has learned nothing yet")
-        check_rows(rows, self.model.n_features_in_)
+        if not isinstance(rows, Table):
+            check_rows(rows, self.model.n_features_in_)
         made = {}
         for name in outputs:
             if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):
                 raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(self.outputs())}")
-            made[name] = np.asarray(getattr(self.model, name)(rows))
+            with refused_by_row() if isinstance(rows, Table) else contextlib.nullcontext():
+                made[name] = np.asarray(getattr(self.model, name)(rows))
         return made
 
     def outputs(self) -> list[str]:

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hmac
 import json
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -155,7 +156,8 @@ class Service:
         return b"".join(pieces)
 
     def _shape(self, served: Served, snapshot: Snapshot) -> _wire.Shape:
-        return _wire.Shape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows)
+        takes_tables = snapshot.contents.takes_tables
+        return _wire.Shape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows, takes_tables)
 
     # -- answers
 
@@ -176,7 +178,6 @@ class Service:
     async def _metadata(self, request: Request) -> Response:
         served = self._served(request)
         snapshot = served.snapshot
-        width = snapshot.model.n_features_in_ if snapshot.is_fitted else -1
         classes = snapshot.contents.classes
         outputs = [{"name": name, "datatype": "FP64", "shape": [-1]} for name in snapshot.outputs()]
         if classes is not None:
@@ -194,7 +195,7 @@ class Service:
                 "name": served.name,
                 "versions": [str(version) for version in served.versions()],
                 "platform": "onkel",
-                "inputs": [{"name": "rows", "datatype": "FP64", "shape": [-1, width]}],
+                "inputs": _inputs(snapshot),
                 "outputs": outputs,
                 "parameters": facts,
             }
@@ -220,7 +221,7 @@ class Service:
 
         wanted = await _aside(read, len(body))
         learner = snapshot.contents.learner
-        work = wanted.rows.size * (learner.n_support if learner is not None else 0)
+        work = math.prod(wanted.rows.shape) * (learner.n_support if learner is not None else 0)
         made = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
         parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
         if wanted.id is not None:
@@ -303,6 +304,19 @@ class Service:
 async def _aside(work: Callable[[], Any], size: int) -> Any:
     """Do it here if it is quick, or else in a thread, so that others are answered meanwhile."""
     return work() if size <= _LARGE else await asyncio.to_thread(work)
+
+
+def _inputs(snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The tensors that a model takes: one of rows, or one for each column of a table."""
+    if not snapshot.contents.takes_tables or not snapshot.is_fitted:
+        width = snapshot.model.n_features_in_ if snapshot.is_fitted else -1
+        return [{"name": "rows", "datatype": "FP64", "shape": [-1, width]}]
+    kinds = snapshot.contents.transformers[0].schema_
+    types = {"number": "FP64", "boolean": "BOOL"}
+    return [
+        {"name": name, "datatype": types.get(kind.removesuffix("?"), "BYTES"), "shape": [-1]}
+        for name, kind in kinds.items()
+    ]
 
 
 def _is_arrow(request: Request) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from onkel.serve._batch import Batch, check_names
 from onkel.serve._json import parsed
 from onkel.serve._refusal import Refusal
+from onkel.streams.table import Table
 from onkel.utils.labels import as_labels
+
+Features = NDArray[np.float64] | Table
 
 _AT_ONCE = 512  # rows made into numbers while the interpreter's lock is held
 MOST_KEY = 200  # characters of a key or an id
@@ -34,12 +37,15 @@ class Shape:
     fitted : bool, default=False
         Whether it has learned anything; its features have no names then unless it has some.
     most_rows : int, default=100_000
+    takes_tables : bool, default=False
+        Whether its features may be text, dates, booleans and gaps as well as numbers.
     """
 
     names: tuple[str, ...] | None = None
     target: str = "label"
     fitted: bool = False
     most_rows: int = 100_000
+    takes_tables: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class LearnRequest:
 class InferRequest:
     """Rows to predict."""
 
-    rows: NDArray[np.float64]
+    rows: Features
     names: tuple[str, ...] | None
     outputs: list[str]
     id: str | None
@@ -128,8 +134,14 @@ def infer_request(body: bytes, shape: Shape) -> InferRequest:
     return InferRequest(rows, names, outputs or ["predict"], _word(content, "id"))
 
 
-def rows_of(rows: list[Any], shape: Shape) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """Make an array of rows that are lists of numbers, or objects of named numbers, and return the names too."""
+def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
+    """Make an array of rows that are lists of numbers, or objects of named numbers, and return the names too.
+
+    Where the model takes tables, make one of lists or objects of whatever JSON has.
+    """
+    if shape.takes_tables:
+        table = _table_of(rows, shape)
+        return table, table.names
     names = shape.names
     named = isinstance(rows[0], dict)
     if named and names is None:
@@ -152,6 +164,34 @@ def rows_of(rows: list[Any], shape: Shape) -> tuple[NDArray[np.float64], tuple[s
         except OverflowError:
             raise Refusal(422, f"row {begin} or one after it has a number that no float holds", begin) from None
     return made, names if named else None
+
+
+def _table_of(rows: list[Any], shape: Shape) -> Table:
+    named = isinstance(rows[0], dict)
+    numbered = () if named else tuple(map(str, range(_length(rows[0]))))
+    names = shape.names or (tuple(rows[0]) if named else numbered)
+    columns: list[list[Any]] = [[] for _ in names]
+    for i, row in enumerate(rows):
+        values = _in_order(row, names, i) if named else row
+        if not isinstance(values, list) or len(values) != len(names):
+            raise Refusal(422, _ragged(values, i, len(names)), i)
+        for name, column, value in zip(names, columns, values, strict=True):
+            if not isinstance(value, str | int | float | None):
+                raise Refusal(
+                    422,
+                    f"row {i}, field {name!r}: expected a number, text, true, false or null, got {_shown(value)}",
+                    i,
+                )
+            column.append(value)
+    return _as_table(dict(zip(names, columns, strict=True)))
+
+
+def _as_table(columns: dict[str, list[Any]]) -> Table:
+    """A table whose text may stand for numbers, dates or gaps, as that of a CSV file may."""
+    try:
+        return replace(Table.of(columns), typed=False)
+    except OverflowError:
+        raise Refusal(422, "the rows have a number that no float holds") from None
 
 
 def infer_answer(
@@ -178,11 +218,13 @@ def datatype(array: NDArray[Any]) -> str:
     return {"b": "BOOL", "i": f"INT{bits}", "u": f"UINT{bits}", "f": f"FP{bits}"}.get(kind, "BYTES")
 
 
-def _tensors(inputs: Any, shape: Shape) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+def _tensors(inputs: Any, shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
     """One tensor of rows, or a tensor for each feature, by name."""
     if not isinstance(inputs, list) or not inputs:
         raise Refusal(422, "inputs must be a list of tensors")
     columns = [_tensor(tensor, shape) for tensor in inputs]
+    if shape.takes_tables:
+        return _table_of_tensors(columns, shape)
     if len(columns) == 1 and columns[0][1].ndim == 2 and (shape.names is None or len(shape.names) != 1):
         return columns[0][1], None
     names = tuple(name for name, _ in columns)
@@ -195,11 +237,26 @@ def _tensors(inputs: Any, shape: Shape) -> tuple[NDArray[np.float64], tuple[str,
     return np.column_stack([flat[name] for name in shape.names]), shape.names
 
 
-def _tensor(tensor: Any, shape: Shape) -> tuple[str, NDArray[np.float64]]:
+def _table_of_tensors(columns: list[tuple[str, NDArray[Any]]], shape: Shape) -> tuple[Features, tuple[str, ...]]:
+    if len(columns) == 1 and columns[0][1].ndim == 2 and columns[0][1].shape[1] != 1:
+        table = _table_of(columns[0][1].tolist(), shape)
+        return table, table.names
+    if any(values.size != len(values) for _, values in columns) or len({len(values) for _, values in columns}) != 1:
+        raise Refusal(422, "tensors of single features must all have the shape [rows] or [rows, 1]")
+    names = tuple(name for name, _ in columns)
+    if shape.names is not None:
+        check_names(names, shape.names)
+    if len(set(names)) < len(names):
+        raise Refusal(422, "two tensors have the same name, and each is a feature")
+    return _as_table({name: values.reshape(-1).tolist() for name, values in columns}), names
+
+
+def _tensor(tensor: Any, shape: Shape) -> tuple[str, NDArray[Any]]:
     if not isinstance(tensor, dict) or not {"name", "shape", "datatype", "data"} <= tensor.keys():
         raise Refusal(422, "a tensor must have name, shape, datatype and data")
     name, kind, wanted = tensor["name"], tensor["datatype"], tensor["shape"]
-    if not isinstance(name, str) or kind not in _NUMBERS:
+    text = shape.takes_tables and kind == "BYTES"
+    if not isinstance(name, str) or not (text or kind in _NUMBERS):
         raise Refusal(422, f"tensor {name!r} has datatype {kind!r}; expected numbers, such as FP64")
     sized = isinstance(wanted, list) and 1 <= len(wanted) <= 2 and all(type(n) is int and n >= 0 for n in wanted)
     if not sized:
@@ -209,8 +266,10 @@ def _tensor(tensor: Any, shape: Shape) -> tuple[str, NDArray[np.float64]]:
     flat = [v for row in data for v in row] if isinstance(data, list) and data and isinstance(data[0], list) else data
     if not isinstance(flat, list) or len(flat) != int(np.prod(wanted)):
         raise Refusal(422, f"tensor {name!r} must have as many numbers as its shape {wanted} says")
-    if not {*map(type, flat)} <= {int, float, bool}:
-        raise Refusal(422, f"tensor {name!r} must hold numbers only")
+    if not {*map(type, flat)} <= ({str, type(None)} if text else {int, float, bool}):
+        raise Refusal(422, f"tensor {name!r} must hold {'text' if text else 'numbers'} only")
+    if text or (shape.takes_tables and kind == "BOOL"):
+        return name, np.array(flat, object if text else bool).reshape(wanted)
     try:
         return name, np.array(flat, np.float64).reshape(wanted)
     except OverflowError:

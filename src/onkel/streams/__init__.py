@@ -73,8 +73,8 @@ def open(
     delimiter : str, default=None
         Of CSV text; None is the comma, and the tab for "tsv".
     n_features : int, default=None
-        Of LIBSVM text. Without it a file is read twice, since its highest index must be known first; of a pipe the
-        first chunk decides, and a higher index later is an error.
+        Of LIBSVM text. Without it the highest index of a file is looked for first, for which a file of more than
+        32 MiB is read twice; of a pipe the first chunk decides, and a higher index later is an error.
     zero_based : bool, default=False
         Whether the indices of LIBSVM text count from 0.
     dense : bool, default=False

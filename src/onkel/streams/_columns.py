@@ -84,7 +84,11 @@ def _number(table: str, names: list[str], wanted: Any, what: str) -> int:
     if found:
         raise ValueError(f"{table} has {len(found)} columns called {wanted!r}: give {what} as a number, from 0")
     shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-    raise ValueError(f"{table} has no column {wanted!r} for {what}; it has {shown}")
+    if not "".join(names):
+        raise ValueError(f"{table} has no column {wanted!r} for {what}: it is empty")
+    said = f"{table} has no column {wanted!r} for {what}; it has {shown}"
+    mark = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+    raise ValueError(said if mark is None else f"{said}: perhaps its delimiter is {mark!r}")
 
 
 def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:

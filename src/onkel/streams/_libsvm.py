@@ -1,8 +1,7 @@
-"""Streams of LIBSVM text, read by the core's parser (native/libsvm.cpp)."""
+"""Streams of LIBSVM text, read by the core's parser (native/io/libsvm.cpp)."""
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from scipy.sparse import csr_array
@@ -13,12 +12,14 @@ from onkel.streams._stream import Chunk, Position
 from onkel.streams._text import TextStream
 from onkel.utils.validation import MOST_FEATURES, check_number
 
+MOST_KEPT_BYTES = 1 << 25  # of a file that is held in memory rather than read a second time
+
 
 class LibsvmStream(TextStream):
     """Rows of LIBSVM text: ``label [qid:n] index:value ... [# comment]``.
 
-    Blank lines and comments are no rows. Without `n_features` a file is read twice: its highest index is looked for
-    first. A pipe cannot be read twice; there the first chunk decides.
+    Blank lines and comments are no rows. Without `n_features` the highest index of a file is looked for first, for
+    which a file of more than 32 MiB is read twice. A pipe cannot be read twice; there the first chunk decides.
     """
 
     def __init__(
@@ -44,17 +45,29 @@ class LibsvmStream(TextStream):
         self._zero_based = zero_based
         self._dense = dense
         if n_features is None and self._bytes.again:
-            self.n_features = self._highest_index()
-            self._bytes.seek(0)
+            self.n_features, content = self._highest_index()
             self._discard_text(line=0)
+            if content is None:
+                self._bytes.seek(0)
+            else:  # as if one block had held it all
+                self._text, self._last = content, True
 
-    def _highest_index(self) -> int:
-        """The width of the rows that are right; those that are not are complained of when they are read."""
-        width = 1
-        with contextlib.suppress(Broken):  # it is complained of after the rows before it
+    def _highest_index(self) -> tuple[int, bytes | None]:
+        """The width of the rows that are right, and the content, unless it is long or broken.
+
+        Rows that are wrong are complained of when they are read.
+        """
+        width, size = 1, 0
+        pieces: list[bytes] = []
+        try:
             while self._fill():
+                text, begin = self._text, self._used
                 width = max(width, _width(self._rows(skip=True)[2]))
-        return width
+                size += self._used - begin
+                pieces.append(text[begin : self._used]) if size <= MOST_KEPT_BYTES else pieces.clear()
+        except Broken:  # it is complained of after the rows before it
+            return width, None
+        return width, b"".join(pieces) if size <= MOST_KEPT_BYTES else None
 
     def _fill(self, wait: bool = False) -> bool:
         return super()._fill(wait=self.n_features is None)  # the chunk that decides the width is a full one

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.contents import Contents
-from onkel.streams import _kinds
-from onkel.streams._kept import kept_rows, table_of_kept
+from onkel.streams import column_kinds
+from onkel.streams.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
@@ -38,7 +38,7 @@ class Encoding:
 
     kinds: tuple[str, ...]  # of the columns, as they are encoded
     found: tuple[str, ...]  # what the values so far were: "" before the first
-    columns: tuple[_kinds.State, ...]
+    columns: tuple[column_kinds.State, ...]
     rows: int = 0  # that were learned from
     first: Table | None = None  # these rows, until the kinds are settled
     settled: bool = False
@@ -197,7 +197,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if known.settled:
             return []
         rows = np.flatnonzero(counts)[: FIRST_ROWS - known.rows]
-        codes = [_kinds.value_codes(column[rows], not table.typed) for column in table.columns]
+        codes = [column_kinds.value_codes(column[rows], not table.typed) for column in table.columns]
         made: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
         kinds, found, start = known.kinds, known.found, 0
         while True:
@@ -205,12 +205,12 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             at = {
                 i: change
                 for i in free
-                if (change := _kinds.first_change(found[i], kinds[i].endswith("?"), codes[i][start:])) is not None
+                if (change := column_kinds.first_change(found[i], kinds[i].endswith("?"), codes[i][start:])) is not None
             }
             if not at:
                 return made
             start += min(at.values())
-            after = {i: _kinds.changed(found[i], kinds[i].endswith("?"), codes[i][start]) for i in free}
+            after = {i: column_kinds.changed(found[i], kinds[i].endswith("?"), codes[i][start]) for i in free}
             found = tuple(after[i][0] if i in after else found[i] for i in range(len(found)))
             kinds = tuple(_layout(*after[i]) if i in after else kinds[i] for i in range(len(kinds)))
             made.append((int(rows[start]), kinds, found))
@@ -221,6 +221,23 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("n_features_in_", "feature_names_in_"):
             setattr(made, name, getattr(self, name))
         made._statistics = self._with_kinds(self._blank(), kinds, found)
+        return made
+
+    def settled(self) -> Self:
+        """Return an encoder that knows the same, and to which the columns stay what they have been so far.
+
+        Examples
+        --------
+        >>> import onkel
+        >>> encoder = onkel.StreamEncoder().partial_fit({"x": [1.0, 2.0]})
+        >>> encoder.settled().partial_fit({"x": ["a"]})
+        Traceback (most recent call last):
+        ...
+        ValueError: X contains 'a' at row 2, column 0 ('x'); expected a number, as in the rows before
+        """
+        check_is_fitted(self)
+        made = copy.copy(self)
+        made._statistics = replace(self._statistics, first=None, settled=True)
         return made
 
     @classmethod
@@ -257,12 +274,13 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"encoders of different columns cannot be merged: expected {', '.join(names)}")
         known = [other._in_order(names) for other in encoders]
         founds = zip(*(each.found for each in known), strict=True)
-        found = tuple(functools.reduce(_kinds.joined_kind, each) for each in founds)
+        found = tuple(functools.reduce(column_kinds.joined_kind, each) for each in founds)
         gaps = [any(each.kinds[i].endswith("?") for each in known) for i in range(len(names))]
         kinds = tuple(map(_layout, found, gaps))
         known = [one._relearned(each, kinds, found) for each in known]
         columns = tuple(
-            _kinds.merged(kind, [each.columns[i] for each in known], one.max_categories) for i, kind in enumerate(kinds)
+            column_kinds.merged(kind, [each.columns[i] for each in known], one.max_categories)
+            for i, kind in enumerate(kinds)
         )
         rows, kept = sum(each.rows for each in known), [each.first for each in known if each.first is not None]
         settled = any(each.settled for each in known) or rows >= FIRST_ROWS
@@ -282,7 +300,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _relearned(self, known: Encoding, kinds: tuple[str, ...], found: tuple[str, ...]) -> Encoding:
         """What is known of the same rows where columns are of these kinds."""
         pairs = zip(self.feature_names_in_.tolist(), known.kinds, kinds, strict=True)
-        other = next((name for name, own, kind in pairs if _kinds.split(own)[0] != _kinds.split(kind)[0]), None)
+        other = next(
+            (name for name, own, kind in pairs if column_kinds.split(own)[0] != column_kinds.split(kind)[0]), None
+        )
         if other is None:  # whether gaps have an indicator is no matter of statistics
             return replace(known, kinds=kinds, found=found)
         if known.first is None:
@@ -297,27 +317,31 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._statistics.first if hasattr(self, "_statistics") else None
 
     def _with_kinds(self, known: Encoding, kinds: tuple[str, ...], found: tuple[str, ...]) -> Encoding:
-        blank = tuple(map(_kinds.blank, kinds))
+        blank = tuple(map(column_kinds.blank, kinds))
         return replace(known, kinds=kinds, found=found, columns=blank, rows=0, first=None)
 
     def _blank(self) -> Encoding:
         schema = self.schema or {}
         kinds = tuple(schema.get(name, "category") for name in self.feature_names_in_)
-        found = tuple("" if name not in schema else _kinds.split(schema[name])[0] for name in self.feature_names_in_)
+        found = tuple(
+            "" if name not in schema else column_kinds.split(schema[name])[0] for name in self.feature_names_in_
+        )
         all_given = all(name in schema for name in self.feature_names_in_)
-        return Encoding(kinds, found, tuple(map(_kinds.blank, kinds)), settled=all_given)
+        return Encoding(kinds, found, tuple(map(column_kinds.blank, kinds)), settled=all_given)
 
     def _pass(self, table: Table, known: Encoding, counts: Flags | None) -> tuple[Any, Encoding]:
         """The rows as numbers, and what is known after them."""
-        widths = [_kinds.width(kind, self.max_categories) for kind in known.kinds]
+        widths = [column_kinds.width(kind, self.max_categories) for kind in known.kinds]
         ends = np.cumsum(widths)
         rows = np.zeros((len(table), int(ends[-1])))
         columns = []
         for i, (kind, state, column) in enumerate(zip(known.kinds, known.columns, table.columns, strict=True)):
             out = rows[:, ends[i] - widths[i] : ends[i]]
             try:
-                columns.append(_kinds.encode(kind, state, column, not table.typed, out, counts, self.max_categories))
-            except _kinds.Refused as refused:
+                columns.append(
+                    column_kinds.encode(kind, state, column, not table.typed, out, counts, self.max_categories)
+                )
+            except column_kinds.Refused as refused:
                 row = refused.row + (known.rows if counts is not None else 0)
                 raise ValueError(
                     f"X contains {refused.value!r} at row {row}, column {i} ({table.names[i]!r}); "
@@ -328,7 +352,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return made, known
         return made, self._after(known, tuple(columns), table, counts)
 
-    def _after(self, known: Encoding, columns: tuple[_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
+    def _after(self, known: Encoding, columns: tuple[column_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
         rows = known.rows + int(np.count_nonzero(counts))
         if known.settled or rows >= FIRST_ROWS:
             return replace(known, columns=columns, rows=rows, first=None, settled=True)
@@ -356,7 +380,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.schema is not None and not isinstance(self.schema, dict):
             raise ValueError(f"schema must be a dict of columns' names and kinds, got {self.schema!r}")
         for name, kind in (self.schema or {}).items():
-            check_choice(f"the kind of column {name!r}", kind, [k + q for k in _kinds.KINDS for q in ("", "?")])
+            check_choice(f"the kind of column {name!r}", kind, [k + q for k in column_kinds.KINDS for q in ("", "?")])
 
     # -- what is known
 
@@ -383,23 +407,32 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_out_(self) -> int:
         """Number of columns of the rows of numbers."""
-        return sum(_kinds.width(kind, self.max_categories) for kind in self._known().kinds)
+        return sum(column_kinds.width(kind, self.max_categories) for kind in self._known().kinds)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return what the columns of numbers are called."""
         known = self._known()
         named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
-        return np.array([out for n, k, s in named for out in _kinds.out_names(n, k, s, self.max_categories)], object)
+        return np.array(
+            [out for n, k, s in named for out in column_kinds.out_names(n, k, s, self.max_categories)], object
+        )
 
     def inverse_factors(self) -> tuple[Floats, Floats]:
         """Return the factors and shifts of the way back, where all columns are numbers without gaps."""
-        known = self._known()
         other = next(((n, k) for n, k in self.schema_.items() if k != "number"), None)
         if other is not None:
-            raise ValueError(f"column {other[0]!r} is a {other[1].rstrip('?')} or has gaps, which cannot be exported")
-        moments = [_kinds.moments(state) for state in known.columns]
-        deviations = np.array([math.sqrt(squares / max(1, n)) for n, _, squares in moments])
-        return np.where(deviations > 0, deviations, 1.0), np.array([mean for _, mean, _ in moments])
+            raise ValueError(
+                f"a scaler knows numbers without gaps only, and column {other[0]!r} is of kind {other[1]!r}; export "
+                "the model as onnx, c or json"
+            )
+        columns = self.encoded_columns()
+        return np.array([1 / column.factor for column in columns]), np.array([column.shift for column in columns])
+
+    def encoded_columns(self) -> tuple[column_kinds.EncodedColumn, ...]:
+        """Return how each column becomes numbers by what is known now."""
+        known = self._known()
+        named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
+        return tuple(column_kinds.as_encoded(name, kind, state, self.max_categories) for name, kind, state in named)
 
     def has_statistics_of(self, other: Any) -> bool:
         """Return whether both encode rows alike."""
@@ -416,7 +449,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         facts: dict[str, Any] = {"encoder": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"columns": self.schema_, "n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
+        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,), takes_tables=True)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")
@@ -470,8 +503,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(saved["settled"], bool):
             raise ValueError("settled must be true or false")
         for kind, what, state in zip(kinds, found, columns, strict=True):
-            check_choice("the kind of a column", kind, [k + q for k in _kinds.KINDS for q in ("", "?")])
-            check_choice("what a column was found to be", what, ("", *_kinds.KINDS))
+            check_choice("the kind of a column", kind, [k + q for k in column_kinds.KINDS for q in ("", "?")])
+            check_choice("what a column was found to be", what, ("", *column_kinds.KINDS))
             _check_state(kind, state, self.max_categories)
         first = None if saved["first"] is None else table_of_kept(saved["first"], tuple(names))
         if (0 if first is None else len(first)) != (0 if saved["settled"] else saved["rows"]):
@@ -484,12 +517,12 @@ def _layout(found: str, gaps: bool) -> str:
     return (found or "category") + ("?" if gaps else "")
 
 
-def _is_same(one: _kinds.State, other: _kinds.State) -> bool:
+def _is_same(one: column_kinds.State, other: column_kinds.State) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def _check_state(kind: str, state: Any, max_categories: int) -> None:
-    blank = _kinds.blank(kind)
+    blank = column_kinds.blank(kind)
     if not isinstance(state, dict) or state.keys() != blank.keys():
         raise ValueError(f"a column of kind {kind} must have {', '.join(blank) or 'no statistics'}")
     for name, expected in blank.items():

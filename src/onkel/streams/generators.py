@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import cosdg, ndtri, sindg  # one value at a time: the same bits wherever a value stands in its array
 
 from onkel.streams._stream import ArrayStream, Chunk, Stream
-from onkel.utils.validation import check_choice, check_number
+from onkel.utils.validation import check_choice, check_number, check_seed
 
 __all__ = ["hyperplane", "mixture", "moving", "switching"]
 
@@ -248,7 +248,7 @@ def _stream(
 ) -> Stream:
     """A stream whose rows are functions of some uniform numbers each, and of their own number."""
     check_choice("dtype", dtype, ("float64", "float32"))
-    check_number("seed", seed, at_least=0, below=2**64, integer=True)
+    check_seed("seed", seed)
     if n_rows is not None:
         _check_counts(n_rows=n_rows)
 
@@ -261,7 +261,7 @@ def _stream(
 
 def _uniforms(seed: int, purpose: int, begin: int, end: int, n: int) -> Floats:
     """Draw n numbers in (0, 1) for each of some rows, by Philox: the row's number is the generator's counter."""
-    check_number("seed", seed, at_least=0, below=2**64, integer=True)
+    check_seed("seed", seed)
     blocks = -(-n // _BLOCK)
     bits = np.random.Philox(key=[seed, purpose], counter=begin * blocks).random_raw((end - begin) * blocks * _BLOCK)
     uniforms = ((bits >> np.uint64(11)) + 0.5) * 2.0**-53

@@ -14,13 +14,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from onkel.contents import Contents, contents_of
-from onkel.estimators.base import KernelEstimator
+from onkel.estimators.base import KernelEstimator, most_important
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
 from onkel.learner import Learner
 from onkel.streams import foreign
 from onkel.streams.encoder import StreamEncoder
 from onkel.streams.scalers import StreamScaler
+from onkel.utils.chunks import cut
 from onkel.utils.labels import joined
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_weights
@@ -185,8 +186,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                 if hasattr(self, "estimator_"):
                     transformers, estimator = self.transformers_, self.estimator_
                 piece = slice(begin, end)
-                part = table[piece], _part(y, piece), _cut(options, piece)
-                made.append(self._learn_rows(method, *part, transformers, estimator))
+                (part,) = cut((y,), piece)
+                made.append(self._learn_rows(method, table[piece], part, _cut(options, piece), transformers, estimator))
         except Exception:
             if before is not None:  # a refusal changes nothing
                 for name in vars(self).keys() - before.keys():
@@ -331,7 +332,10 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         facts |= inside.facts
         if fitted and "n_features" in facts:
             facts["n_features"] = self.n_features_in_
-        return replace(inside, transformers=chain, facts=facts)
+        if "importances" in facts and isinstance(chain[-1], StreamEncoder):
+            facts["importances"] = most_important(self.estimator_.importances_, chain[-1].get_feature_names_out())
+        takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
+        return replace(inside, transformers=chain, takes_tables=takes_tables, facts=facts)
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
@@ -449,15 +453,11 @@ def _weights(sample_weight: Any, kept: NDArray[np.bool_]) -> NDArray[np.float64]
     return np.ones(int(np.count_nonzero(kept))) if weight is None else weight[kept]
 
 
-def _part(y: Any, rows: slice) -> Any:
-    return y.iloc[rows] if hasattr(y, "iloc") else y[rows]
-
-
 def _cut(options: dict[str, Any], rows: slice) -> dict[str, Any]:
     weight = options.get("sample_weight")
     if weight is None or np.ndim(weight) == 0:
         return options
-    return {**options, "sample_weight": _part(weight, rows)}
+    return {**options, "sample_weight": cut((weight,), rows)[0]}
 
 
 def _stacked(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 _KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes"}
 
 
+class UnknownLabel(ValueError):
+    """A label that is none of the classes, where these are all there will be."""
+
+
 def is_missing(value: Any) -> bool:
     """Say whether a value stands for none at all: None, NaN, or the NA and NaT of pandas."""
     return (
@@ -73,18 +77,20 @@ def places(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.intp],
     >>> places(np.array([7, 5, 2**60 + 1]), np.array([5.0, 6.0, 2.0**60]))
     (array([1, 0, 0]), array([ True, False, False]))
     """
-    if len(known) == 0 or len(labels) == 0:
+    if len(known) == 0 or len(labels) == 0 or kind(known) != kind(labels):
         return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
-    if known.dtype == labels.dtype or kind(known) == kind(labels) != "numbers":
-        order = np.argsort(known)
-        found = order[np.minimum(np.searchsorted(known, labels, sorter=order), len(order) - 1)]
-        return found, known[found] == labels
-    if kind(known) != kind(labels):
-        return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
-    place = {label: i for i, label in enumerate(known.tolist())}  # Python compares numbers of all types exactly
-    different, inverse = np.unique(labels, return_inverse=True)
-    each = np.array([place.get(label, -1) for label in different.tolist()], np.intp)[inverse]
-    return np.maximum(each, 0), each >= 0
+    order = np.argsort(known)
+    if known.dtype != labels.dtype and kind(known) == "numbers":
+        # Whoever changes with its type is none of the labels. Python compares numbers of all types exactly.
+        with np.errstate(invalid="ignore", over="ignore"):
+            alike = known.astype(labels.dtype)
+        same = [one == other for one, other in zip(known.tolist(), alike.tolist(), strict=True)]
+        known, order = alike, order[np.array(same)[order]]
+        if len(order) == 0:
+            return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
+    found = order[np.minimum(np.searchsorted(known[order], labels), len(order) - 1)]
+    there = known[found] == labels
+    return np.where(there, found, 0), there
 
 
 def joined(parts: Iterable[NDArray[Any]], name: str = "y") -> NDArray[Any]:

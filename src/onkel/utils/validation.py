@@ -39,6 +39,23 @@ def check_number(
     raise ValueError(f"{name} must be {noun}{' ' + wanted if wanted else ''}, got {value!r}")
 
 
+def check_seed(name: str, value: Any) -> None:
+    """Refuse a seed that is not an integer of 64 bits."""
+    check_number(name, value, at_least=0, at_most=2**64 - 1, integer=True)
+
+
+def n_threads(n_jobs: Any) -> int:
+    """Return how many threads ``n_jobs`` asks for, as scikit-learn has it: None is one, -1 is one for each core."""
+    if n_jobs is None:
+        return 1
+    check_number("n_jobs", n_jobs, integer=True)
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
 def range_in_words(**limits: float | None) -> str:
     """Return the limits that `check_number` takes as a reader would say them.
 

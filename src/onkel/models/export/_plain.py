@@ -1,13 +1,13 @@
 """A fitted model as plain arrays: the one way into every export.
 
-Every model of the library is ``z = (x - shift) * factor``, then for each of its kernels
-``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random features where a budget rule keeps
-them, and a vote or a weighted mean where there are several kernels.
+Every model of the library is ``z = (x - shift) * factor``, where x is a row of numbers or what the columns of a table
+become, then for each of its kernels ``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random
+features where a budget rule keeps them, and a vote or a weighted mean where there are several kernels.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from onkel.contents import at_rest, contents_of
 from onkel.expansion import Expansion
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
+from onkel.streams.column_kinds import EncodedColumn
+from onkel.streams.encoder import StreamEncoder
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +57,8 @@ class Plain:
     sigmoids: Floats | None  # slopes and offsets of Platt's, a row each, where they make the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
+    columns: tuple[EncodedColumn, ...]  # of a table, that become x one behind the other; none where rows are numbers
+    used: NDArray[np.intp]  # the features of the learner that are features here: all but those that are always 0
 
     @property
     def n_features(self) -> int:
@@ -73,8 +77,8 @@ class Plain:
 
     def scales_of(self, kernel: Kernel) -> tuple[float, ...]:
         """What a kernel multiplies each feature by, or nothing."""
-        beyond = (1.0,) * (self.n_features - len(kernel.scales))
-        return (*kernel.scales, *beyond) if kernel.scales else ()
+        scales = kernel.scales
+        return tuple(scales[i] if i < len(scales) else 1.0 for i in self.used.tolist()) if scales else ()
 
     @property
     def least_exponent(self) -> float:
@@ -90,17 +94,23 @@ class Plain:
         return bool(self.shift.any() or (self.factor != 1).any())
 
 
-def plain(model: Any, *, takes_sigmoids: bool = False) -> Plain:
-    """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it."""
+def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = False) -> Plain:
+    """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it.
+
+    Where tables are not taken, an encoder of numbers without gaps is a scaler, and any other is refused.
+    """
     if contents_of(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
     contents = contents_of(at_rest(model, "an export"))
     learner = contents.learner
     assert learner is not None
     assert learner.n_features is not None
+    transformers, columns = contents.transformers, tuple[EncodedColumn, ...]()
+    if takes_tables and transformers and isinstance(transformers[0], StreamEncoder):
+        columns, transformers = _columns(transformers[0]), transformers[1:]
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
-    if contents.transformers:
-        inverse, back = _only_scaler(contents.transformers).inverse_factors()
+    if transformers:
+        inverse, back = _only_scaler(transformers).inverse_factors()
         shift, factor = np.array(np.broadcast_to(back, inverse.shape), np.float64), 1.0 / inverse
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
@@ -119,12 +129,49 @@ def plain(model: Any, *, takes_sigmoids: bool = False) -> Plain:
         sigmoids=_sigmoids(model) if contents.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
+        columns=columns,
+        used=np.arange(learner.n_features),
     )
     functions = plain_model.functions
     arrays = [plain_model.points, *(f.coefficients for f in functions), *(f.constants for f in functions)]
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
-    return plain_model
+    return _without_free_places(plain_model)
+
+
+def _columns(encoder: StreamEncoder) -> tuple[EncodedColumn, ...]:
+    """The columns that the model looks at, or a refusal of text."""
+    columns = tuple(column for column in encoder.encoded_columns() if column.kind != "drop")
+    text = next((column.name for column in columns if column.kind == "text"), None)
+    if text is not None:
+        raise ValueError(f"column {text!r} is text, whose words are hashed, which cannot be exported: drop it")
+    return columns
+
+
+def _without_free_places(model: Plain) -> Plain:
+    """Leave out the places of categories that no word has taken: all points are 0 there, and so is every row."""
+    used, columns, start = [], [], 0
+    for column in model.columns:
+        free = range(start + len(column.words), start + column.places - 1) if column.kind == "category" else range(0)
+        end = start + column.places + column.indicator
+        used += [i for i in range(start, end) if i not in free]
+        columns.append(replace(column, places=column.places - len(free)))
+        start = end
+    kept = np.array(used, np.intp)
+    if not model.columns or np.delete(model.shift, kept).any():  # a scaler may take a 0 elsewhere
+        return model
+    features = model.features
+    if features is not None:
+        features = replace(features, frequencies=features.frequencies[:, kept])
+    return replace(
+        model,
+        shift=model.shift[kept],
+        factor=model.factor[kept],
+        points=model.points[:, kept],
+        features=features,
+        columns=tuple(columns),
+        used=kept,
+    )
 
 
 def _sigmoids(model: Any) -> Floats:

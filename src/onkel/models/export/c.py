@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.models.export._c_columns import Columns
 from onkel.models.export._plain import Function, Plain, plain
 from onkel.parts.kernels import Base
 from onkel.utils.validation import check_choice, check_number
@@ -32,10 +33,14 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: in
     ``<name>_probabilities(x, p)`` writes one a class. Nothing is allocated: the stack holds one scaled row and the
     scores. Numbers are as short as they can be and still be read back to the bit.
 
+    Where a `StreamEncoder` is in front, ``<name>_row`` is a struct with the columns of the table, and
+    ``<name>_encode(row, x)`` makes of it the numbers that all other functions take; ``<name>_code_<column>(text)`` is
+    the code of a category.
+
     Parameters
     ----------
     model : estimator, StreamPipeline, PlattClassifier or Learner
-        Fitted; Platt's sigmoids and the scaler become part of the header. A kernel that is a function of
+        Fitted; Platt's sigmoids, the scaler and the encoder become part of the header. A kernel that is a function of
         your own is refused.
     name : str, default="model"
         What the names in the header begin with.
@@ -60,7 +65,7 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: in
     """
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
         raise ValueError(f"name must be letters, digits and underscores, a letter first, got {name!r}")
-    plain_model = plain(model, takes_sigmoids=True)
+    plain_model = plain(model, takes_sigmoids=True, takes_tables=True)
     dtype = plain_model.dtype if dtype is None else dtype
     check_choice("dtype", dtype, ("float64", "float32"))
     if batch is not None:
@@ -74,6 +79,8 @@ class _Header:
         self.real = "double" if dtype == "float64" else "float"  # rows and scores
         self.work, self.s = ("float", "f") if dtype == "float32" and model.combination != "vote" else ("double", "")
         self.points = len(model.points)
+        self.rest = (self.rounded(model.shift) - model.shift) * model.factor  # what the shifts lose by rounding
+        self.columns = Columns(self, model.columns)
 
     def text(self) -> str:
         model, p = self.model, self.p
@@ -83,6 +90,7 @@ class _Header:
             f"#ifndef {guard}",
             f"#define {guard}",
             "",
+            *self.columns.includes(),
             "#include <math.h>",
             "",
             f"#define {p.upper()}_N_FEATURES {model.n_features}",
@@ -93,6 +101,8 @@ class _Header:
             lines.append(self.classes(model.classes))
         if model.is_scaled:
             lines += [self.array("shift", model.shift), self.array("factor", model.factor)]
+            if self.rest.any():
+                lines.append(self.array("rest", self.rest))
         if self.points:
             lines.append(self.array("points", model.points))
             for k, function in enumerate(model.functions):
@@ -105,7 +115,9 @@ class _Header:
             scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
             named = {"frequencies": features.frequencies, "phases": features.phases, "feature_coefficients": scaled}
             lines += [self.array(name, values) for name, values in named.items()]
-        lines += ["", *self.scores(), "", *self.predict()]
+        lines.append("")
+        lines += self.columns.lines() if model.columns else []
+        lines += [*self.scores(), "", *self.predict()]
         if model.sigmoids is not None or (model.logistic and model.task != "regression"):
             lines += ["", *self.probabilities()]
         if self.batch is not None:
@@ -114,6 +126,10 @@ class _Header:
         return "\n".join(lines)
 
     # -- constants
+
+    def rounded(self, values: Any) -> NDArray[np.float64]:
+        """Return values as they are once they are constants."""
+        return np.asarray(values, np.float32 if self.s else np.float64).astype(np.float64)
 
     def number(self, value: float) -> str:
         rounded = float(value) if not self.s or abs(value) > FLOAT_MAX else float(np.float32(value))
@@ -136,7 +152,7 @@ class _Header:
         elif classes.dtype.kind == "f":
             kind, texts = "double", [repr(float(label)) for label in classes]
         else:
-            kind, texts = "char *const", [_quoted(str(label)) for label in classes]
+            kind, texts = "char *const", [quoted(str(label)) for label in classes]
         return f"static const {kind} {self.p}_classes[{len(texts)}] = {{{', '.join(texts)}}};"
 
     # -- code
@@ -149,6 +165,7 @@ class _Header:
         lines = ["/* Decision values of a row. */" if model.task != "regression" else "/* The prediction for a row. */"]
         lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
         scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if model.is_scaled else "x[j]"
+        scaled += f" + {p}_rest[j]" if self.rest.any() else ""
         lines.append(f"  {self.work} z[{n}];")
         for k, function in enumerate(model.functions):
             start = ", ".join(self.number(constant) for constant in function.constants)
@@ -379,8 +396,8 @@ def _integers(labels: list[int]) -> tuple[str, list[str]]:
     return "long long", [f"{label}LL" if label > least else f"({least + 1}LL - 1)" for label in labels]
 
 
-def _quoted(text: str) -> str:
-    """A C string literal: octal escapes for all that is not plain, three digits so that none runs on."""
+def quoted(text: str) -> str:
+    """Return a C string literal: octal escapes for all that is not plain, three digits so that none runs on."""
     plain = (c if 32 <= ord(c) < 127 and c not in '"\\?' else None for c in text)
     pieces = (c if c is not None else "".join(f"\\{b:03o}" for b in text[i].encode()) for i, c in enumerate(plain))
     return f'"{"".join(pieces)}"'

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from onkel.models.export._plain import Function, plain
 from onkel.parts import PlainKernel
@@ -31,18 +34,19 @@ def to_json(model: Any) -> str:
     >>> read["classes"], read["points"], read["functions"][0]["kernel"]
     (['no', 'yes'], [[0.0], [1.0]], [{'weight': 1.0, 'factors': [{'name': 'rbf', 'gamma': 1.0}]}])
     """
-    plain_model = plain(model)
+    plain_model = plain(model, takes_tables=True)
     features = plain_model.features
     tree = {
         "format": "onkel",
         "version": 1,
         "task": plain_model.task,
         "classes": None if plain_model.classes is None else plain_model.classes.tolist(),
+        "columns": [asdict(column) for column in plain_model.columns] or None,
         "shift": plain_model.shift.tolist(),
         "factor": plain_model.factor.tolist(),
         "points": plain_model.points.tolist(),
         "combination": plain_model.combination,
-        "functions": [_function(function) for function in plain_model.functions],
+        "functions": [_function(function, plain_model.used) for function in plain_model.functions],
         "random_features": None
         if features is None
         else {f.name: getattr(features, f.name).tolist() for f in fields(features)},
@@ -52,10 +56,10 @@ def to_json(model: Any) -> str:
     return json.dumps(tree, allow_nan=False)
 
 
-def _function(function: Function) -> dict[str, Any]:
+def _function(function: Function, used: NDArray[np.intp]) -> dict[str, Any]:
     return {
         "kernel": [
-            {"weight": float(weight), "factors": [_plain_kernel(factor) for factor in factors]}
+            {"weight": float(weight), "factors": [_plain_kernel(factor, used) for factor in factors]}
             for weight, factors in function.kernel.terms
         ],
         "coefficients": function.coefficients.tolist(),
@@ -64,8 +68,9 @@ def _function(function: Function) -> dict[str, Any]:
     }
 
 
-def _plain_kernel(kernel: PlainKernel) -> dict[str, Any]:
+def _plain_kernel(kernel: PlainKernel, used: NDArray[np.intp]) -> dict[str, Any]:
     numbers = {f.name: getattr(kernel, f.name) for f in fields(kernel)}
-    if not kernel.scales:
-        numbers.pop("relevances", None)  # each is 1
+    relevances = numbers.pop("relevances", ())
+    if relevances:  # otherwise each is 1
+        numbers["relevances"] = kernel.relevances_of(int(used[-1]) + 1)[used].tolist()
     return {"name": kernel.name, **numbers}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
+from onkel.models.export._onnx_columns import Columns, input_type
 from onkel.models.export._plain import Function, Plain, plain
 from onkel.parts.kernels import Arrays, Base
 from onkel.utils.extras import needed
@@ -22,6 +23,7 @@ from onkel.utils.validation import check_choice
 
 Floats = NDArray[np.float64]
 OPSET = 17  # the nodes used mean the same from 13 on
+_ML_OPSET = 2  # of LabelEncoder, for categories
 _IR_VERSION = 8
 MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the 1e-5 that scores may be off by
 
@@ -29,13 +31,16 @@ MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the 1e-5 that sco
 def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     """Return a fitted model as an ONNX model.
 
-    Its input is ``X``. A classifier has the outputs ``label``, ``scores`` (as `decision_function`) and, with the log
-    loss, ``probabilities``; a regression has ``prediction``.
+    Its input is ``X``. Where a `StreamEncoder` is in front, there is one input of shape (n, 1) for each column of the
+    table, by its name: numbers (NaN is a gap), text (an empty one is a gap), dates as int64 microseconds since 1970
+    (the least int64, numpy's NaT, is a gap), bool (numbers with NaN where there were gaps). A classifier has the
+    outputs ``label``, ``scores`` (as `decision_function`) and, with the log loss, ``probabilities``; a regression has
+    ``prediction``.
 
     Parameters
     ----------
     model : estimator, StreamPipeline or Learner
-        Fitted. A kernel that is a function of your own is refused.
+        Fitted; scaler and encoder become part of the graph. A kernel that is a function of your own is refused.
     dtype : {"float32", "float64"}, default="float32"
         Of the rows and the results, and of what is computed in between; large coefficients that cancel out, as those
         of second-order learners may be, are always computed with in float64, and so are kernels that vote: a vote
@@ -57,10 +62,9 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     """
     check_choice("dtype", dtype, ("float32", "float64"))
     onnx = needed("onnx", "onnx", "to_onnx")
-    plain_model = plain(model)
-    graph = _Graph(dtype, prefix="")
+    plain_model = plain(model, takes_tables=True)
+    graph = _Graph(dtype, prefix="/onkel/" if plain_model.columns else "")  # columns may have any name
     graph.build(plain_model, "X")
-    real = _type_of(np.dtype(dtype))
     outputs = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in graph.outputs]
     body = onnx.helper.make_graph(
         [
@@ -68,13 +72,17 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
             for op, inputs, output, attributes in graph.nodes
         ],
         "onkel",
-        [onnx.helper.make_tensor_value_info("X", real, [None, plain_model.n_features])],
+        [
+            onnx.helper.make_tensor_value_info(name, kind, [None, width])
+            for name, kind, width in graph.inputs(plain_model, "X")
+        ],
         outputs,
         [onnx.helper.make_tensor(name, *_content(values)) for name, values in graph.constants.items()],
     )
-    proto = onnx.helper.make_model(
-        body, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=_IR_VERSION, producer_name="onkel"
-    )
+    opsets = [onnx.helper.make_opsetid("", OPSET)]
+    if any(column.kind == "category" for column in plain_model.columns):
+        opsets.append(onnx.helper.make_opsetid("ai.onnx.ml", _ML_OPSET))
+    proto = onnx.helper.make_model(body, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="onkel")
     onnx.checker.check_model(proto)
     return proto
 
@@ -118,7 +126,25 @@ class _Graph:
         """Return a constant that names an axis."""
         return self.shared(f"axis_{axis}", np.array([axis], np.int64))
 
+    def cast(self, values: str, dtype: np.dtype[Any]) -> str:
+        """Return values as numbers of a type."""
+        return self.node("Cast", values, to=_type_of(dtype))
+
     # -- the model
+
+    def inputs(self, model: Plain, rows: str) -> list[tuple[str, int, int]]:
+        """Return the name, the type and the number of columns of each input."""
+        if not model.columns:
+            return [(rows, _type_of(self.dtype), model.n_features)]
+        taken = {name for name, _, _ in self.outputs} | {name for _, _, name, _ in self.nodes} | {"", *self.constants}
+        names = [column.name for column in model.columns]
+        strange = next((name for name in names if name in taken), None)
+        if strange is not None:
+            raise ValueError(
+                f"an input of ONNX cannot be called {strange!r}, as a column is: rename it before learning"
+            )
+        types = [input_type(column, self.dtype) for column in model.columns]
+        return [(name, _type_of(dtype), 1) for name, dtype in zip(names, types, strict=True)]
 
     def build(self, model: Plain, rows: str) -> None:
         """Add the whole model, with the outputs that `to_onnx` names."""
@@ -169,12 +195,14 @@ class _Graph:
         if real == np.float64 or (model.combination != "vote" and _largest(model) <= MOST_FOR_FLOAT32):
             return self.sums(model, rows)
         self.dtype = np.dtype(np.float64)
-        scores = self.sums(model, self.node("Cast", rows, to=_type_of(self.dtype)))
+        scores = self.sums(model, rows if model.columns else self.cast(rows, self.dtype))
         self.dtype = real
-        return self.node("Cast", scores, to=_type_of(real))
+        return self.cast(scores, real)
 
     def sums(self, model: Plain, rows: str) -> str:
         """Add the scores in the graph's type."""
+        if model.columns:
+            rows = Columns(self, model.columns).rows()
         shift, factor, points = model.shift, model.factor, model.points
         n_points = len(points)
         if n_points == 0:  # an empty matrix is no constant: a point that counts for nothing
@@ -337,7 +365,7 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 
 def _type_of(dtype: np.dtype[Any]) -> int:
     """ONNX's number of a type (TensorProto.DataType)."""
-    return {"float32": 1, "int64": 7, "object": 8, "float64": 11}[dtype.name]
+    return {"float32": 1, "int64": 7, "object": 8, "bool": 9, "float64": 11}[dtype.name]
 
 
 def _content(values: NDArray[Any]) -> tuple[int, list[int], list[Any]]:

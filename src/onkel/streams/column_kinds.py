@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ State = dict[str, Any]
 
 KINDS = ("number", "boolean", "date", "category", "text", "drop")
 _EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date such as 2024-05-01"}
-_DAY = 86_400_000_000  # microseconds
+DAY = 86_400_000_000  # microseconds
+YEAR = 365.25 * DAY
 _CODES = ("", "boolean", "number", "date", "category")  # of what a value is; the first is missing
 
 
@@ -237,7 +239,7 @@ def _turn(n: int) -> Floats:
     return np.array([[math.cos(2 * math.pi * i / n), math.sin(2 * math.pi * i / n)] for i in range(n)])
 
 
-_MONTHS, _WEEKDAYS, _HOURS = _turn(12), _turn(7), _turn(24)
+MONTHS, WEEKDAYS, HOURS = _turn(12), _turn(7), _turn(24)
 
 
 def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | None, out: Floats) -> State:
@@ -247,15 +249,15 @@ def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | 
     """
     times = np.where(there, values, np.datetime64(0, "us"))
     micros = times.astype(np.int64)
-    out[:, 0:2] = _MONTHS[times.astype("datetime64[M]").astype(np.int64) % 12]
-    out[:, 2:4] = _WEEKDAYS[(micros // _DAY + 3) % 7]  # 1970-01-01 was a Thursday
-    out[:, 4:6] = _HOURS[micros % _DAY // (_DAY // 24)]
+    out[:, 0:2] = MONTHS[times.astype("datetime64[M]").astype(np.int64) % 12]
+    out[:, 2:4] = WEEKDAYS[(micros // DAY + 3) % 7]  # 1970-01-01 was a Thursday
+    out[:, 4:6] = HOURS[micros % DAY // (DAY // 24)]
     first = None if learned is None or not learned.any() else int(learned.argmax())
     if state["n"][0]:
         begin, origin = 0, int(state["origin"][0])
     else:
         begin, origin = (len(micros), 0) if first is None else (first, int(micros[first]))
-    out[begin:, 6] = (micros[begin:] - origin) / (365.25 * _DAY)
+    out[begin:, 6] = (micros[begin:] - origin) / YEAR
     out[:begin, 6] = 0.0
     out[~there] = 0.0
     if learned is None:
@@ -311,3 +313,41 @@ def out_names(name: str, kind: str, state: State, max_categories: int) -> list[s
         made = [f"{name}={words[i]}" if i < len(words) else f"{name} {i}" for i in range(max_categories)]
         made.append(f"{name} others")
     return made + [f"{name} missing"] * (gaps and bare != "drop")
+
+
+# -- how a column is encoded from now on ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EncodedColumn:
+    """How the values of a column become numbers by what is known now: what an export has to say of it."""
+
+    name: str
+    kind: str  # without the question mark
+    indicator: bool  # whether gaps have a column of their own, the last
+    places: int  # columns of numbers without the indicator; of a category the last is that of all other words
+    shift: float = 0.0  # of a number, which becomes (value - shift) * factor
+    factor: float = 1.0
+    gap: float = 0.0  # what a gap becomes where there is one column
+    words: tuple[str, ...] = ()  # of a category, in the order of their columns
+    origin: int | None = None  # of dates, where there was one: the microseconds since 1970 from which years are counted
+
+
+def as_encoded(name: str, kind: str, state: State, max_categories: int) -> EncodedColumn:
+    """Return how a column is encoded by what is known of it.
+
+    >>> as_encoded("town", "category?", {"words": ["Bern"]}, 32).words
+    ('Bern',)
+    """
+    bare, indicator = split(kind)
+    places = width(bare, max_categories)
+    if bare == "number":
+        n, mean, squares = moments(state)
+        deviation = math.sqrt(squares / max(1, n))
+        return EncodedColumn(name, bare, indicator, places, shift=mean, factor=1 / deviation if deviation > 0 else 1.0)
+    if bare == "boolean":
+        n, true = int(state["n"][0]), int(state["true"][0])
+        return EncodedColumn(name, bare, indicator, places, gap=true / n if n else 0.5)
+    if bare == "date":
+        return EncodedColumn(name, bare, indicator, places, origin=int(state["origin"][0]) if state["n"][0] else None)
+    return EncodedColumn(name, bare, indicator and bare != "drop", places, words=tuple(state.get("words", ())))

@@ -1,0 +1,157 @@
+"""Rows that are kept to choose by: the latest ones of a stream, with their labels and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse, vstack
+from scipy.special import logsumexp
+
+Floats = NDArray[np.float64]
+
+
+class Rows:
+    """Some rows in their order, with their labels and weights (none of which is 0)."""
+
+    def __init__(self, rows: Any, y: Floats, weight: Floats) -> None:
+        self.rows, self.y, self.weight = rows, y, weight
+
+    @classmethod
+    def none(cls, n_features: int, dtype: str, sparse: bool) -> Self:
+        """Return no rows of so many features."""
+        shape = (0, n_features)
+        return cls(csr_array(shape, dtype=dtype) if sparse else np.empty(shape, dtype), np.empty(0), np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, part: slice) -> Rows:
+        return Rows(self.rows[part], self.y[part], self.weight[part])
+
+    def copied(self) -> Rows:
+        """Return these rows in memory of their own."""
+        return Rows(self.rows.copy(), self.y.copy(), self.weight.copy())
+
+    def total(self, losses: Floats) -> float:
+        """Return the weighted sum of the losses of the later half: the first would speak for what few rows want."""
+        later = slice(len(self) // 2, None)
+        return float(np.sum(self.weight[later] * losses[later]))
+
+    def widened(self, n_features: int) -> Rows:
+        """Return these sparse rows with more features, which they did not have."""
+        parts = self.rows.data, self.rows.indices, self.rows.indptr
+        return Rows(csr_array(parts, shape=(len(self), n_features)), self.y, self.weight)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the rows as named arrays."""
+        named = {"y": self.y, "weight": self.weight}
+        if not issparse(self.rows):
+            return named | {"rows": self.rows}
+        places = {"features": self.rows.indices.astype(np.int64), "offsets": self.rows.indptr.astype(np.int64)}
+        return named | {"values": self.rows.data} | places
+
+    @classmethod
+    def from_arrays(cls, arrays: Any, n_features: int | None, dtype: str, sparse: bool) -> Self:
+        """Return the rows that arrays hold; refuse arrays that do not hold rows of this kind."""
+        if not isinstance(arrays, dict) or not all(isinstance(values, np.ndarray) for values in arrays.values()):
+            raise ValueError("the rows that are kept must be arrays")
+        arrays = dict(arrays)
+        try:
+            y, weight = arrays.pop("y"), arrays.pop("weight")
+            if "rows" in arrays:
+                rows: Any = arrays.pop("rows")
+            else:
+                parts = [arrays.pop(name) for name in ("values", "features", "offsets")]
+                rows = csr_array((parts[0], parts[1].astype(np.int32), parts[2]), shape=(len(y), n_features))
+                rows.check_format(full_check=True)
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"the rows that are kept are incomplete: {error}") from None
+        fits = rows.shape == (len(y), n_features) and weight.shape == y.shape and rows.dtype == dtype
+        values = rows.data if issparse(rows) else rows
+        if arrays or not fits or y.dtype != np.float64 or weight.dtype != np.float64 or issparse(rows) != sparse:
+            raise ValueError("the rows that are kept do not fit the learner")
+        if not all(np.isfinite(part).all() for part in (values, y, weight)) or not (weight > 0).all():
+            raise ValueError("the rows that are kept must be finite numbers, and their weights positive")
+        return cls(rows, y, weight)
+
+
+class Window:
+    """The latest rows of a stream. They come in pieces, which are put together when they are asked for."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._pieces = [rows]
+        self._records: list[tuple[NDArray[Any], ...]] = []  # sparse rows that are no matrix yet, after all others
+        self._held = self._count = len(rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, rows: Rows, most: int) -> None:
+        """Keep some more, and of all of them the last ``most``."""
+        self._collect()
+        self._pieces.append(rows)
+        self._count_in(len(rows), most)
+
+    def add_record(self, row: tuple[NDArray[Any], ...], y: Floats, most: int) -> None:
+        """Keep one more sparse row, of weight 1: its values and features."""
+        self._records.append((row[0].copy(), row[1].copy(), y.copy()))
+        self._count_in(1, most)
+
+    def _count_in(self, more: int, most: int) -> None:
+        self._held += more
+        self._count = min(self._count + more, most)
+        if self._held > 2 * most:
+            self.cut(most)
+
+    def cut(self, most: int) -> None:
+        """Keep no more than the last ``most`` rows."""
+        self._count = min(self._count, most)
+        self._pieces, self._held = [self.rows], self._count
+
+    def _collect(self) -> None:
+        """Make a matrix of the records."""
+        if self._records:
+            values, features, y = map(list, zip(*self._records, strict=True))
+            offsets = np.cumsum([0, *map(len, values)])
+            shape = len(values), self._pieces[0].rows.shape[1]
+            rows = csr_array((np.concatenate(values), np.concatenate(features), offsets), shape=shape)
+            self._pieces.append(Rows(rows, np.concatenate(y), np.ones(len(values))))
+            self._records = []
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        self._collect()
+        if len(self._pieces) > 1 or len(self._pieces[0]) > self._count:
+            parts = [piece.rows for piece in self._pieces]
+            rows = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+            y, weight = (np.concatenate([getattr(piece, name) for piece in self._pieces]) for name in ("y", "weight"))
+            self._pieces, self._held = [Rows(rows, y, weight)[len(y) - self._count :]], self._count
+        return self._pieces[0]
+
+    def widen(self, n_features: int) -> None:
+        """Let sparse rows have more features, which they did not have."""
+        self._collect()
+        self._pieces = [piece.widened(n_features) for piece in self._pieces]
+
+
+def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
+    """Return how bad scores are for labels, row by row: the log loss, or the squared error."""
+    if task == "regression":
+        return lambda scores, y: (scores[:, 0] - y) ** 2
+    if task == "binary":
+        return lambda scores, y: np.logaddexp(0.0, (1 - 2 * y) * scores[:, 0])
+    return lambda scores, y: logsumexp(scores, axis=1) - scores[np.arange(len(y)), y.astype(np.intp)]
+
+
+def median_distance(rows: Any) -> float:
+    """Return the median squared distance of the first half of the rows to the second; 1 where all are equal."""
+    half = rows.shape[0] // 2
+    differences = rows[:half].astype(np.float64) - rows[half : 2 * half].astype(np.float64)
+    squares = differences.power(2) if issparse(differences) else differences**2
+    distances = np.asarray(squares.sum(axis=1)).ravel()
+    median = float(np.median(distances)) or float(np.mean(distances))
+    return median if median > 0 else 1.0

@@ -1,0 +1,30 @@
+"""When something is chosen: at stages of a stream, counted from its start or from its last change."""
+
+from __future__ import annotations
+
+FIRST = (4, 16, 64, 256, 1024, 4096)  # rows; from then on whenever their number has doubled
+COMPETE = 64  # rows from which learners compete
+RELEVANCES = 1024  # rows from which relevances are learned: whenever their number is four times as large
+AGAIN = 256  # rows from which another choice is made after a change
+LATEST = 1024  # rows that compete for another choice
+KEPT = 4096  # rows
+MOST_NUMBERS = 2**20  # that dense rows may hold after the first choices; at least `AGAIN` rows are kept
+LONGEST_TRIAL = 1024  # rows
+
+
+def next_stage(rows: int, least: int = 0) -> int:
+    """Return the first stage after so many rows that is not before ``least``."""
+    stage = next((stage for stage in FIRST if stage > rows and stage >= least), 2 * FIRST[-1])
+    while stage <= rows:
+        stage *= 2
+    return stage
+
+
+def learns_relevances(rows: int) -> bool:
+    """Whether relevances are learned at a stage."""
+    return rows >= RELEVANCES and (rows // RELEVANCES).bit_length() % 2 == 1
+
+
+def kept(n_features: int, sparse: bool) -> int:
+    """Return how many rows are kept after the first choices."""
+    return KEPT if sparse else max(AGAIN, min(KEPT, MOST_NUMBERS // n_features))

@@ -1,0 +1,200 @@
+"""Newton chooses its kernel again: after a change, at doublings of the stream, and only where it gains by it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import onkel
+from onkel import recipes
+from onkel.choice import ChoosingLearner, stages
+from onkel.choice.again import PERIOD, Trial
+from onkel.choice.change import BLOCK, RisingLoss
+from onkel.choice.rows import Rows, Window
+
+CHANGE = 2400  # rows after which the stream below becomes another one
+N = 4000
+
+
+def becoming_fine(n=N, seed=0):
+    """A coarse and noisy pattern that becomes a fine one."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    coarse, fine = X.sum(axis=1) + 0.2 * rng.normal(size=n) > 0, np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0
+    return X, np.where(np.arange(n) < CHANGE, coarse, fine).astype(float)
+
+
+def new(task="binary", budget=60, chosen=("gamma", "lam"), n_jobs=1):
+    recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    learner = onkel.Learner(recipe, task=task, budget=budget, fit_intercept=True, seed=1, n_jobs=n_jobs)
+    return ChoosingLearner(learner, chosen)
+
+
+def in_pieces(learner, X, y, cuts, between, weight=None):
+    scores = []
+    for piece in np.split(np.arange(len(y)), cuts):
+        own = None if weight is None else weight[piece]
+        scores.append(learner.learn_rows(X[piece], y[piece], own, scores=True))
+        learner = between(learner)
+    return np.concatenate(scores), learner
+
+
+@pytest.fixture(scope="module")
+def followed():
+    X, y = becoming_fine()
+    learner = new()
+    return X, y, learner.learn_rows(X, y, scores=True), learner
+
+
+def test_a_kernel_that_was_right_is_replaced_when_the_stream_changes(followed):
+    X, y, _, learner = followed
+    assert abs(learner.begun - CHANGE) <= 3 * PERIOD
+    assert learner.changes and learner.changes[0] > CHANGE + stages.AGAIN
+    before = new()
+    before.learn_rows(X[:CHANGE], y[:CHANGE])
+    assert learner.current.kernel.gamma >= 4 * before.current.kernel.gamma
+    assert learner.t == len(y)
+
+
+def test_points_keep_their_positions_in_the_stream(followed):
+    X, _, _, learner = followed
+    points, positions = learner.current.support()
+    np.testing.assert_array_equal(points, X[positions])
+    assert positions.min() >= learner.begun
+    assert learner.current.expansion().t == learner.t
+    assert learner.current.memory_weights_history[0][-1] > learner.begun
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "weighted", "threads"])
+def test_the_same_for_any_cuts(followed, kind):
+    X, y, expected, whole = followed
+    if kind == "csr":
+        X = csr_array(X)
+    weight = (
+        np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(y), p=[0.05, 0.9, 0.05]) if kind == "weighted" else None
+    )
+    if kind in ("csr", "weighted"):
+        whole = new()
+        expected = whole.learn_rows(X, y, weight, scores=True)
+    trial = whole.changes[0] - 10  # the challenger is learning beside the learner
+    cuts = [1000, 1025, CHANGE + 7, CHANGE + 300, trial, trial + 20, 3900]
+    parts = new(n_jobs=2 if kind == "threads" else 1)
+    scores, parts = in_pieces(parts, X, y, cuts, lambda learner: pickle.loads(pickle.dumps(learner)), weight)
+    assert scores.tobytes() == expected.tobytes()
+    assert parts.fingerprint() == whole.fingerprint()
+    assert (parts.changes, parts.begun, parts.current.kernel) == (whole.changes, whole.begun, whole.current.kernel)
+
+
+def test_a_file_of_any_moment_goes_on(followed, tmp_path):
+    X, y, expected, whole = followed
+    trial = whole.changes[0] - 10
+    seen = []
+
+    def saved(learner):
+        seen.append(learner.trial is not None)
+        onkel.save(learner, tmp_path / "model")
+        return onkel.load(tmp_path / "model")
+
+    scores, loaded = in_pieces(new(), X, y, [1500, CHANGE + 500, trial, 3900], saved)
+    assert True in seen and False in seen
+    assert scores.tobytes() == expected.tobytes()
+    assert loaded.fingerprint() == whole.fingerprint()
+
+
+@pytest.mark.parametrize("task", ["multiclass", "regression"])
+def test_other_tasks_and_sums_of_kernels(task):
+    X, y = becoming_fine(7000)
+    y = y * (1 + (X[:, 0] > 0.5)) if task == "multiclass" else 3 * y + X[:, 1]
+    whole = new(task, budget=16, chosen=("gamma", "lam", "relevances", "kernel"))
+    expected = whole.learn_rows(X, y, scores=True)
+    assert whole.begun > 0
+    parts = new(task, budget=16, chosen=("gamma", "lam", "relevances", "kernel"))
+    scores, parts = in_pieces(parts, X, y, [CHANGE + 900, 5001], lambda learner: pickle.loads(pickle.dumps(learner)))
+    assert scores.tobytes() == expected.tobytes()
+    assert parts.fingerprint() == whole.fingerprint()
+
+
+def test_a_challenger_takes_over_only_if_it_is_better():
+    rng = np.random.default_rng(0)
+    incumbent = rng.exponential(size=400)
+    for gain, won in ((0.0, False), (-0.3, False), (0.01, False), (0.3, True)):
+        trial = Trial(None, 0)
+        trial.add(incumbent, np.maximum(0, incumbent - gain + 0.5 * rng.normal(size=400)))
+        assert trial.is_won is won, gain
+
+
+def test_where_nothing_changes_nobody_begins_anew():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(9000, 2))
+    y = np.where(rng.random(9000) < 0.1, X[:, 0] <= 0, X[:, 0] > 0).astype(float)
+    learner = new(budget=10)
+    learner.learn_rows(X, y)
+    assert learner.begun == 0
+    assert len(learner.window) == stages.KEPT
+
+
+@pytest.mark.parametrize("chance", [0.002, 0.05, 0.5])
+def test_false_alarms_are_as_rare_as_stated(chance):
+    rng = np.random.default_rng(0)
+    alarms, blocks = 0, 40 * 1500
+    for losses in rng.binomial(BLOCK, chance, size=(40, 1500)) / BLOCK:
+        test = RisingLoss()
+        for loss in losses.tolist():
+            if test.add(loss):
+                alarms, test = alarms + 1, RisingLoss()
+    assert alarms <= 2 * max(1, blocks / 10_000)
+
+
+def test_a_loss_that_rises_is_noticed_and_dated():
+    rng = np.random.default_rng(0)
+    test, rises = RisingLoss(), []
+    for i, chance in enumerate([0.05] * 100 + [0.3] * 20):
+        if test.add(rng.binomial(BLOCK, chance) / BLOCK):
+            rises.append((i, test.blocks))
+            break
+    ((when, since),) = rises
+    assert 100 <= when < 115
+    assert abs(when + 1 - since - 100) <= 3
+
+
+def test_no_more_rows_are_kept_than_stated():
+    window = Window(Rows.none(2, "float64", False))
+    for i in range(300):
+        window.add(Rows(np.full((7, 2), float(i)), np.full(7, float(i)), np.ones(7)), 100)
+        assert len(window.rows if i % 50 == 0 else window) <= 100
+        assert sum(len(piece) for piece in window._pieces) <= 207
+    np.testing.assert_array_equal(window.rows.y[-8:], [298.0] + [299.0] * 7)
+    assert stages.kept(10, False) == stages.KEPT
+    assert stages.kept(10_000, False) == stages.AGAIN
+
+
+def test_stages():
+    assert [stages.next_stage(n) for n in (0, 4, 63, 1024, 4096, 8191, 8192)] == [4, 16, 64, 4096, 8192, 8192, 16384]
+    assert stages.next_stage(10, stages.AGAIN) == 256
+    assert [n for n in (256, 1024, 4096, 8192, 16384) if stages.learns_relevances(n)] == [1024, 4096, 16384]
+    assert PERIOD % BLOCK == 0
+
+
+def test_an_estimator_says_when_another_kernel_took_over(followed):
+    X, y, _, learner = followed
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    model = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
+    assert model.changes_ == learner.changes
+    assert onkel.NewtonClassifier(**settings, gamma=1.0, lam=0.1).fit(X[:50], y[:50]).changes_ == []
+
+
+def test_one_record_at_a_time():
+    X, y = becoming_fine(3000)
+    X[:, 1] *= X[:, 1] > -0.5  # some are absent
+    many, one = new(budget=10), new(budget=10)
+    for learner in (many, one):
+        learner.reach(2)
+    for piece in np.split(np.arange(len(y)), [700, 1300]):
+        many.learn_rows(csr_array(X[piece]), y[piece])
+    rows = csr_array(X)
+    for i in range(len(y)):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        record = rows.data[part], rows.indices[part], np.array([0, part.stop - part.start], np.int64)
+        one.learn_csr(record, y[i : i + 1])
+    assert one.fingerprint() == many.fingerprint()

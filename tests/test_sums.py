@@ -1,0 +1,122 @@
+"""A sum of second-order learners is taken apart and put together without a change of a bit."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+import onkel
+from onkel.models.merge import known_together
+from onkel.parts import RBF, Hedge
+from onkel.sums import sum_of, terms_of
+
+KERNELS = RBF(0.5), RBF(1.0, (1.0, 0.5, 0.1))
+
+
+@pytest.mark.parametrize(("task", "sparse"), [("binary", False), ("multiclass", True), ("regression", False)])
+def test_the_terms_of_a_sum_are_learners_of_their_own(task, sparse):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3)) * (rng.random((600, 3)) < 0.8)
+    y = {"binary": X[:, 0] > 0, "multiclass": (X[:, 0] > 0) + (X[:, 1] > 0), "regression": np.sin(X[:, 0])}[task]
+    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    made = onkel.Learner(recipe, kernel=Hedge(KERNELS, "sum"), task=task, n_classes=3, budget=30, fit_intercept=True)
+    rows = csr_array(X) if sparse else X
+    made.learn_rows(rows[:500], y[:500].astype(np.float64))
+    terms = terms_of(made)
+    scores = made.score_rows(rows)
+    weighed = sum(w * term.score_rows(rows) for w, term in zip(made.kernel_weights, terms, strict=True))
+    assert_allclose(scores, weighed, rtol=1e-12, atol=1e-12)
+    assert [term.n_support for term in terms] == made.n_support_per_kernel.tolist()
+    assert all(term.expansion().information is not None for term in terms)
+
+    again = sum_of(made, terms, made.kernel_weights, made.noise_variance)
+    assert_array_equal(again.score_rows(rows), scores)
+    assert again.n_support == made.n_support  # points that both have are held once
+    assert again.t == made.t
+    assert_allclose(again.variance_rows(rows)[0], made.variance_rows(rows)[0])
+    again.learn_rows(rows[500:], y[500:].astype(np.float64))
+    assert again.t == 600
+    assert again.n_support <= 30
+    copy = again.blank()
+    copy.load_state(again.state(), 3, sparse)
+    assert copy.fingerprint() == again.fingerprint()
+
+
+@pytest.mark.parametrize("kind", [onkel.NewtonClassifier, onkel.NewtonRegressor])
+def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2600, 3))
+    y = np.sin(2 * X[:, 0]) + 0.2 * X[:, 1]
+    y = (y > 0).astype(int) if kind is onkel.NewtonClassifier else y
+    parts = [slice(0, 1100), slice(1100, 2400), slice(2400, 2500)]
+    models = [kind(budget=30, random_state=0, shuffle=False).fit(X[part], y[part]) for part in parts]
+    terms = 3 if kind is onkel.NewtonRegressor else 2  # of those that have relevances
+    assert [len(model.__onkel_contents__().learner.kernels) for model in models] == [terms, terms, 1]
+
+    def scores(model):
+        return model.predict(X) if kind is onkel.NewtonRegressor else model.decision_function(X)
+
+    merged, distance, n_support, _ = onkel.merge(models)
+    assert (distance, merged.t_) == (0, 2500)
+    assert n_support <= 90
+    expected = np.average([scores(model) for model in models], axis=0, weights=[1100, 1300, 100])
+    assert_allclose(scores(merged), expected, rtol=1e-9, atol=1e-9)
+    twice = onkel.merge([onkel.merge(models[:2]).model, models[2]]).model
+    assert_allclose(scores(twice), expected, rtol=1e-9, atol=1e-9)
+    alone = onkel.merge(models[:2], weights=[1.0, 0.0]).model
+    assert_allclose(scores(alone), scores(models[0]), rtol=1e-9, atol=1e-9)
+    # the points are where they came in the stream of all, and what is known goes on
+    births = merged.support_
+    assert_array_equal(X[births], merged.support_vectors_)
+    assert_allclose(merged.relevances_.mean(), 1)
+    onkel.save(merged, tmp_path / "merged.onkel")
+    again = onkel.load(tmp_path / "merged.onkel")
+    for model in (merged, again):
+        model.partial_fit(X[2500:], y[2500:])
+    assert_array_equal(scores(again), scores(merged))
+    assert merged.n_support_ <= 90
+    small = onkel.merge(models, budget=40)
+    assert small.n_support <= 40 and small.distance > 0
+    with pytest.raises(ValueError, match="different kernels cannot be merged"):
+        onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
+
+
+def test_a_learner_of_one_kernel_is_its_only_term():
+    alone = onkel.Learner(onkel.recipes.Newton(), kernel=KERNELS[0], budget=5)
+    assert terms_of(alone) == [alone]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_sums_over_the_same_kernels_are_merged_term_by_term(task):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(900, 3))
+    regression = task == "regression"
+    y = np.sin(X[:, 0]) + X[:, 1] if regression else (X[:, 0] * X[:, 1] > 0).astype(int)
+    kind = onkel.MultiKernelRegressor if regression else onkel.MultiKernelClassifier
+    recipe = onkel.recipes.Newton(lam=0.1, loss="squared_error" if regression else "log_loss")
+    parts = [slice(0, 500), slice(500, 900)]
+    models = [
+        kind(recipe, kernels=list(KERNELS), combination="sum", budget=40, random_state=i, shuffle=False).fit(
+            X[part], y[part]
+        )
+        for i, part in enumerate(parts)
+    ]
+    merged = onkel.merge(models)
+    assert merged.distance == 0
+    assert merged.model.t_ == 900
+    assert merged.n_support <= 80
+    assert merged.model.score(X, y) > max(model.score(X, y) for model in models) - 0.01
+    # each term knows what the terms of all models know
+    learners = [model.__onkel_contents__().learner for model in (*models, merged.model)]
+    first, second, both = (terms_of(learner)[1] for learner in learners)
+    alone = known_together([first.expansion(), second.expansion()], [1.0, 1.0], first)
+    assert_allclose(both.expansion().information.matrix, alone.information.matrix, rtol=1e-9, atol=1e-9)
+    expected = (5 * learners[0].kernel_weights + 4 * learners[1].kernel_weights) / 9
+    assert_allclose(learners[2].kernel_weights, expected)
+    small = onkel.merge(models, budget=30)
+    assert small.n_support <= 30
+    assert small.distance > 0
+    assert small.model.partial_fit(X[:10], y[:10]).n_support_ <= 30
+    other = kind(recipe, kernels=[RBF(0.5), RBF(9.0)], combination="sum", budget=40).fit(X, y)
+    with pytest.raises(ValueError, match="different kernels cannot be merged"):
+        onkel.merge([models[0], other])
