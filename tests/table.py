@@ -146,16 +146,15 @@ def projectron_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
 
 def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
     losses = ["squared_error", "epsilon_insensitive"] if task == "regression" else ["hinge", "perceptron"]
-    return st.fixed_dictionaries(
-        {
-            "eta": eta,
-            "lam": lam,
-            "loss": st.sampled_from(losses),
-            "epsilon": st.floats(0, 0.5),
-            "prune": st.sampled_from(["komp", "random"]),
-            "eps": st.sampled_from([0.01, 0.1, 0.4]),
-        }
-    )
+    shared = {
+        "eta": eta,
+        "loss": st.sampled_from(losses),
+        "epsilon": st.floats(0, 0.5),
+        "prune": st.sampled_from(["komp", "random"]),
+        "eps": st.sampled_from([0.01, 0.1, 0.4]),
+    }
+    schedules = [{"lam": lam}, {"lam": st.sampled_from([0.01, 0.3]), "schedule": st.just("inverse")}]
+    return st.one_of(*(st.fixed_dictionaries({**shared, **schedule}) for schedule in schedules))
 
 
 def newton_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:

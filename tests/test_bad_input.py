@@ -165,15 +165,6 @@ def test_bad_rows_change_nothing(case, method, wrong):
     assert snapshot(model) == snapshot(twin)
 
 
-@one_a_task
-def test_a_refused_fit_on_other_columns_changes_nothing(case):
-    model = case.estimator().partial_fit(**good(case))
-    before = snapshot(model)
-    X, y = case.data(20, d=2)
-    refused(lambda: model.fit(X, y, sample_weight=-np.ones(20)), "sample_weight")
-    assert model.n_features_in_ == 4 and snapshot(model) == before
-
-
 def test_bad_rows_leave_a_new_estimator_new():
     for case, method, wrong in (row.values for row in wrong_calls(fitted=False)):
         spoil, names = EVERY_WRONG[wrong]

@@ -258,8 +258,8 @@ def test_kernels_and_sparse_rows():
         (LBFGSClassifier, {"lam": 0}, "lam must be a number greater than 0, got 0"),
         (LBFGSClassifier, {"loss": "square"}, "loss must be one of 'log_loss', 'hinge', got 'square'"),
         (LBFGSClassifier, {"kernel": "cosine"}, "kernel must be one of 'rbf', 'laplacian', "),
-        (PCDClassifier, {"max_sweeps": 0}, "max_sweeps must be an integer at least 1, got 0"),
-        (IVMClassifier, {"budget": 0}, "budget must be an integer at least 1, got 0"),
+        (PCDClassifier, {"max_sweeps": 0}, "max_sweeps must be an integer of at least 1, got 0"),
+        (IVMClassifier, {"budget": 0}, "budget must be an integer of at least 1, got 0"),
         (DCDClassifier, {"gamma": "wide"}, "gamma must be one of 'scale', 'auto', got 'wide'"),
     ],
 )
@@ -278,3 +278,14 @@ def test_bad_parameters_are_refused_and_change_nothing(make, parameters, message
 def test_several_classes_are_refused_where_two_are_meant(make):
     with pytest.raises(ValueError, match="Only binary classification is supported"):
         make().fit(*blobs())
+
+
+def test_a_refused_fit_on_other_columns_changes_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    model = LBFGSClassifier().fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="class"):
+        model.fit(X[:, :2], np.zeros(30))
+    assert model.n_features_in_ == 3 and model.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(model.decision_function(X), before)

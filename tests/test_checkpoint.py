@@ -209,7 +209,7 @@ def test_what_cannot_be_saved_is_refused_at_once(tmp_path):
 
 def test_bad_settings():
     for settings in ({"every": 0}, {"every": 2.5}, {"keep": 0}):
-        with pytest.raises(ValueError, match="must be an integer at least 1"):
+        with pytest.raises(ValueError, match="must be an integer of at least 1"):
             onkel.Checkpointer("nowhere", **settings)
 
 

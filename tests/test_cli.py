@@ -329,7 +329,7 @@ def test_a_generator_is_drawn(run):
         ("predict model wide.csv", 1, "X has 4 features, but SPAClassifier is expecting 3 features"),
         ("predict model empty", 1, "empty has no rows"),
         ("predict model two.txt --scores --proba", 2, "--scores and --proba: expected one of them"),
-        ("predict model two.txt --proba", 2, "--proba: a SPAClassifier with these parameters has none"),
+        ("predict model two.txt --proba", 2, "--proba: a SPAClassifier with these parameters does not have them"),
         ("predict fresh two.txt", 1, "fresh has learned nothing yet"),
         ("data info nothing", 1, "there is no data set 'nothing'"),
         ("data get mixture", 1, "mixture is drawn, and there is nothing to get"),

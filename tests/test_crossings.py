@@ -326,7 +326,7 @@ REFUSALS = [
     ("compress|merge", "MultiKernel.*", "compress and merge need a function of one kernel, and this .* has several"),
     ("merge", "StreamPipeline.*", "scalers have different statistics"),
     ("merge", "Platt.*", "calibrated cannot be merged"),
-    ("compress|merge|predict|export .*", "Stream.*(Scaler|Encoder)", "needs a function, and a Stream.* has none"),
+    ("compress|merge|predict|export .*", "Stream.*(Scaler|Encoder)", "needs a learned function, which a Stream"),
     ("predict", "Learner|ChoosingLearner", "holds a .*Learner, which knows no labels"),
     (
         "evaluate",

@@ -238,7 +238,7 @@ def test_wrong_parameters():
     for wrong, sentence in (
         ({"schema": {"a": "numeric"}}, "the kind of column 'a' must be one of 'number'"),
         ({"schema": {"z": "number"}}, "X has no column 'z', which the schema names"),
-        ({"max_categories": 0}, "max_categories must be an integer at least 1"),
+        ({"max_categories": 0}, "max_categories must be an integer of at least 1"),
         ({"dtype": "int8"}, "dtype must be one of"),
     ):
         with pytest.raises(ValueError, match=sentence):

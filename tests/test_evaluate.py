@@ -199,7 +199,7 @@ def test_the_area_under_the_curve_orders_scores_of_any_size(scores, labels):
 def test_refusals():
     with pytest.raises(ValueError, match="the stream has no rows"):
         progressive(ogd(), [])
-    with pytest.raises(ValueError, match="every must be an integer at least 1"):
+    with pytest.raises(ValueError, match="every must be an integer of at least 1"):
         progressive(ogd(), [], every=0)
 
 

@@ -142,7 +142,7 @@ def test_recipes_that_do_not_fit_are_refused():
         onkel.from_sklearn(SVC().fit(X, y), recipes.OGD(loss="squared_error"))
     with pytest.raises(ValueError, match="Merge needs the gaussian kernel"):
         onkel.from_sklearn(SVC(kernel="linear").fit(X, y), recipes.BSGD(maintenance="merge"))
-    with pytest.raises(ValueError, match="budget must be an integer at least 1, got 0"):
+    with pytest.raises(ValueError, match="budget must be an integer of at least 1, got 0"):
         onkel.from_sklearn(SVC().fit(X, y), budget=0)
 
 

@@ -24,7 +24,7 @@ from reference.rbp import RBP
 from reference.spa import SPA
 from table import CASES, Case, cases, in_turn, loop_by_learner
 
-COMBINATIONS = onkel.parts.COMBINATIONS
+AT_ZERO, COMBINATIONS = onkel.parts.AT_ZERO, onkel.parts.COMBINATIONS
 KERNELS = (RBF(0.1), RBF(0.3), RBF(0.8))
 TOLERANCE = {"float64": 1e-9, "float32": 2e-5}
 CLOSE = {"float64": 1e-6, "float32": 2e-4}
@@ -48,11 +48,23 @@ def data(task, n, dtype="float64", seed=0, d=2):
     return Case(CASES[0].named, task, dtype, False).data(n, d, seed)
 
 
-def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, budget=None, share=None, **settings):
+def both(
+    name,
+    combination,
+    task,
+    dtype,
+    *,
+    kernels=KERNELS,
+    functions=None,
+    budget=None,
+    share=None,
+    at_zero="mistake",
+    **settings,
+):
     """The core's learner and the reference, with equal settings."""
     recipe, reference, parameters = COMPONENTS[name]
     parameters = parameters | (REGRESSION[name] if task == "regression" else {})
-    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05, share=share)
+    hedge = Hedge(kernels, combination, discount=0.9, smoothing=0.05, share=share, at_zero=at_zero)
     learner = onkel.Learner(recipe(**parameters), task=task, dtype=dtype, kernel=hedge, budget=budget, **settings)
     own_budget = budget // len(kernels) if budget is not None and not hedge.shares_budget else budget
     functions = [None] * len(kernels) if functions is None else functions
@@ -68,7 +80,7 @@ def both(name, combination, task, dtype, *, kernels=KERNELS, functions=None, bud
         )
         for i, (kernel, function) in enumerate(zip(kernels, functions, strict=True))
     ]
-    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget, share)
+    return learner, ReferenceHedge(learners, combination, 0.9, 0.05, budget, share, at_zero)
 
 
 def compare(make, X, y, weight, dtype):
@@ -120,6 +132,7 @@ def test_same_as_the_paper(combination, name, dtype, draws):
         "fit_intercept": draws.draw(st.booleans()),
         "average": draws.draw(st.booleans()),
         "share": draws.draw(st.sampled_from([None, 0.0, 0.05])),
+        "at_zero": draws.draw(st.sampled_from(AT_ZERO)),
         "seed": draws.draw(st.integers(0, 2**64 - 1)),
         "n_classes": draws.draw(st.sampled_from([1, 3])) if task == "multiclass" else 1,
     }
@@ -144,6 +157,25 @@ def compare_longer_stream(combination, name, task):
     settings = {"budget": budget, "seed": 5, "n_classes": 3 if task == "multiclass" else 1}
     # most go through all rows; a few come to a close call before
     assert compare(lambda: both(name, combination, task, "float64", **settings), X, y, None, "float64") > 40
+
+
+def test_a_kernel_that_says_nothing_is_wrong_or_votes_for_the_first_class():
+    X = np.random.default_rng(0).normal(size=(400, 2)) * 100  # where a narrow kernel reaches no other row
+    y = (X[:, 0] > 0).astype(np.float64)
+    weights, votes = {}, {}
+    for at_zero in AT_ZERO:
+        est = onkel.MultiKernelClassifier(
+            recipes.Perceptron(),
+            kernels=[RBF(1e4), RBF(1e-4)],
+            combination="deterministic",
+            discount=0.9,
+            at_zero=at_zero,
+            random_state=1,
+        )
+        votes[at_zero] = est.predict_then_learn(X, y, classes=[0, 1])
+        weights[at_zero] = est.kernel_weights_[0]
+    assert weights["mistake"] < 0.1 and weights["vote"] > 0.9
+    assert [votes[at_zero][0] for at_zero in AT_ZERO] == [0, -1]  # nobody knows anything of the first row
 
 
 @pytest.mark.parametrize("combination", ["deterministic", "spa"])

@@ -142,3 +142,12 @@ def test_a_notebook_shows_what_was_learned():
     assert f"{model.nbytes_:,}" in model._repr_html_()
     assert f"{model.gamma_:.4g}" in model._repr_html_()
     assert "<th" in model._repr_html_().split("memory")[0]
+    assert "before learning" not in model._repr_html_()
+    # of rows that were predicted first, however they were cut
+    whole, cut = (onkel.NewtonClassifier(budget=30, random_state=0) for _ in range(2))
+    scores = whole.predict_then_learn(X, y, classes=[0, 1])
+    for rows in (slice(0, 7), slice(7, 600)):
+        cut.predict_then_learn(X[rows], y[rows], classes=[0, 1])
+    loss = np.mean(np.logaddexp(0, np.where(y == 1, -scores, scores)))
+    assert f"log loss {loss:.4g} over 600 rows" in whole._repr_html_()
+    assert whole._progress == cut._progress

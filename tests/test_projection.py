@@ -188,6 +188,37 @@ def test_polk_stays_within_its_ball(task, loss, C, steep, batch_size):
         assert largest[1] > 0.85 * C * X_length / lam
 
 
+def test_polk_with_diminishing_steps_converges_to_the_minimum():
+    """Theorem 2: ``|f_t - f*|`` goes to 0; with constant steps and the same first ε it does not."""
+    rng = np.random.default_rng(0)
+    points = np.linspace(-2, 2, 12)[:, None]
+    labels = (np.sin(3 * points[:, 0]) > 0).astype(np.float64)
+    lam, gamma = 0.05, 2.0
+    K = np.exp(-gamma * (points - points.T) ** 2)
+    a = np.zeros(len(points))  # of the minimum of the mean log loss plus lam/2 |f|^2: lam a = -g(Ka)/n
+    signs = 2 * labels - 1
+    for _ in range(50):
+        p = 1 / (1 + np.exp(signs * (K @ a)))
+        residual = lam * a - signs * p / len(a)
+        a -= np.linalg.solve(lam * np.eye(len(a)) + (p * (1 - p) / len(a))[:, None] * K, residual)
+    rows = rng.integers(0, len(points), 40_000)
+
+    def distances(schedule):
+        est = onkel.POLKClassifier(eta=2.0, lam=lam, eps=0.4, schedule=schedule, loss="log_loss", gamma=gamma)
+        found = []
+        for begin, end in ((0, 400), (400, 4_000), (4_000, 40_000)):
+            est.partial_fit(points[rows[begin:end]], labels[rows[begin:end]], classes=[0.0, 1.0])
+            kept, own = est.support_vectors_, est.dual_coef_[0]
+            cross = np.exp(-gamma * (kept - points.T) ** 2)
+            inner = own @ np.exp(-gamma * (kept - kept.T) ** 2) @ own
+            found.append(np.sqrt(max(0.0, inner - 2 * own @ cross @ a + a @ K @ a)))
+        return np.array(found) / np.sqrt(a @ K @ a)
+
+    diminishing, constant = distances("inverse"), distances("constant")
+    assert (np.diff(diminishing) < 0).all() and diminishing[-1] < 0.03
+    assert constant[-1] > 0.2
+
+
 def test_polk_prunes_to_its_budget_at_every_mini_batch():
     X, y = Case(Named(recipes.POLK, POLK, onkel.POLKClassifier), "binary", "float64", False).data(300)
     for prune in ("komp", "random"):

@@ -278,7 +278,7 @@ def gaussian(A, B):
 def test_second_order_refuses_to_forget_by_weight():
     X, y = hard_rows(100)
     a = onkel.NewtonClassifier(gamma=0.5, lam=1.0, budget=20).fit(X, y)
-    with pytest.raises(ValueError, match="a weight must be a number at least 0, got -1"):
+    with pytest.raises(ValueError, match="a weight must be a number of at least 0, got -1"):
         onkel.merge([a, a], weights=[1, -1])
 
 

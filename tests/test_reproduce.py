@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib.resources import files
@@ -22,7 +23,7 @@ import small_data
 from looping import loop
 from onkel import reproduce
 from onkel.cli import main
-from onkel.reproduce import _data, klr, lab
+from onkel.reproduce import _data, _lines, klr, lab
 from onkel.reproduce._cells import (
     cell,
     cross_validate,
@@ -35,13 +36,19 @@ from onkel.reproduce._cells import (
     width,
 )
 from onkel.reproduce._data import Data
+from onkel.reproduce._protocol import enough_runs
+from onkel.reproduce.claims import judged
 from onkel.reproduce.lab import Lab
 from onkel.reproduce.page import page_of
-from onkel.reproduce.tables import UNEXPLAINED, explained, markdown, tables
-from onkel.reproduce.verdict import METRICS, VERDICTS, Figure, Findings, figures, verdict
+from onkel.reproduce.reasons import reason
+from onkel.reproduce.recorded import record, recorded
+from onkel.reproduce.summary import pieces
+from onkel.reproduce.tables import UNEXPLAINED, choices, explained, filled_in, markdown, tables
+from onkel.reproduce.verdict import APART, METRICS, VERDICTS, Figure, Findings, Measured, figures, verdict
 from onkel.streams import datasets
 
 CHROMIUM = shutil.which("chromium")
+PACKAGE = files("onkel.reproduce")
 TWO = Data(("a9a", "a9a.t"), paper_rows=2 * small_data.ROWS)
 
 
@@ -83,8 +90,9 @@ def test_every_figure_of_the_papers_is_there_once():
         for row in csv.DictReader(file.read_text("utf-8").splitlines(), delimiter="\t"):
             n_lines += 1
             assert row["experiment"] in reproduce.names() and row["metric"] in METRICS, row
-            assert (row["mean"] == "") == (row["metric"] == "claim"), row
-            assert row["note"] if row["metric"] == "claim" else float(row["mean"]) >= 0, row
+            is_claim = row["metric"] in ("claim", "time claim")
+            assert (row["mean"] == "") == is_claim, row
+            assert row["note"] if is_claim else float(row["mean"]) >= 0, row
             assert row["sd"] == "" or float(row["sd"]) >= 0, row
     assert n_lines == sum(map(len, figures().values()))
     assert set(figures()) <= set(reproduce.names())
@@ -118,16 +126,134 @@ def test_every_figure_of_the_papers_is_there_once():
     ],
 )
 def test_the_rule(metric, paper, ours, expected):
-    assert verdict(metric, Figure(*paper, ""), (ours,)) == expected
-    assert verdict(metric, None, (ours,)) == ""
-    assert verdict(metric, Figure(*paper, ""), ()) == ("" if metric == "seconds" else "missing")
+    assert verdict(metric, Figure(*paper, ""), Measured(ours, None, 1)) == expected
+    assert verdict(metric, None, Measured(ours, None, 1)) == ""
+    assert verdict(metric, Figure(*paper, ""), None) == ("" if metric == "seconds" else "missing")
 
 
 def test_counts_that_grow_with_the_rows_are_not_judged_on_fewer_rows():
     for metric in ("n_support", "sparsity"):
-        assert verdict(metric, Figure(90.0, None, ""), (10.0,), share=0.99) == ""
-        assert verdict(metric, Figure(90.0, None, ""), (), share=0.99) == "missing"
-    assert verdict("accuracy", Figure(90.0, None, ""), (10.0,), share=0.1) == "worse"
+        assert verdict(metric, Figure(90.0, None, ""), Measured(10.0, None, 1), share=0.99) == ""
+        assert verdict(metric, Figure(90.0, None, ""), None, share=0.99) == "missing"
+    assert verdict("accuracy", Figure(90.0, None, ""), Measured(10.0, None, 1), share=0.1) == "worse"
+
+
+def rates(**accuracies):
+    """Findings of spa-table2 on two sets with these accuracies, ± 0.1 over 25 runs."""
+    found = Findings("spa-table2", sets={name: {"note": "", "paper_rows": 1} for name in ("a9a", "w7a")})
+    for who, (first, second) in accuracies.items():
+        for data, mean in (("a9a", first), ("w7a", second)):
+            found.enter(data, who, "accuracy", Measured(mean, 0.1, 25))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said", "ours"),
+    [
+        ((0.1, 0.1), "holds", "2 of 2"),  # two standard errors of the difference are 0.057
+        ((0.1, 0.05), "undecided", "1 of 2, 1 open"),
+        ((-0.1, 0.05), "does not hold", "0 of 2, 1 open"),
+        ((-0.1, 0.1), "does not hold", "1 of 2"),  # more than a half are needed
+        ((0.0, 0.1), "does not hold", "1 of 2"),  # what is equal is not better
+    ],
+)
+def test_orders_are_judged_by_their_spread(ahead, said, ours):
+    others = ("RBP", "Forgetron", "Projectron", "Projectron++", "BPA-S", "BOGD", "OSKL")
+    found = rates(SPA=(80 + ahead[0], 90 + ahead[1]), **dict.fromkeys(others, (80, 90)))
+    (claim,) = (claim for claim in judged([found]) if claim.claim == "SPA best")
+    assert (claim.said, claim.ours, claim.paper) == (said, ours, "2 of 2")
+
+
+@pytest.mark.parametrize(
+    ("behind", "said"), [(0.4, "holds"), (0.5, "undecided"), (0.53, "undecided"), (0.6, "does not hold")]
+)
+def test_what_is_comparable_may_be_behind_by_its_margin(behind, said):
+    found = rates(SPA=(80 - behind, 90), OSKL=(80, 90))
+    assert [claim.said for claim in judged([found]) if claim.claim == "SPA like OSKL"] == [said]
+
+
+def test_every_claim_is_about_learners_that_there_are():
+    found = [recorded(name) for name in reproduce.names()]
+    claims = judged(found)
+    assert len(claims) > 90 and len({(claim.experiment, claim.claim) for claim in claims}) == len(claims)
+    for claim in claims:
+        assert claim.said != "missing", claim
+        if claim.paper:  # the papers' own figures show what they say
+            n_true, _, n_all = claim.paper.partition(" of ")
+            assert int(n_true) > int(n_all) / 2, claim
+
+
+def test_cells_that_are_no_results_are_counted_apart():
+    found = Findings("spa-table3", sets={"w7a": {"note": "", "paper_rows": 24_692, "majority": 2.97}})
+    for who, accuracy, n_support in (("SPA-avg", 97.9, 3_000), ("SPA-last", 97.03, 3_000), ("BOGD", 90.0, 1_000)):
+        found.enter("w7a", who, "accuracy", Measured(accuracy, 0.0, 20))
+        found.enter("w7a", who, "n_support", Measured(n_support, 1.0, 20))
+    entries = {(e.learner, e.metric): e for e in found.completed().entries}
+    assert {place: e.apart for place, e in entries.items() if e.ours} == {
+        ("SPA-avg", "accuracy"): "",
+        ("SPA-avg", "n_support"): "",
+        ("SPA-last", "accuracy"): "trivial",
+        ("SPA-last", "n_support"): "repeat",
+        ("BOGD", "accuracy"): "",
+        ("BOGD", "n_support"): "protocol",
+    }
+    assert entries["SPA-avg", "n_support"].verdict == "better"
+    assert entries["BOGD", "n_support"].verdict == "worse"  # fewer points are not better where accuracy is lost
+    assert found.counts("trivial")["within"] == 1 and sum(found.counts().values()) == 3 + 6 + 1
+
+
+def test_a_learner_is_run_until_its_mean_is_known():
+    place = "magic04", "Forgetron (as OSKL G=4)"  # whose tolerance is 2.8 points
+    for accuracies, runs in (([70.0, 71.0], 2), ([70.0, 75.0], 15), ([20.0, 90.0], 60)):
+        assert enough_runs("oskl-table4", place, [{"accuracy": accuracy} for accuracy in accuracies]) == runs
+    assert enough_runs("spa-figure1", place, [{"accuracy": 20.0}, {"accuracy": 90.0}]) == 2
+
+
+def test_the_page_is_made_from_the_record():
+    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text("utf-8")
+    found = [recorded(name) for name in reproduce.names()]
+    assert filled_in(page, pieces(found)) == page, "onkel reproduce all --recorded --markdown docs/reproduction.md"
+    assert UNEXPLAINED not in page
+    for name in reproduce.names():
+        assert choices(name).lines, name
+
+
+def test_two_thirds_of_what_is_worse_has_a_measured_cause():
+    causes = []
+    for name in reproduce.names():
+        for entry in recorded(name).entries:
+            if entry.verdict == "worse" and not entry.is_claim and entry.apart != "repeat":
+                causes.append(reason(name, entry.data, entry.learner, entry.metric).cause)
+    assert set(causes) <= {"measured", "unknown"} and causes.count("measured") >= 2 / 3 * len(causes)
+
+
+def test_what_is_recorded_is_read_again(tmp_path, monkeypatch):
+    one = recorded("bogd-table2", ["german", "spambase"])
+    one.spent = 60.0
+    record([one], tmp_path)
+    german = recorded("bogd-table2", ["german"])
+    german.entries = [replace(e, ours=Measured(1.5, 0.5, 7)) for e in german.entries if e.learner == "OGD" and e.ours]
+    record([german], tmp_path)
+    _lines.lines_of.cache_clear()
+    monkeypatch.setattr(_lines, "files", lambda package: _Folder(tmp_path))
+    try:
+        again = recorded("bogd-table2")
+    finally:
+        _lines.lines_of.cache_clear()
+    assert {e.ours for e in again.entries if e.learner == "OGD" and e.data == "german"} == {Measured(1.5, 0.5, 7)}
+    others = [e for e in one.entries if (e.data, e.learner) != ("german", "OGD")]
+    assert [e for e in again.entries if (e.data, e.learner) != ("german", "OGD")] == others
+    assert again.sets == one.sets
+
+
+class _Folder:
+    """The package's tables, with those of a folder in place of its record."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def joinpath(self, *path):
+        return self.folder.joinpath(*path[1:]) if path[0] == "measured" else PACKAGE.joinpath(*path)
 
 
 def test_every_worse_cell_is_explained():
@@ -145,8 +271,6 @@ def test_every_worse_cell_is_explained():
     assert f"- a9a: RBP (accuracy) – {UNEXPLAINED}.\n" in markdown([found])
     found.quick = True
     assert explained(found)[1]["why"].startswith("a quick run has few rows")
-    page = (Path(__file__).parents[1] / "docs" / "reproduction.md").read_text("utf-8")
-    assert "\nWorse:\n" in page and UNEXPLAINED not in page
 
 
 def test_every_reason_is_about_a_cell_of_a_paper():
@@ -160,6 +284,11 @@ def test_every_reason_is_about_a_cell_of_a_paper():
         assert of and row["reason"], row
         names = ("data", "learner", "metric")
         places = [dict(zip(names, place, strict=True)) for experiment in of for place in figures()[experiment]]
+        places += [
+            {"data": "", "learner": line["claim"], "metric": "claim"}
+            for line in _lines.lines_of("claims.tsv")
+            if line["experiment"] in of
+        ]
         assert any(
             all(any(map(partial(fnmatchcase, place[name]), row[name].split("|"))) for name in names) for place in places
         ), row
@@ -225,15 +354,15 @@ def test_permutations_that_are_run(tmp_path):
 def test_searches_find_what_they_should(small):
     spec, split = TWO.spec(), Data(("a9a",), test=("a9a.t",)).spec()
     grid = [learner("OGD", gamma=gamma, eta=eta) for gamma in (1e-9, 5.0) for eta in (1e-9, 0.5)]
-    assert search(data=spec, seed=0, grid=grid)["best"] == grid[-1]
+    assert search(data=spec, seeds=[0], grid=grid)["best"] == grid[-1]
     assert cross_validate(data=spec, seed=0, grid=grid, folds=3)["best"] == grid[-1]
     refused = [learner("OGD", gamma=5.0, eta=-1.0), grid[-1]]
-    assert search(data=spec, seed=0, grid=refused) == {
+    assert search(data=spec, seeds=[0], grid=refused) == {
         "best": grid[-1],
-        "errors": [None, search(data=spec, seed=0, grid=grid)["errors"][-1]],
+        "errors": [None, search(data=spec, seeds=[0], grid=grid)["errors"][-1]],
     }
     with pytest.raises(ValueError, match="no choice of the grid could be run: eta must be"):
-        search(data=spec, seed=0, grid=refused[:1])
+        search(data=spec, seeds=[0], grid=refused[:1])
     found = tune(
         data=spec, seed=0, learner=learner("OSKL", gamma=5.0, eta=0.5), parameter="G", wanted=40, low=1.0, high=1e4
     )
@@ -242,7 +371,7 @@ def test_searches_find_what_they_should(small):
     assert result["n_support"] == found["n_support"]
     kernels = [learner("Perceptron", pool=i) for i in range(16)]
     errors = [progressive(data=spec, seed=0, learner=one)["error"] for one in kernels]
-    assert search(data=spec, seed=0, grid=kernels)["best"]["pool"] == np.argmin(errors)
+    assert search(data=spec, seeds=[0], grid=kernels)["best"]["pool"] == np.argmin(errors)
     assert 0.5 < width(data=spec, percentile=20.0)["gamma"] < 5
     tested = held_out(data=split, seed=0, learner=grid[-1])
     assert tested["accuracy"] > 80 and tested["curve"]["held_out"][-1] == pytest.approx(tested["accuracy"] / 100)
@@ -408,17 +537,19 @@ def test_an_experiment_runs(name, small, tmp_path):
         judged = METRICS[place[2]].kind in ("rate", "claim")  # so few rows are too few to judge counts
         assert entry.verdict in (VERDICTS if judged else ("", *VERDICTS))
         # OSKL may have no G that gives so few points on so few rows, and a claim may be about more points.
-        assert entry.values or "OSKL" in entry.learner or entry.metric == "claim", place
+        assert entry.ours or "OSKL" in entry.learner or entry.is_claim, place
     if name.startswith(("bogd-table3", "oskl-table3", "oskl-table4", "spa-table")):
-        assert any(entry.learner.startswith("Newton") and entry.values for entry in found.entries)
+        assert any(entry.learner.startswith("Newton") and entry.ours for entry in found.entries)
     assert found.curves and all(curve["data"] == data for curve in found.curves)
-    judged = [place for place in asked if METRICS[place[2]].kind in ("rate", "claim")]
-    assert sum(found.counts().values()) >= len(judged)
+    assert sum(sum(found.counts(apart).values()) for apart in ("", *APART)) >= len(
+        [place for place in asked if METRICS[place[2]].kind == "rate"]
+    )
 
 
 def test_sets_that_are_not_to_be_had_are_missing_cells(small, tmp_path):
     found = reproduce.experiment("spa-table2")(Lab(tmp_path, quick=True, data=["KDD08"])).completed()
-    assert found.counts() == {"better": 0, "within": 0, "worse": 0, "missing": 22}
+    assert found.counts() == {"better": 0, "within": 0, "worse": 0, "missing": 15}
+    assert found.counts("protocol")["missing"] == 7  # budgets
     assert {entry.note for entry in found.entries} == {"not to be had"}
 
 
@@ -456,7 +587,7 @@ def test_the_tables(run):
     (document,) = json.loads(run(*words, "--json")[1])
     assert document["experiment"] == "bogd-table2" and document["sets"]["german"]["rows"] == small_data.ROWS
     entry = next(e for e in document["entries"] if (e["learner"], e["metric"]) == ("OGD", "error"))
-    assert entry["paper"] == {"mean": 30.115, "sd": 0.618} and len(entry["ours"]["runs"]) == 2
+    assert entry["paper"] == {"mean": 30.115, "sd": 0.618} and entry["ours"]["runs"] == 2
     assert os.path.isdir("reproduce-results")
 
 
@@ -467,7 +598,7 @@ def test_what_is_kept_can_be_shown_without_running_anything(run, monkeypatch):
     (document,) = json.loads(run(*words, "--data", "german,spambase", "--kept", "--json")[1])
     missing = {entry["data"] for entry in document["entries"] if entry["verdict"] == "missing"}
     assert missing == {"spambase", "german"}  # german's is the t-test, which one run is too few for
-    assert document["counts"]["missing"] == 4 + 1 + 1
+    assert document["counts"]["missing"] == 4
     assert "not run" in run(*words, "--data", "spambase", "--kept")[1]
     for name in reproduce.names():
         assert run(name, "--kept", "--results", "nowhere")[0] == 0, name
@@ -475,13 +606,13 @@ def test_what_is_kept_can_be_shown_without_running_anything(run, monkeypatch):
 
 
 def test_a_page_is_filled_in(run):
-    text = "# A page\n\n<!-- counts -->old<!-- /counts -->\n\n<!-- tables -->\nold\n<!-- /tables -->\n\nThe end.\n"
+    text = "# A page\n\n<!-- summary -->OLD<!-- /summary -->\n\n<!-- tables -->\nOLD\n<!-- /tables -->\n\nThe end.\n"
     Path("page.md").write_text(text, "utf-8")
     for _ in range(2):
         assert run("bogd-table2", "--data", "german", "--runs", 1, "--quick", "--markdown", "page.md")[0] == 0
         made = Path("page.md").read_text("utf-8")
-        assert made.startswith("# A page\n\n<!-- counts -->") and made.endswith("<!-- /tables -->\n\nThe end.\n")
-        assert "old" not in made and made.count("### bogd-table2") == 1 and made.count("better") >= 2
+        assert made.startswith("# A page\n\n<!-- summary -->") and made.endswith("<!-- /tables -->\n\nThe end.\n")
+        assert "OLD" not in made and made.count("### bogd-table2") == 1 and made.count("better") >= 2
 
 
 def test_what_must_be_known_of_a_cell_is_noted(tmp_path):
@@ -505,33 +636,31 @@ def test_what_must_be_known_of_a_cell_is_noted(tmp_path):
 
 def test_a_claim_is_not_judged_from_a_part_of_its_runs(small, tmp_path):
     folder = tmp_path / "results"
-    reproduce.experiment("spa-figure3")(Lab(folder, quick=True, data=["SUSY"]))
+    reproduce.experiment("spa-figure2")(Lab(folder, quick=True, runs=1, data=["a9a"]))
     verdicts = []
     for _ in range(2):
-        found = reproduce.experiment("spa-figure3")(Lab(folder, quick=True, data=["SUSY"], kept=True))
-        (claim,) = (entry for entry in found.entries if entry.metric == "claim")
-        verdicts.append(claim.verdict)
-        next(folder.glob("progressive-RBP-*.json")).unlink()
-    assert verdicts[0] in ("within", "worse") and verdicts[1] == "missing"
+        found = reproduce.experiment("spa-figure2")(Lab(folder, quick=True, runs=1, data=["a9a"], kept=True))
+        verdicts.append({entry.verdict for entry in found.entries if entry.metric == "claim"})
+        next(folder.glob("held_out-SPA-*.json")).unlink()
+    assert verdicts[0] <= {"within", "worse"} and verdicts[1] == {"missing"}
 
 
 @loop
 @pytest.mark.parametrize(
-    ("seconds", "held_out", "verdict", "said"),
+    ("seconds", "held_out", "said"),
     [
-        ([1.0, 9.0], [0.5, 0.9], "within", "PCD 9.0, DCD 9.0"),
-        ([0.5, 1.0], [0.5, 0.9], "worse", "PCD 1.0, DCD 1.0"),
-        ([1.0, 9.0], [0.5, 0.6], "within", "PCD more than 9.0 (not there in 2 sweeps)"),
-        ([0.5, 1.0], [0.5, 0.6], "missing", "PCD more than 1.0 (not there in 2 sweeps)"),
+        ([1.0, 9.0], [0.5, 0.9], "PCD 9.0, DCD 9.0"),
+        ([1.0, 9.0], [0.5, 0.6], "PCD more than 9.0 (not there in 2 sweeps)"),
     ],
 )
-def test_times_of_learners_that_do_not_get_there(tmp_path, seconds, held_out, verdict, said):
+def test_times_are_said_and_not_judged(tmp_path, seconds, held_out, said):
     found = Findings.of("klr-figures", Lab(tmp_path), {"mushrooms": klr.SETS["mushrooms"]})
     batch = [{"curve": {"seconds": seconds, "held_out": held_out}, "sweeps": 2}]
     online = [{"curve": {"seconds": [0.5, 1.0], "held_out": [0.6, 0.9]}}]
     klr._check_times(found, "mushrooms", {"Auxiliary (γ=2)": online, "PCD": batch, "DCD": batch})
     (claim,) = found.entries
-    assert claim.verdict == verdict and said in claim.note
+    assert claim.verdict == "" and claim.is_claim and said in claim.note
+    assert {claim.said for claim in judged([found])} == {"not judged"}
 
 
 @loop
@@ -587,9 +716,11 @@ def window(small, tmp_path):
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_the_report_on_a_phone(window):
     assert window.evaluate("document.documentElement.scrollWidth") == 390
-    assert window.locator(".contents a").all_inner_texts() == ["bogd-table3", "spa-figure2"]
-    assert window.locator("h2").all_inner_texts() == ["bogd-table3", "spa-figure2"]
-    learners = window.locator("section[id='bogd-table3'] table").first.locator("tbody tr").count()
+    assert window.locator(".contents a").all_inner_texts() == ["Claims", "Counts", "bogd-table3", "spa-figure2"]
+    assert window.locator("h2").all_inner_texts() == ["Claims", "Counts", "bogd-table3", "spa-figure2"]
+    assert "BOGD++ errs less than BOGD" in window.locator("section[id='Claims']").inner_text()
+    figures_of = window.locator("section[id='bogd-table3'] table").nth(1)  # the first has the choices
+    learners = figures_of.locator("tbody tr").count()
     assert learners == 21  # six of the paper and Newton, with three budgets
     assert window.locator("td.better, td.within, td.worse").count() > 18
     first = window.locator("figure").first
@@ -601,8 +732,8 @@ def test_the_report_on_a_phone(window):
     canvas.tap(position={"x": canvas.bounding_box()["width"] / 2, "y": 60})
     assert 1 <= first.locator(".tip div").count() <= 7
     assert "β in [5, 10] is a good trade-off" in window.locator("section[id='spa-figure2']").inner_text()
-    before = window.locator("section[id='bogd-table3'] tbody td.text").first.inner_text()
-    window.locator("section[id='bogd-table3'] th button").nth(2).click()
-    heads = window.locator("section[id='bogd-table3'] tbody td:nth-child(3)")
+    before = figures_of.locator("tbody td.text").first.inner_text()
+    figures_of.locator("th button").nth(2).click()
+    heads = figures_of.locator("tbody td:nth-child(3)")
     shown = [float(text.split()[0]) for text in heads.all_inner_texts()]
     assert shown == sorted(shown, reverse=True) and before

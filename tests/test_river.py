@@ -173,7 +173,7 @@ def test_weights():
     twin.learn_many(pd.DataFrame(X), pd.Series(labels), w=np.full(len(X), 2.0))
     assert model._learner.fingerprint() == twin._learner.fingerprint()
     assert "nobody" not in model._labels
-    with pytest.raises(ValueError, match=r"the least of w must be a number at least 0, got -1\.0"):
+    with pytest.raises(ValueError, match=r"the least of w must be a number of at least 0, got -1\.0"):
         frame.learn_one(X[0], labels[0], w=-1.0)
 
 
@@ -353,6 +353,21 @@ def test_every_named_learner_has_a_class_with_the_defaults_of_its_estimator():
             cls(widht=1)
 
 
+def test_relevances_are_those_of_the_features_that_came():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(1100, 3)), columns=list("abc"))
+    y = pd.Series(np.sin(2 * X["a"]) > X["b"])
+    model = onkel.river.NewtonClassifier(budget=30, seed=0)
+    model.learn_many(X[:1050], y[:1050])
+    relevances = model.feature_relevances
+    assert np.mean(list(relevances.values())) == pytest.approx(1)
+    assert relevances["a"] > 10 * relevances["c"]  # they were learned
+    assert max(model.feature_importances, key=model.feature_importances.get) == "a"
+    model.learn_many(X[1050:].assign(later=1.0), y[1050:])
+    assert model.feature_relevances == {**relevances, "later": 1.0}
+    rows, weights = model.memory_weights_history
+    assert len(rows) == len(weights) > 0 and 1050 < rows[-1] <= 1100
+
+
 def test_a_named_learner_learns_what_its_estimator_learns():
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -362,12 +377,12 @@ def test_a_named_learner_learns_what_its_estimator_learns():
     twin = onkel.NewtonClassifier(budget=30, random_state=0).partial_fit(csr_array(X), y)
     found = [model.predict_one(dict(zip("abc", x.tolist(), strict=True))) for x in X]
     assert np.mean(found == twin.predict(X)) > 0.98  # open labels, sparse rows: the same learner to rounding
-    # River's rows have room for features to come, whose relevances count in the mean too: the products are equal.
     ours, theirs = (each._learner.current.kernel for each in (model, twin))
     np.testing.assert_allclose(
         ours.gamma * np.array(ours.relevances[:3]), theirs.gamma * np.array(theirs.relevances), rtol=1e-6
     )
     assert model._learner.current.recipe.prior == twin._learner.current.recipe.prior
+    assert model.changes == twin.changes_ == []
     assert model.clone().budget == 30 and pickle.loads(pickle.dumps(model)).n_support == model.n_support
 
 

@@ -123,7 +123,7 @@ def test_the_client(service):
         )
         assert client.label("by client", Y[:4]) == 4
         assert client.predict(X[:4], output="predict_proba").shape == (4, 2)
-        with pytest.raises(ServiceError, match="none of the model's") as caught:
+        with pytest.raises(ServiceError, match="not one of the model's") as caught:
             client.learn(X[:2], np.array([1, 2]))
         assert caught.value.status == 422 and caught.value.row == 0
         assert client.metadata()["parameters"]["rows_learned"] == before + 14

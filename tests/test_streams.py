@@ -250,7 +250,7 @@ def test_columns_by_name_and_by_number(tmp_path):
         ({"n_features": 4}, "n_features is for libsvm, and the source is csv"),
         ({"zero_based": True}, "zero_based is for libsvm, and the source is csv"),
         ({"delimiter": "::"}, "delimiter must be one character, got '::'"),
-        ({"chunk_rows": 0}, "chunk_rows must be an integer at least 1, got 0"),
+        ({"chunk_rows": 0}, "chunk_rows must be an integer of at least 1, got 0"),
         ({"on_error": "ignore"}, "on_error must be one of 'raise', 'skip', got 'ignore'"),
         ({"format": "excel"}, "format must be one of"),
         ({"dtype": "int8"}, "dtype must be one of 'float64', 'float32', got 'int8'"),

@@ -81,6 +81,20 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
         onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
 
 
+def test_the_deviation_of_a_sum_is_the_weighted_sum_of_its_terms():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=500)
+    recipe = onkel.recipes.Newton(loss="squared_error")
+    made = onkel.Learner(recipe, kernel=Hedge(KERNELS, "sum"), task="regression", budget=30)
+    before = made.learn_rows(X, y, scores=True)[:, 0]
+    variance, noise = made.variance_rows(X)
+    assert noise == pytest.approx(np.mean((before - y) ** 2))  # of the sum's own residuals
+    parts = [term.variance_rows(X) for term in terms_of(made)]
+    deviations = [np.sqrt(own_noise * own) for own, own_noise in parts]
+    assert_allclose(np.sqrt(noise * variance), made.kernel_weights @ deviations, rtol=1e-9)
+
+
 def test_a_learner_of_one_kernel_is_its_only_term():
     alone = onkel.Learner(onkel.recipes.Newton(), kernel=KERNELS[0], budget=5)
     assert terms_of(alone) == [alone]

@@ -555,9 +555,12 @@ NB_MODULE(_core, m) {
               }
             }
             if (hedge)
-              config.hedge = {combination_named(spec(*hedge).name), spec(*hedge).at("discount"),
-                              spec(*hedge).at("smoothing"), spec(*hedge).at("share"),
-                              static_cast<std::int64_t>(spec(*hedge).at("start"))};
+              config.hedge = {combination_named(spec(*hedge).name),
+                              spec(*hedge).at("discount"),
+                              spec(*hedge).at("smoothing"),
+                              spec(*hedge).at("share"),
+                              static_cast<std::int64_t>(spec(*hedge).at("start")),
+                              spec(*hedge).at("zero_votes") != 0};
             if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
             new (self) PyLearner(config);
           },

@@ -25,8 +25,8 @@ Moments with_zeros(const StandardScaling& s, std::size_t feature, std::int64_t n
 }  // namespace
 
 double StandardScaling::weight(std::int64_t n) const {
-  const auto rows = static_cast<double>(n);
-  return forget < 1 ? (1 - std::pow(forget, rows)) / (1 - forget) : rows;
+  const auto count = static_cast<double>(n);
+  return forget < 1 ? (1 - std::pow(forget, count)) / (1 - forget) : count;
 }
 
 void StandardScaling::learn(std::size_t feature, double x) {

@@ -63,7 +63,7 @@ void Hedge::vote(std::span<const double> scores, std::span<double> predicted) co
     if (sums() || task_ == Task::regression) {
       for (std::size_t o = 0; o < outputs; ++o) predicted[o] += weights_[i] * own[o];
     } else if (task_ == Task::binary) {
-      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 ? -weights_[i] : 0.0;
+      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 || choice_.zero_votes ? -weights_[i] : 0.0;
     } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
       predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += weights_[i];
     }
@@ -78,11 +78,11 @@ bool Hedge::visits(std::size_t i, std::int64_t t) const {
          Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < chance(i);
 }
 
-// How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but its figures come out, and the
-// proof of its Theorem 5.3 holds, only where a score of 0 is a mistake: else a kernel too narrow to say anything keeps
-// the most weight.
+// How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
+// holds, and most of its figures come out, only where a score of 0 is a mistake: else a kernel too narrow to say
+// anything keeps the most weight.
 double Hedge::fault(std::span<const double> f, double y, double range) const {
-  if (task_ == Task::binary) return y * f[0] <= 0 ? 1.0 : 0.0;
+  if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {
     const auto label = static_cast<std::size_t>(y);
     for (std::size_t o = 0; o < f.size(); ++o)

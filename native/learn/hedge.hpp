@@ -40,6 +40,7 @@ struct HedgeChoice {
   double smoothing = 0.001;  // delta in the paper
   double share = 0.0;        // alpha of the fixed share
   std::int64_t start = 0;    // of a sum: rows that do not move the weights
+  bool zero_votes = false;   // of two classes: a score of exactly 0 is a vote for the first, and no mistake
 };
 
 class Hedge final : public Update, public Several, public Uncertain {

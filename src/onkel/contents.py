@@ -54,7 +54,7 @@ def fitted_learner(model: Any, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
     contents = contents_of(model)
     if contents.learner is None and contents.estimator in contents.transformers:
-        raise ValueError(f"{purpose} needs a function, and a {type(model).__name__} has none")
+        raise ValueError(f"{purpose} needs a learned function, which a {type(model).__name__} does not have")
     if contents.learner is None or contents.learner.n_features is None:
         raise NotFittedError(f"{purpose} needs a function, and this {type(model).__name__} is not fitted yet")
     return contents.learner

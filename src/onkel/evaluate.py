@@ -10,7 +10,7 @@ import dataclasses
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -181,7 +181,7 @@ def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
     stream : iterable of (X, y)
         Chunks of any size, such as :func:`onkel.streams.open` gives. ``[(X, y)]`` is a stream of one chunk.
     **options
-        `classes`, `every`, `norm`, `held_out`: see `progressive_steps`.
+        `classes`, `every`, `norm`, `held_out`, `clock`: see `progressive_steps`.
 
     Returns
     -------
@@ -239,6 +239,7 @@ def progressive_steps(
     norm: bool = False,
     held_out: Chunk | None = None,
     window: FadingMeans | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Iterator[Point]:
     """Do what `progressive` does, step by step: yield a point after each chunk and at each checkpoint.
 
@@ -258,6 +259,8 @@ def progressive_steps(
         Rows to predict at each checkpoint, and not to learn from.
     window : FadingMeans, default=None
         Takes in what each row has lost, for the course of the run.
+    clock : callable, default=time.perf_counter
+        What the seconds are by; `time.process_time` does not count those that the machine spends on other work.
 
     Yields
     ------
@@ -289,9 +292,9 @@ def progressive_steps(
         for (rows, labels, *own), is_due in cuts.pieces((X, np.asarray(y), *weight), whole=whole):
             if own:
                 options["sample_weight"] = own[0]
-            start = time.perf_counter()
+            start = clock()
             scores = est.predict_then_learn(rows, labels, **options)
-            seconds += time.perf_counter() - start
+            seconds += clock() - start
             sums.add(scores, labels, est)
             point = measured(is_due)
             yield point

@@ -712,10 +712,13 @@ def POLK(
         float,
         Note(
             "K: each step may move the function by ε = Kη^(3/2) (Corollary 1) to have fewer support vectors.",
+            "With diminishing steps by ε_t = Kη_t^2.",
             limits={"above": 0},
         ),
     ] = 0.1,
-    eps: Annotated[float | None, Note("ε itself, instead of `parsimony`.", part="KOMP")] = None,
+    eps: Annotated[
+        float | None, Note("ε itself, instead of `parsimony`; with diminishing steps that of the first.", part="KOMP")
+    ] = None,
     prune: Annotated[
         str,
         Note(
@@ -723,6 +726,15 @@ def POLK(
             choices=("komp", "random"),
         ),
     ] = "komp",
+    schedule: Annotated[
+        str,
+        Note(
+            "Of steps and ε: constant, or diminishing, η_t = η/(1 + ηλt) and ε_t = Kη_t^2 (Theorem 2).",
+            "Constant ones end near the minimum of the risk, with finitely many points (Theorem 4); diminishing ones "
+            "converge to it, with ever more points.",
+            choices=("constant", "inverse"),
+        ),
+    ] = "constant",
     batch_size: Annotated[int, Note("Rows a step.", limits={"at_least": 1, "at_most": 2**31})] = 1,
     loss: AnyLoss = "hinge",
     epsilon: Epsilon = 0.1,
@@ -730,18 +742,20 @@ def POLK(
     """Parsimonious online learning with kernels, Algorithm 1.
 
     Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays
-    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6).
+    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Both may diminish (Table 1).
 
     Examples
     --------
     >>> from onkel import recipes
     >>> recipes.POLK(eta=4.0, lam=1e-6, parsimony=0.04).eviction
-    KOMP(eps=0.32)
+    KOMP(eps=0.32, decay=0.0)
     """
-    step = GradientStep(eta=eta, lam=lam)
+    diminishing = schedule == "inverse"
+    step = DecayingStep(eta=eta, lam=lam) if diminishing else GradientStep(eta=eta, lam=lam)
     if eps is None:
-        eps = parsimony * eta**1.5
-    budget = KOMP(eps=eps) if prune == "komp" else RandomPruning(eps=eps)
+        eps = parsimony * eta ** (2.0 if diminishing else 1.5)
+    radius = {"eps": eps, "decay": eta * lam if diminishing else 0.0}
+    budget = KOMP(**radius) if prune == "komp" else RandomPruning(**radius)
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
 
 

@@ -223,6 +223,35 @@ class _KernelModel:
         return self._learner.current.memory_weights
 
     @property
+    def memory_weights_history(self) -> tuple[Any, Floats]:
+        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
+        return self._learner.current.memory_weights_history
+
+    @property
+    def changes(self) -> list[int]:
+        """After how many rows another kernel or λ took over; the first 4,096 rows do not count. The last 256."""
+        return list(getattr(self._learner, "changes", ()))
+
+    @property
+    def feature_relevances(self) -> dict[Hashable, float]:
+        """What the kernel multiplies each feature's share of the distance by: 1 on average, 1 for a new feature."""
+        return self._by_feature(self._learner.current.kernels[-1].relevances_of(self._width))
+
+    @property
+    def feature_importances(self) -> dict[Hashable, float]:
+        """How much each feature counts in the kernel, without its unit; the largest is 1."""
+        if self._learner.current.n_features is None:
+            return {}
+        return self._by_feature(self._learner.current.expansion().terms[-1].importances)
+
+    @property
+    def _width(self) -> int:
+        return self._learner.current.n_features or 0
+
+    def _by_feature(self, values: Floats) -> dict[Hashable, float]:
+        return {name: float(values[column]) for name, column in self._columns.of.items() if column < len(values)}
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the model in the core, which Python's own counts do not see."""
         return self._learner.nbytes

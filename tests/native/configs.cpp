@@ -54,6 +54,8 @@ class Line {
       config.hedge->smoothing = std::stod(value);
     } else if (key == "share") {
       config.hedge->share = std::stod(value);
+    } else if (key == "zero_votes") {
+      config.hedge->zero_votes = std::stod(value) != 0;
     } else if (!set_number(key, value)) {
       throw std::invalid_argument("a learner has no '" + key + "'");
     }

@@ -14,10 +14,13 @@ class Hedge:
     their own.
     """
 
-    def __init__(self, learners, combination, discount=0.99, smoothing=0.001, budget=None, share=None):
+    def __init__(
+        self, learners, combination, discount=0.99, smoothing=0.001, budget=None, share=None, at_zero="mistake"
+    ):
         self.learners, self.combination = learners, combination
         self.discount, self.smoothing, self.budget = discount, smoothing, budget
         self.share = share if share is not None else 1e-4 if combination == "sum" else 0.0
+        self.zero_votes = at_zero == "vote"
         self.log_weights = np.zeros(len(learners))
         self.t, self.low, self.high = 0, np.inf, -np.inf
         self.scores, self.gaps, self.history = [], [], []
@@ -104,7 +107,8 @@ class Hedge:
     def fault(self, learner, x, label):
         f = learner.columns(x) @ learner._full(learner.f)
         if self.task == "binary":
-            return float((2 * label - 1) * f[0] <= 0)
+            margin = (2 * label - 1) * f[0]
+            return float(margin < 0 or (margin == 0 and not self.zero_votes))
         if self.task == "multiclass":
             return float(any(f[int(label)] <= f[c] for c in range(len(f)) if c != label))
         reach = self.high - self.low
@@ -117,7 +121,7 @@ class Hedge:
             if self.combination == "sum":
                 pass
             elif self.task == "binary":
-                f = np.sign(f)
+                f = np.where((f == 0) & self.zero_votes, -1.0, np.sign(f))
             elif self.task == "multiclass":
                 f = np.eye(len(f))[int(np.argmax(f))] * bool(f.any())
             votes = votes + theta * f

@@ -15,9 +15,24 @@ class POLK(Gradient, Projecting):
     parsimony: float = 0.1
     eps: float | None = None
     prune: str = "komp"
+    schedule: str = "constant"
+
+    def eta_at(self, step):
+        return self.eta if self.schedule == "constant" else self.eta / (1 + self.eta * self.lam * step)
+
+    def shrink(self, step):
+        return 1 - self.eta_at(step) * self.lam
+
+    def coefficient(self, row, probability):
+        return -self.eta_at((row.t - 1) // self.batch_size + 1) * row.weight * row.g
 
     def settle(self, newcomers):
-        most = (self.parsimony * self.eta**1.5 if self.eps is None else self.eps) ** 2
+        step = (self.t - 1) // self.batch_size + 1
+        if self.schedule == "constant":
+            radius = self.parsimony * self.eta**1.5 if self.eps is None else self.eps
+        else:
+            radius = (self.parsimony if self.eps is None else self.eps / self.eta**2) * self.eta_at(step) ** 2
+        most = radius**2
         if self.prune == "komp":
             self.komp(self.enrol(newcomers), most)
         else:

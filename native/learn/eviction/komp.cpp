@@ -17,23 +17,21 @@ std::size_t cheapest(const Span& points) {
   return best;
 }
 
-// POLK: once a mini-batch the function is pruned to within eps of what its step made of it, new points or not.
+// POLK: once a mini-batch the function is pruned to within eps_t of what its step made of it, new points or not.
 struct KOMP final : Eviction {
   KOMP(const Spec& spec, const EvictionContext& context)
-      : Eviction(context),
-        max_squared_distance(spec.at("eps") * spec.at("eps")),
-        points(context.basis, context.function) {}
-  void restore_budget(const Scored&, std::size_t) override { prune(); }
-  void idle(const Scored&) override { prune(); }
+      : Eviction(context), radius(spec), points(context.basis, context.function) {}
+  void restore_budget(const Scored& row, std::size_t) override { prune(row.step); }
+  void idle(const Scored& row) override { prune(row.step); }
   void visit(Archive& archive) override { archive.part("gram", points); }
 
-  void prune() {
+  void prune(std::int64_t step) {
     const double moved = points.include_points();
-    komp(points, moved, max_squared_distance, context_.budget);
+    komp(points, moved, radius.squared(step), context_.budget);
     points.apply_pending();
   }
 
-  double max_squared_distance;
+  PruningRadius radius;
   Span points;
 };
 

@@ -2,10 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "learn/eviction/span.hpp"
+#include "learn/spec.hpp"
 
 namespace onkel {
+
+// How far POLK may move the function at a step: eps_t = eps / (1 + decay t)^2. With eps = K eta^2 and decay = eta
+// lambda it is K eta_t^2 for eta_t = eta / (1 + eta lambda t), the budget of its Theorem 2.
+class PruningRadius {
+ public:
+  explicit PruningRadius(const Spec& spec) : eps_(spec.at("eps")), decay_(spec.at("decay")) {}
+  double squared(std::int64_t step) const {
+    const double slower = 1 + decay_ * static_cast<double>(step), now = eps_ / (slower * slower);
+    return now * now;
+  }
+
+ private:
+  double eps_, decay_;
+};
 
 // Points leave, the cheapest first, each replaced by its projection on the rest, while f stays within the squared
 // distance `max_squared_distance` of where it was, and on until no more than `max_points` are left. The subspaces are

@@ -1,17 +1,17 @@
 // POLK, Remark 6: points leave uniformly at random, and the others stay as they are, until the next would take the
-// function further than eps from what its step made of it.
+// function further than eps_t from what its step made of it.
+#include "learn/eviction/komp.hpp"
 #include "learn/eviction/rules.hpp"
 
 namespace onkel {
 namespace {
 
 struct RandomPruning final : Eviction {
-  RandomPruning(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), max_squared_distance(spec.at("eps") * spec.at("eps")) {}
-  void restore_budget(const Scored& row, std::size_t) override { prune(row.t); }
-  void idle(const Scored& row) override { prune(row.t); }
+  RandomPruning(const Spec& spec, const EvictionContext& context) : Eviction(context), radius(spec) {}
+  void restore_budget(const Scored& row, std::size_t) override { prune(row.t, radius.squared(row.step)); }
+  void idle(const Scored& row) override { prune(row.t, radius.squared(row.step)); }
 
-  void prune(std::int64_t t) {
+  void prune(std::int64_t t, double max_squared_distance) {
     std::vector<std::size_t> stay = context_.basis.alive_slots(), leave;
     double moved = 0.0;
     for (std::uint32_t draw = 0; !stay.empty(); ++draw) {
@@ -40,7 +40,7 @@ struct RandomPruning final : Eviction {
     return further;
   }
 
-  double max_squared_distance;
+  PruningRadius radius;
   Block scratch;
   std::vector<double> values;
 };

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads
+from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads, varying
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
@@ -83,9 +83,9 @@ class Competition:
 
     @cached_property
     def over_spread(self) -> Floats:
-        """One over each feature's squared spread; their mean is 1."""
-        made = spreads(self.rows.rows) ** -2.0
-        return np.asarray(made / made.mean())
+        """One over each feature's squared spread; their mean is 1, and so is what features have that do not vary."""
+        made, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
+        return np.where(known, made / made[known].mean(), 1.0) if known.any() else np.ones(len(made))
 
     def start(self) -> Floats:
         """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.

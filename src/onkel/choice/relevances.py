@@ -70,6 +70,7 @@ def learned_kernels(
     rows = rows[:n_rows]
     X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
     y = rows.y
+    known = varying(X)
     found: dict[type[Kernel], list[RBF | Laplacian]] = {}
     for start, search in product(starts, made):
         power = search.kernel.base.power
@@ -89,7 +90,7 @@ def learned_kernels(
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
-        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)))
+        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
         assert isinstance(kernel, RBF | Laplacian)
         found.setdefault(search.kernel, []).append(kernel)
     return [min(kernels, key=loss_of) if len(kernels) > 1 else kernels[0] for kernels in found.values()]
@@ -101,6 +102,13 @@ def median(rows: Floats, power: int) -> float:
     distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
     found = float(np.median(distances)) or float(np.mean(distances))
     return found if found > 0 else 1.0
+
+
+def varying(rows: Any) -> NDArray[np.bool_]:
+    """Return which features vary; rows say nothing of the relevance of others, such as those still to come."""
+    if issparse(rows):
+        return np.asarray(rows.max(axis=0).toarray() != rows.min(axis=0).toarray()).ravel()
+    return np.asarray(np.ptp(rows, axis=0) > 0)
 
 
 def spreads(rows: Any) -> Floats:

@@ -73,45 +73,49 @@ class Reading:
 
     format: Annotated[
         str | None,
-        Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; otherwise by the file's name."),
+        Option(metavar="NAME", help="libsvm, csv, tsv, parquet, arrow or npy; by default the file's name decides."),
     ] = None
     target: Annotated[
         str | None,
-        Option(metavar="COLUMN", help="Of a table: the column to predict; otherwise the obvious one, or the last."),
+        Option(metavar="COLUMN", help="The column to predict; by default target, label, class or y, or the last."),
     ] = None
-    columns: Annotated[str | None, Option(metavar="A,B,...", help="Of a table: the features; otherwise all.")] = None
-    drop: Annotated[str | None, Option(metavar="A,B,...", help="Of a table: columns that are no features.")] = None
+    columns: Annotated[
+        str | None, Option(metavar="A,B,...", help="Columns of a table that are features; by default all others.")
+    ] = None
+    drop: Annotated[str | None, Option(metavar="A,B,...", help="Columns of a table to leave out.")] = None
     id: Annotated[
-        str | None, Option(metavar="COLUMN", help="Of a table: names the rows, is no feature; predict prints it.")
+        str | None, Option(metavar="COLUMN", help="Column of a table that identifies its rows; predict prints it.")
     ] = None
-    delimiter: Annotated[str | None, Option(metavar="C", help="Between the fields of CSV text.")] = None
-    no_header: Annotated[bool, Option("--no-header", help="The first line of CSV text is a row.")] = False
+    delimiter: Annotated[str | None, Option(metavar="C", help="The character between the fields of CSV text.")] = None
+    no_header: Annotated[bool, Option("--no-header", help="The first line of CSV text is a row, not a header.")] = False
     rows: Annotated[
-        int | None, Option(min=1, metavar="N", help="Read no more rows; a generator has 20,000 otherwise.")
+        int | None, Option(min=1, metavar="N", help="Stop after so many rows; a generator draws 20,000 by default.")
     ] = None
-    skip_errors: Annotated[bool, Option("--skip-errors", help="Leave out rows that are wrong, and count them.")] = False
+    skip_errors: Annotated[bool, Option("--skip-errors", help="Skip and count rows that cannot be read.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learning(Reading):
     """How DATA is learned from."""
 
-    task: Annotated[Task, Option(help="auto goes by the target: numbers with a fraction mean regression.")] = Task.AUTO
+    task: Annotated[Task, Option(help="auto: regression where the target has numbers with a fraction.")] = Task.AUTO
     classes: Annotated[
-        str | None, Option(metavar="A,B,...", help="All labels there will be; otherwise those of the first rows.")
+        str | None, Option(metavar="A,B,...", help="All labels there will be; by default those of the first rows.")
     ] = None
     n_features: Annotated[
-        int | None, Option(min=1, metavar="N", help="Of LIBSVM text; saves looking for the highest index.")
+        int | None, Option(min=1, metavar="N", help="Number of features of LIBSVM text; by default its highest index.")
     ] = None
-    shuffle: Annotated[bool, Option("--shuffle", help="Random order; the data must fit into memory.")] = False
-    raw: Annotated[
-        bool, Option("--raw", help="Take the columns of a table as they are: numbers, none of them scaled.")
-    ] = False
+    shuffle: Annotated[bool, Option("--shuffle", help="Take the rows in random order; they must fit into memory.")] = (
+        False
+    )
+    raw: Annotated[bool, Option("--raw", help="Take the columns of a table as numbers, and do not scale them.")] = False
     scale: Annotated[
         Scale | None,
-        Option(help="Scale the features, in the same one pass; a table then has numbers only.", show_default=False),
+        Option(help="Scale the features while learning; a table must hold numbers only.", show_default=False),
     ] = None
-    weight: Annotated[str | None, Option(metavar="COLUMN", help="Of a table: the weights of the rows.")] = None
+    weight: Annotated[
+        str | None, Option(metavar="COLUMN", help="Column of a table that holds the weights of its rows.")
+    ] = None
     class_weight: Annotated[
         ClassWeight | None, Option(help="balanced gives the rows of rare classes more weight.", show_default=False)
     ] = None
@@ -123,10 +127,10 @@ class Learning(Reading):
         Option(metavar="G", help=f"{_GAMMA.note.says} A number; scale or auto, from the first rows; or stream."),
     ] = None
     set: Annotated[
-        list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter, for one learner as spa.eta=0.5.")
+        list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter; spa.eta=0.5 sets it for one learner.")
     ] = None
-    metric: Annotated[Metric | None, Option(help="What says how good a learner is.", show_default=False)] = None
-    seed: Annotated[int, Option(min=0, help="Of the learners' draws and of --shuffle.")] = 0
+    metric: Annotated[Metric | None, Option(help="The measure of how good a learner is.", show_default=False)] = None
+    seed: Annotated[int, Option(min=0, help="Seed of the learners' random draws and of --shuffle.")] = 0
     dtype: Annotated[Numbers, Option(help="float32 is up to twice as fast.")] = Numbers.FLOAT64
     jobs: Annotated[int | None, Option(metavar="N", help=_JOBS.note.says)] = _JOBS.default
 

@@ -19,7 +19,7 @@ FIRST_ROWS = 4096  # that are looked at before anything is learned
 
 
 class Rows:
-    """A stream that may have been looked at, that may end early, and some of whose columns are no features."""
+    """A stream that may have been looked at, that may end early, and some of whose columns are not features."""
 
     def __init__(self, stream: Any, limit: int | None = None) -> None:
         self.stream = stream
@@ -35,7 +35,7 @@ class Rows:
         self._out: Any = None  # the chunk handed out last: its first row's number, its targets and weights
 
     def set_aside(self, weight: str | None, id: str | None) -> None:
-        """Take columns that are no features out of the rows."""
+        """Take columns that are not features out of the rows."""
         for what, name in (("weight", weight), ("id", id)):
             if name is not None and name not in (self.stream.columns or []):
                 raise ValueError(f"{self.name} has no column {name!r} for --{what}")

@@ -21,7 +21,7 @@ Report = Annotated[
 def evaluate(
     *,
     data: Data,
-    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = DEFAULT_LEARNER,
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="The learner to use.")] = DEFAULT_LEARNER,
     every: Every = None,
     report: Report = None,
     json: Json = False,

@@ -16,11 +16,11 @@ def fit(
     data: Data,
     output: Annotated[
         str | None,
-        Option("--output", "-o", metavar="MODEL", help="Where to write the model; otherwise DATA's name with .onkel."),
+        Option("--output", "-o", metavar="MODEL", help="Where to write the model; by default DATA's name with .onkel."),
     ] = None,
-    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="Who learns.")] = DEFAULT_LEARNER,
+    learner: Annotated[str, Option("--learner", "-l", metavar="NAME", help="The learner to use.")] = DEFAULT_LEARNER,
     checkpoint: Annotated[
-        str | None, Option(metavar="DIR", help="Save now and then; the same command then goes on from there.")
+        str | None, Option(metavar="DIR", help="Directory for checkpoints, from which the same command resumes.")
     ] = None,
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two checkpoints.")] = 100_000,
     cluster: Cluster = None,

@@ -56,7 +56,7 @@ def predict(
     what = "decision_function" if scores else "predict_proba" if proba else "predict"
     if not hasattr(loaded, what):
         raise Misused(
-            f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters has none"
+            f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters does not have them"
         )
     name = "scores" if scores else "probabilities" if proba else "prediction"
     classes = getattr(loaded, "classes_", np.zeros(0)).tolist()

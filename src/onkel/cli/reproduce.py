@@ -33,6 +33,12 @@ def reproduce(
     jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; otherwise one a core.")] = None,
     cluster: Cluster = None,
     kept: Annotated[bool, Option("--kept", help="Run nothing: show the results that are kept.")] = False,
+    recorded: Annotated[
+        bool, Option("--recorded", help="Run nothing: show the whole runs that came with this version.")
+    ] = False,
+    record: Annotated[
+        str | None, Option(metavar="DIR", help="Write the figures into the tables of a folder, as --recorded reads.")
+    ] = None,
     json: Json = False,
     report: Annotated[str | None, Option(metavar="FILE", help="Write a page for any browser, offline.")] = None,
     markdown: Annotated[
@@ -49,6 +55,7 @@ def reproduce(
       onkel reproduce --list
       onkel reproduce bogd-table2 --quick
       onkel reproduce spa-table2 --data a9a,cod-rna --runs 5 --report spa.html
+      onkel reproduce all --recorded --report all.html
       onkel reproduce all --results nightly --markdown tables.md
     """
     from onkel import reproduce as experiments
@@ -68,6 +75,9 @@ def reproduce(
     for path in (report, markdown):
         if path is not None:
             check_writable(path)
+    if recorded:
+        _show(_recorded(chosen, _sets(chosen, data)), report, markdown, json=json)
+        return
     options: dict[str, Any] = {"quick": quick, "runs": runs, "jobs": jobs or os.cpu_count() or 1, "kept": kept}
     with contextlib.ExitStack() as opened:
         if cluster is not None:
@@ -75,12 +85,29 @@ def reproduce(
 
             options["executor"] = opened.enter_context(client_of(cluster)).get_executor(pure=False)
         found = _run(chosen, results, _sets(chosen, data), options, quiet=json)
+    if record is not None:
+        from onkel.reproduce.recorded import record as write_record
+
+        write_record(found, record)
+    _show(found, report, markdown, json=json)
+
+
+def _show(found: list[Any], report: str | None, markdown: str | None, *, json: bool) -> None:
+    from onkel.cli._show import print_json
+
     _write(found, report, markdown)
     if json:
         print_json([_document(one) for one in found])
-    else:
-        for one in found:
-            _print(one)
+        return
+    for one in found:
+        _print(one)
+    _print_claims(found)
+
+
+def _recorded(chosen: list[str], data: list[str] | None) -> list[Any]:
+    from onkel.reproduce.recorded import recorded
+
+    return [found for found in (recorded(name, data) for name in chosen) if found.sets]
 
 
 def _sets(chosen: list[str], data: str | None) -> list[str] | None:
@@ -120,10 +147,11 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
     from onkel.utils.files import write_atomically
 
     if markdown is not None:
+        from onkel.reproduce.summary import pieces
         from onkel.reproduce.tables import filled_in
 
         page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
-        write_atomically(markdown, [filled_in(page, found).encode()])
+        write_atomically(markdown, [filled_in(page, pieces(found)).encode()])
         say(f"the tables are in {markdown}")
     if report is not None:
         from onkel.reproduce.page import page_of
@@ -134,7 +162,10 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
 
 def _document(one: Any) -> dict[str, Any]:
     entries = [entry.document() for entry in one.entries]
-    about = {"experiment": one.experiment, "counts": one.counts(), "spent": one.spent}
+    from onkel.reproduce.verdict import APART
+
+    apart = {name: one.counts(name) for name in APART}
+    about = {"experiment": one.experiment, "counts": one.counts(), "apart": apart, "spent": one.spent}
     return {**about, "sets": one.sets, "entries": entries}
 
 
@@ -149,3 +180,13 @@ def _print(one: Any) -> None:
         if table.lines:
             print_table(table.columns, table.lines)
         print()
+
+
+def _print_claims(found: list[Any]) -> None:
+    from onkel.cli._show import print_table
+    from onkel.reproduce.summary import all_claims
+
+    claims = all_claims(found)
+    if claims.lines:
+        print(f"{claims.heading}\n")
+        print_table(claims.columns, claims.lines)

@@ -34,9 +34,7 @@ def serve(
     classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels there will be.")] = None,
     budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors.")] = None,
     gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
-    raw: Annotated[
-        bool, Option("--raw", help="A new learner takes rows of numbers as they are, none of them scaled.")
-    ] = False,
+    raw: Annotated[bool, Option("--raw", help="A new learner takes rows of numbers, and does not scale them.")] = False,
     scale: Annotated[
         Scale | None, Option(help="A new learner scales its features, which are numbers.", show_default=False)
     ] = None,
@@ -118,7 +116,7 @@ def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> 
     if classes is None:
         return name, model, None
     if kind == "regression":
-        raise Misused("--classes: a regression has none")
+        raise Misused("--classes: the task is regression, which has no classes")
     words = [word.strip() for word in classes.split(",")]
     if len({*words}) < 2:
         raise Misused(f"--classes {classes}: expected two labels or more")

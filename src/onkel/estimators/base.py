@@ -24,6 +24,7 @@ from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
+from onkel.estimators.progress import Progress
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
@@ -136,7 +137,11 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             return nothing
         try:
             before = self._learner.learn_rows(rows, targets, weight, scores=scores)
-            return None if before is None else self._shaped(before)
+            if before is None:
+                return None
+            progress: Progress = getattr(self, "_progress", Progress())
+            self._progress = progress.and_of(self._learner.current, before, targets, weight)
+            return self._shaped(before)
         finally:
             self._learned()
 
@@ -255,7 +260,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             delattr(self, name)
 
     def _reset(self) -> None:
-        for name in [name for name in vars(self) if name in ("_learner", "_tally") or name.endswith("_")]:
+        for name in [name for name in vars(self) if name in ("_learner", "_tally", "_progress") or name.endswith("_")]:
             delattr(self, name)
 
     # -- differs between classes and targets
@@ -390,7 +395,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     @property
     def sparsity_(self) -> float:
-        """The share of rows that are no support vectors."""
+        """The share of rows that are not support vectors."""
         learner = self._fitted()
         return 1.0 - learner.n_support / learner.t
 

@@ -18,7 +18,7 @@ from onkel.estimators.generic import RecipeParameter
 from onkel.estimators.making import estimator
 from onkel.estimators.targets import ClassifierBase, RegressorBase
 from onkel.parameters import Note
-from onkel.parts import COMBINATIONS, RBF, Hedge, Kernel, Polynomial, kernel_named
+from onkel.parts import AT_ZERO, COMBINATIONS, RBF, Hedge, Kernel, Polynomial, kernel_named
 from onkel.utils.validation import check_number
 
 # The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.
@@ -74,6 +74,15 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         float, Note("γ: what a mistake multiplies a kernel's weight by.", limits={"above": 0, "at_most": 1})
     ] = 0.99
     smoothing: Annotated[float, Note("δ: the least p_i.", limits={"above": 0, "at_most": 1})] = 0.001
+    at_zero: Annotated[
+        str,
+        Note(
+            "Of two classes, what a kernel's score of exactly 0 is, as of one too narrow to reach any point.",
+            '"mistake": it says nothing, and costs weight. "vote": it says the first class, and never costs weight, as '
+            "the paper's text has it.",
+            choices=AT_ZERO,
+        ),
+    ] = "mistake"
 
     share: Annotated[
         float | None,
@@ -94,7 +103,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
                 raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
             numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
             kernels = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
-        return Hedge(kernels, self.combination, self.discount, self.smoothing, share=self.share)
+        return Hedge(kernels, self.combination, self.discount, self.smoothing, share=self.share, at_zero=self.at_zero)
 
     @property
     def kernels_(self) -> tuple[Kernel, ...]:

@@ -37,6 +37,8 @@ def learned(model: Any) -> dict[str, str]:
     if len(getattr(contents.estimator, "memory_weights_", ())) > 1:
         memory = contents.estimator.memory_
         facts["memory"] = "all rows" if memory == float("inf") else f"{memory:,.0f} rows"
+    if hasattr(contents.estimator, "_progress"):
+        facts["before learning"] = str(contents.estimator._progress)
     return facts
 
 

@@ -43,7 +43,7 @@ def label_vector(y: ArrayLike, name: str = "y") -> NDArray[Any]:
 
 
 def check_labels(labels: NDArray[Any], name: str = "y") -> None:
-    """Refuse numbers that are no labels: missing, infinite or with a fraction."""
+    """Refuse numbers that cannot be labels: missing, infinite or with a fraction."""
     if labels.dtype.kind == "f":
         check_finite(name, labels)
         if not (labels == np.floor(labels)).all():
@@ -51,7 +51,7 @@ def check_labels(labels: NDArray[Any], name: str = "y") -> None:
 
 
 def checked_labels(y: ArrayLike, name: str = "y") -> NDArray[Any]:
-    """Labels as a vector of one kind; numbers that are no labels are refused."""
+    """Labels as a vector of one kind; numbers that cannot be labels are refused."""
     labels = label_vector(y, name)
     check_labels(labels, name)
     return labels

@@ -63,7 +63,10 @@ _SETTINGS = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "
 TABLE = {
     "Hedge": Row(
         "Hedge",
-        {"numbers": "streams", **_alike("kernels", "combination", "discount", "smoothing", "start", "share")},
+        {
+            "numbers": "streams",
+            **_alike("kernels", "combination", "discount", "smoothing", "start", "share", "at_zero"),
+        },
     ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
     "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),

@@ -62,7 +62,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Team:
-    """The partitions and who works on them."""
+    """The partitions and the engine that works on them."""
 
     engine: Engine
     partitions: Sequence[Partition]

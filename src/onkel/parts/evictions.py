@@ -247,18 +247,21 @@ class ProjectSmallest(Eviction):
 
 @dataclass(frozen=True)
 class KOMP(Eviction):
-    """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps`` of what the
-    step made of it (POLK, Algorithm 2); if there is a budget, then on until it is met."""
+    """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps_t`` of what the
+    step made of it (POLK, Algorithm 2), ``eps_t = eps / (1 + decay t)^2``; if there is a budget, then on until it is
+    met."""
 
     reweights = True
     needs_psd = True
     eps: float = number(above=0)
+    decay: float = number(0.0, at_least=0)
 
 
 @dataclass(frozen=True)
 class RandomPruning(Eviction):
-    """Points leave at random, and the rest stay as they are, while the function stays within ``eps`` of what the step
-    made of it (POLK, Remark 6); if there is a budget, then on until it is met."""
+    """Points leave at random, and the rest stay as they are, while the function stays within ``eps_t`` of what the step
+    made of it (POLK, Remark 6), ``eps_t = eps / (1 + decay t)^2``; if there is a budget, then on until it is met."""
 
     needs_psd = True
     eps: float = number(above=0)
+    decay: float = number(0.0, at_least=0)

@@ -15,13 +15,14 @@ from enum import Enum
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel.parts._part import Part, Spec, number
 from onkel.utils.validation import check_choice, check_number
 
 __all__ = [
+    "AT_ZERO",
     "COMBINATIONS",
     "KERNELS",
     "LIBSVM_KERNELS",
@@ -163,7 +164,7 @@ class Kernel(Part):
         """Return what each feature's share of the base quantity is multiplied by."""
         return np.ones(n_features)
 
-    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+    def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width."""
         raise ValueError(f"relevances belong to the kernels rbf and laplacian, and the kernel is {self!r}")
 
@@ -311,20 +312,27 @@ class ExponentialKernel(PlainKernel):
         made[: len(self.relevances)] = self.relevances[:n_features]
         return made
 
-    def with_relevances(self, relevances: Sequence[float]) -> Kernel:
+    def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width.
+
+        Features of which nothing is known, since no row had them, have 1, like those beyond the last.
 
         Examples
         --------
         >>> from onkel.parts import RBF
         >>> RBF(0.5).with_relevances([1.0, 3.0])
         RBF(gamma=1.0, relevances=(0.5, 1.5))
+        >>> RBF(0.5).with_relevances([1.0, 3.0, 9.0], known=[True, True, False])
+        RBF(gamma=1.0, relevances=(0.5, 1.5, 1))
         """
         given = np.asarray(relevances, np.float64)
         if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
             raise ValueError("relevances must be numbers of at least 0, one a feature, and not all of them 0")
-        mean = float(given.mean())
-        return replace(self, gamma=self.gamma * mean, relevances=tuple((given / mean).tolist()))
+        there = np.ones(len(given), bool) if known is None else np.asarray(known, bool)
+        there = there if given[there].any() else given > 0
+        mean = float(given[there].mean())
+        made = np.where(there, given / mean, 1.0)
+        return replace(self, gamma=self.gamma * mean, relevances=tuple(made.tolist()))
 
     def value(self, q: Any, m: Mathematics) -> Any:
         """The formula, of the base quantity."""
@@ -523,6 +531,7 @@ class CallableKernel(Kernel):
 
 
 COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa", "sum")
+AT_ZERO = ("mistake", "vote")
 
 
 @dataclass(frozen=True)
@@ -534,7 +543,7 @@ class Hedge(Kernel):
     ----------
     kernels : tuple of Kernel
     combination : {"uniform", "deterministic", "stochastic", "spa", "sum"}
-        Who learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
+        What learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
         weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
         then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
         recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the gradient
@@ -550,6 +559,10 @@ class Hedge(Kernel):
         The kernels' numbers, which their random draws depend on; by default 0, 1, 2, ...
     start : int, default=0
         Of a sum: so many rows, the first, do not move the weights.
+    at_zero : {"mistake", "vote"}, default="mistake"
+        Of two classes, what a score of exactly 0 is, such as that of a kernel too narrow to reach any point. A mistake:
+        it says nothing, and costs weight. Or a vote for the first class, which never costs weight, as the paper's text
+        has it.
 
     Examples
     --------
@@ -566,6 +579,7 @@ class Hedge(Kernel):
     numbers: tuple[int, ...] = ()
     start: int = 0
     share: float | None = None
+    at_zero: str = "mistake"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kernels", tuple(self.kernels))
@@ -580,6 +594,7 @@ class Hedge(Kernel):
         if self.share is not None:
             check_number("share", self.share, at_least=0, at_most=1)
         check_number("start", self.start, at_least=0, at_most=2**52, integer=True)
+        check_choice("at_zero", self.at_zero, AT_ZERO)
         object.__setattr__(self, "numbers", tuple(self.numbers) or tuple(range(len(self.kernels))))
         for each in self.numbers:
             check_number("the number of a kernel", each, at_least=0, below=2**24, integer=True)
@@ -596,6 +611,7 @@ class Hedge(Kernel):
         """How the kernels are combined, as the core takes it."""
         share = self.share if self.share is not None else 1e-4 if self.adds_up else 0.0
         numbers = {"discount": self.discount, "smoothing": self.smoothing, "start": self.start, "share": share}
+        numbers["zero_votes"] = self.at_zero == "vote"
         return self.combination, {name: float(number) for name, number in numbers.items()}, {}
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,12 +37,27 @@ def draw_layers(ax: Any, rows: NDArray[np.int64], weights: NDArray[np.float64], 
 
 
 class Drawn:
-    """A display that knows where it was drawn last."""
+    """A display that can be drawn, and knows where it was drawn last."""
 
     ax_: Any
     figure_: Any
 
-    def _on(self, ax: Any) -> Any:
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            None makes a figure.
+
+        Returns
+        -------
+        self
+        """
         self.ax_ = axes(ax)
         self.figure_ = self.ax_.figure
-        return self.ax_
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError

@@ -60,21 +60,10 @@ class MemoryDisplay(Drawn):
         rows, history = inside.memory_weights_history_
         return cls(rows, history, list(weights)).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the weights as layers.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Any) -> None:
+        """Draw the weights as layers."""
         names = ["all rows" if np.isinf(memory) else f"{memory:,.0f} rows" for memory in self.memories]
-        draw_layers(self._on(ax), self.rows, self.weights, names)
-        return self
+        draw_layers(ax, self.rows, self.weights, names)
 
 
 @dataclass
@@ -119,20 +108,8 @@ class ImportanceDisplay(Drawn):
         names = getattr(inside, "feature_names_in_", range(1, len(importances) + 1))
         return cls(importances, [str(name) for name in names]).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw a bar for each feature, the largest first; of many features the first thirty.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        ax = self._on(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw a bar for each feature, the largest first; of many features the first thirty."""
         order = np.argsort(-self.importances, kind="stable")[:30][::-1]
         ax.barh([self.names[i] for i in order], self.importances[order], color=COLOURS[0])
         ax.set(xlabel="importance", xlim=(0, 1))
-        return self

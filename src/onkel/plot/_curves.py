@@ -20,7 +20,8 @@ class LearningCurveDisplay(Drawn):
     ----------
     curves : list of Curve
     metric : str
-        The column that is drawn over the rows.
+        The column that is drawn over the rows; "window_accuracy", "window_log_loss" and "window_rmse" are over a fading
+        window, which shows what a mean over all rows hides. Dotted lines mark where a learner replaced its choice.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class LearningCurveDisplay(Drawn):
         stream : callable or iterable of chunks (X, y)
             A callable is asked for a new stream for each model.
         metric : str, default=None
-            A column of `onkel.evaluate.Curve`; None is the accuracy, or the RMSE for regression.
+            A column of `onkel.evaluate.Curve` or of its course; None is the accuracy, or the RMSE for regression.
         ax : matplotlib axes, default=None
         **options
             Of `onkel.evaluate.progressive`.
@@ -80,23 +81,17 @@ class LearningCurveDisplay(Drawn):
         listed = list(curves)
         return cls(listed, listed[0].metric if metric is None else metric).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        ax = self._on(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the curves."""
         for i, curve in enumerate(self.curves):
-            values = curve[self.metric]
+            colour = COLOURS[i % len(COLOURS)]
+            if self.metric in curve.course:  # over a fading window
+                rows, values = curve.course["window_rows"], curve.course[self.metric]
+            else:
+                rows, values = curve["rows"], curve[self.metric]
             known = ~np.isnan(values.astype(np.float64))
-            ax.plot(curve["rows"][known], values[known], color=COLOURS[i % len(COLOURS)], label=curve.name)
+            ax.plot(rows[known], values[known], color=colour, label=curve.name)
+            for row in curve.course.get("changes", ()):  # where its choice was replaced
+                ax.axvline(row, color=colour, linewidth=0.8, linestyle="dotted")
         ax.set(xlabel="rows", ylabel=self.metric.replace("_", " "))
         ax.legend(frameon=False)
-        return self

@@ -58,24 +58,12 @@ class SupportDisplay(Drawn):
         coefficients = np.abs(learner.coefficients).max(axis=0, initial=0.0)[: len(births)]
         return cls(learner.t - births, coefficients, learner.t).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw each support vector as a line: where it is in the stream, and how large its coefficient is.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        ax = self._on(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw each support vector as a line: where it is in the stream, and how large its coefficient is."""
         ax.vlines(self.ages, 0, self.weights, color=COLOURS[0], linewidth=0.8, alpha=0.7)
         ax.scatter(self.ages, self.weights, s=10, color=COLOURS[0], linewidths=0)
         ax.set(xlabel="age in rows", ylabel="size of the coefficient", xlim=(self.rows * 1.02, -self.rows * 0.02))
         ax.set_ylim(bottom=0)
-        return self
 
 
 @dataclass
@@ -121,17 +109,6 @@ class KernelWeightsDisplay(Drawn):
         rows, weights = inside.kernel_weights_history_
         return cls(rows, weights, [repr(kernel) for kernel in inside.kernels_]).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the weights as layers, and name those that matter at the end.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        draw_layers(self._on(ax), self.rows, self.weights, self.names)
-        return self
+    def _draw(self, ax: Any) -> None:
+        """Draw the weights as layers, and name those that matter at the end."""
+        draw_layers(ax, self.rows, self.weights, self.names)

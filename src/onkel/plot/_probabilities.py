@@ -71,22 +71,10 @@ class CalibrationDisplay(Drawn):
         came = np.array([right.ravel()[places].mean() for places in bins if len(places)])
         return cls(claimed, came, type(contents_of(model).estimator).__name__).plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the curve, and the diagonal where it should lie.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        ax = self._on(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the curve, and the diagonal where it should lie."""
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="dotted")
         taken = sum(line.get_marker() == "o" for line in ax.lines)  # curves drawn before on the same axes
         ax.plot(self.claimed, self.came, marker="o", markersize=4, color=COLOURS[taken % len(COLOURS)], label=self.name)
         ax.set(xlabel="probability given", ylabel="share that came", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         ax.legend(frameon=False)
-        return self

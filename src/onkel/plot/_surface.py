@@ -110,19 +110,8 @@ class DecisionSurfaceDisplay(Drawn):
         made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
         return made.plot(ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw the surface.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, default=None
-            None makes a figure.
-
-        Returns
-        -------
-        self
-        """
-        ax = self._on(ax)
+    def _draw(self, ax: Any) -> None:
+        """Draw the surface."""
         from matplotlib.colors import ListedColormap
 
         where = self.horizontal, self.vertical, self.values
@@ -150,7 +139,6 @@ class DecisionSurfaceDisplay(Drawn):
                 ax.scatter(*self.rows.T, s=4, c=[COLOURS[int(k) % len(COLOURS)] for k in self.shades], linewidths=0)
         ax.scatter(*self.support.T, s=36, facecolors="none", edgecolors="black", linewidths=1.2)
         ax.set(xlim=self.horizontal[[0, -1]], ylim=self.vertical[[0, -1]])
-        return self
 
 
 def _asked(model: Any, plane: Floats, response: str) -> tuple[Floats, str]:

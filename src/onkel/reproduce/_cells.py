@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -80,6 +81,7 @@ def learner(
     gamma: Any = None,
     pool: int | None = None,
     combination: str | None = None,
+    at_zero: str | None = None,
     budget: int | None = None,
     average: bool | None = None,
     fit_intercept: bool = False,
@@ -97,19 +99,25 @@ def learner(
         Or which of the SPA paper's 16 kernels.
     combination : str, default=None
         Or all of them, combined like this.
+    at_zero : str, default=None
+        And what a score of 0 says.
     budget, average, fit_intercept
         As estimators have them.
     **numbers
         The recipe's parameters.
     """
-    given = {"gamma": gamma, "pool": pool, "combination": combination, "budget": budget, "average": average}
+    given = {"gamma": gamma, "pool": pool, "combination": combination, "at_zero": at_zero}
+    given |= {"budget": budget, "average": average}
     shared = {name: value for name, value in given.items() if value is not None}
     return {"recipe": recipe, **shared, **({"fit_intercept": True} if fit_intercept else {}), "numbers": numbers}
 
 
+NEWTON: dict[str, Any] = {"lam": 0.01, "forget": 1.0}  # in every table: permuted rows do not drift
+
+
 def newton(budget: int, **kernel: Any) -> dict[str, Any]:
-    """Describe the second-order learner with its defaults."""
-    return learner("Newton", budget=budget, fit_intercept=True, **kernel)
+    """Describe the second-order learner: in every table with a constant term, the same λ and one kernel."""
+    return learner("Newton", budget=budget, fit_intercept=True, **kernel, **NEWTON)
 
 
 def new_estimator(described: dict[str, Any], seed: int) -> Any:
@@ -124,7 +132,8 @@ def new_estimator(described: dict[str, Any], seed: int) -> Any:
     }
     shared["random_state"] = seed
     if "combination" in described:
-        return onkel.MultiKernelClassifier(recipe, combination=described["combination"], **shared)
+        several = {name: described[name] for name in ("combination", "at_zero") if name in described}
+        return onkel.MultiKernelClassifier(recipe, **several, **shared)
     if "pool" in described:
         shared["kernel"] = POOL[described["pool"]]
     return onkel.KernelClassifier(recipe, **shared)
@@ -137,7 +146,7 @@ def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = 
     """Take a learner through a permutation, each row predicted before it is learned from."""
     drawn = shuffled(data, seed, rows)
     est = new_estimator(learner, seed)
-    curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1])
+    curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1], clock=time.process_time)
     accuracy = 100 * float(curve["accuracy"][-1])
     return _result(est, curve, drawn, accuracy=accuracy, error=100 - accuracy)
 
@@ -152,6 +161,7 @@ def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = Non
         classes=[-1, 1],
         every=-(-len(drawn.y) // _HELD_OUT_POINTS),
         held_out=drawn.sample,
+        clock=time.process_time,
     )
     return _result(est, curve, drawn, accuracy=100 * float(est.score(drawn.X_test, drawn.y_test)))
 
@@ -176,13 +186,16 @@ def summary(drawn: Rows, n_support: int, seconds: float, **quality: float) -> Re
 # -- searches ---------------------------------------------------------------------------------------------------------
 
 
-def search(*, data: Result, seed: int, grid: list[Result], rows: int | None = None) -> Result:
-    """Return the learner of a grid with the fewest progressive mistakes on one permutation (the first of equals)."""
-    drawn = shuffled(data, seed, rows)
+def search(*, data: Result, seeds: list[int], grid: list[Result], rows: int | None = None) -> Result:
+    """Return the learner of a grid with the fewest progressive mistakes on some permutations (the first of equals)."""
+    permutations = [(seed, shuffled(data, seed, rows)) for seed in seeds]
 
     def mistakes(described: Result) -> float:
-        scores = new_estimator(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
-        return float(np.mean((scores > 0) != (drawn.y > 0)))
+        def on(seed: int, drawn: Rows) -> float:
+            scores = new_estimator(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
+            return float(np.mean((scores > 0) != (drawn.y > 0)))
+
+        return float(np.mean([on(*permutation) for permutation in permutations]))
 
     return _best(grid, mistakes)
 

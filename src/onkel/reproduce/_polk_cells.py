@@ -19,7 +19,7 @@ import onkel
 from onkel import datasets, recipes
 from onkel.batch import IVMClassifier, LBFGSClassifier
 from onkel.parts import FirstOrder, GradientStep, MoveIntoFeatures, OnGradient, ProjectOnNearest, loss_named
-from onkel.reproduce._cells import Result
+from onkel.reproduce._cells import NEWTON, Result
 from onkel.reproduce._data import Missing
 from onkel.reproduce._metrics import late_mean, regularised_risk
 from onkel.reproduce._textons import brodatz
@@ -36,6 +36,9 @@ STEPS = {"multidist": 6.0, "mnist": 24.0, "brodatz": 24.0}  # η
 FOURIER = {"multidist": (None, 1000), "mnist": (0.0095, 1000), "brodatz": (4.0, 10_000)}  # γ (None: as it is), d
 LANDMARKS = 1000
 DEVIATION = 0.2  # of a mode of multidist
+# The first five draws of the mixture's means whose Bayes error, on their own test rows, is at most the paper's lowest
+# error, 3.67 %, and at most a point below it: the paper's own draw is not known, and can have no higher one.
+DRAWS = (5, 65, 96, 191, 197)
 _POINTS = 40  # of a curve, before its last 5 %
 _LATE = 5
 _CURVE_ROWS = {"multidist": 2_500, "mnist": 1_000, "brodatz": 1_000}  # of the test set; a curve's end is on all of it
@@ -47,16 +50,21 @@ _GRID = 90
 
 def split(set: str, seed: int, rows: int | None) -> Split:
     """Return rows to learn from in the order of a seed, and rows to test with; of both at most so many."""
-    X, y, X_test, y_test = _whole(set)
+    X, y, X_test, y_test = _whole(set, draw_of(seed))
     rng = np.random.default_rng(seed)
     order, kept = rng.permutation(len(y))[:rows], rng.permutation(len(y_test))[:rows]
     return X[order], y[order], X_test[kept], y_test[kept]
 
 
+def draw_of(seed: int) -> int:
+    """Return which of multidist's draws a run is on."""
+    return DRAWS[seed % len(DRAWS)]
+
+
 @lru_cache(maxsize=1)
-def _whole(set: str) -> Split:
+def _whole(set: str, draw: int) -> Split:
     if set == "multidist":
-        X, y = next(mixture(7500, chunk_rows=7500))
+        X, y = next(mixture(7500, chunk_rows=7500, task_seed=draw))
         assert y is not None
         return X[:5000], y[:5000], X[5000:], y[5000:]
     if set == "brodatz":
@@ -68,14 +76,14 @@ def _whole(set: str) -> Split:
     return X / 255, y.astype(np.int64), X_test / 255, y_test.astype(np.int64)
 
 
-def bayes_error() -> float:
-    """Return the share of multidist's test rows that the true densities would put in a wrong class.
+def bayes_error(draw: int) -> float:
+    """Return the share of a draw's test rows that the true densities would put in a wrong class.
 
-    >>> 0.03 < bayes_error() < 0.05
+    >>> 0.0267 <= bayes_error(DRAWS[0]) <= 0.0367
     True
     """
-    _, _, X_test, y_test = _whole("multidist")
-    squared = ((X_test[:, None, None] - mixture_modes()) ** 2).sum(axis=-1)
+    _, _, X_test, y_test = _whole("multidist", draw)
+    squared = ((X_test[:, None, None] - mixture_modes(draw)) ** 2).sum(axis=-1)
     densities = np.exp(-squared / (2 * DEVIATION**2)).sum(axis=2)
     return float(np.mean(densities.argmax(axis=1) != y_test))
 
@@ -96,9 +104,9 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
     begin, seconds = 0, 0.0
     columns: dict[str, list[Any]] = {name: [] for name in ("rows", "seconds", "n_support", "error", "risk")}
     for i, stop in enumerate(stops.tolist()):
-        start = time.perf_counter()
+        start = time.process_time()
         est.partial_fit(X[order[begin:stop]], y[order[begin:stop]], classes=np.arange(y_test.max() + 1))
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         begin = stop
         part = slice(None if i >= len(stops) - n_late else _CURVE_ROWS[set])
         error, losses = _tested(est.decision_function(X_test[part]), y_test[part], task)
@@ -122,7 +130,7 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
     kind, budget, loss = learner["recipe"], learner.get("budget"), LOSSES[task]
     shared: dict[str, Any] = {"gamma": 1 / (2 * WIDTHS[set] ** 2), "random_state": seed}
     if kind == "Newton":
-        return onkel.NewtonClassifier(budget=budget, **shared)
+        return onkel.NewtonClassifier(budget=budget, kernel="rbf", relevances=None, **NEWTON, **shared)
     if kind == "POLK":
         numbers: dict[str, Any] = {
             "eta": STEPS[set],
@@ -145,7 +153,10 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
 
 
 def decisions(*, task: str, parsimony: float, seed: int) -> Result:
-    """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are."""
+    """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are.
+
+    With the shares of the dictionary and of the rows that are within one standard deviation of a mode.
+    """
     X, y, _, _ = split("multidist", seed, None)
     est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", seed)
     n = len(y) // BATCH * BATCH
@@ -154,25 +165,30 @@ def decisions(*, task: str, parsimony: float, seed: int) -> Result:
     xs, ys = (low + (np.arange(_GRID) + 0.5) * (high - low) / _GRID for low, high in ((left, right), (bottom, top)))
     classes = est.predict(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)).reshape(_GRID, _GRID)
     support = est.support_vectors_
-    nearest = np.sqrt(((support[:, None] - mixture_modes().reshape(-1, 2)) ** 2).sum(axis=2)).min(axis=1)
+
+    def near_modes(points: Any) -> float:
+        squared = ((points[:, None] - mixture_modes(draw_of(seed)).reshape(-1, 2)) ** 2).sum(axis=2)
+        return float(np.mean(squared.min(axis=1) <= DEVIATION**2))
+
     return {
         "grid": ["".join(map(str, line)) for line in classes],
         "extent": [float(left), float(right), float(bottom), float(top)],
         "rows": [[round(float(a), 3), round(float(b), 3), int(k)] for (a, b), k in zip(X[:400], y[:400], strict=True)],
         "support": support.round(3).tolist(),
-        "near_modes": float(np.mean(nearest <= 2 * DEVIATION)),
+        "near_modes": near_modes(support),
+        "rows_near_modes": near_modes(X),
     }
 
 
 # -- batch learners ----------------------------------------------------------------------------------------------------
 
 
-def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
+def batch(*, set: str, task: str, method: str, seed: int, rows: int | None) -> Result:
     """Fit a batch learner with the same kernel and λ, and test it."""
-    X, y, X_test, y_test = split(set, 0, rows)
+    X, y, X_test, y_test = split(set, seed, rows)
     n, C, gamma = len(y), 1 / (LAM * len(y)), 1 / (2 * WIDTHS[set] ** 2)
     result: Result = {"rows": n, "majority": _majority(y_test)}
-    start = time.perf_counter()
+    start = time.process_time()
     if method in ("Fourier", "Nyström"):
         width, d = FOURIER[set]
         features: Any
@@ -199,7 +215,7 @@ def batch(*, set: str, task: str, method: str, rows: int | None) -> Result:
         squared_norm = float((est.dual_coef_ @ rbf_kernel(est.support_vectors_, gamma=gamma) * est.dual_coef_).sum())
         losses = _tested(est.decision_function(X_test), y_test, task)[1]
         result["risk"] = regularised_risk(losses, squared_norm**0.5, LAM)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     error = 100 * float(np.mean(predicted != y_test))
     return {**result, "error": error, "n_support": int(n_support), "seconds": seconds}
 

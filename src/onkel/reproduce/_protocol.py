@@ -6,17 +6,21 @@ answered without being run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from onkel.reproduce._cells import Cell, Result, cell, cross_validate, search, tune
 from onkel.reproduce._data import Data
+from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce.lab import Lab
-from onkel.reproduce.verdict import Findings
+from onkel.reproduce.verdict import METRICS, Findings, figures, tolerance
 
 Key = TypeVar("Key")
 Place = tuple[str, str]
 Described = dict[str, Any]
+
+_MOST_RUNS = 60  # until a mean is known well enough
 
 
 def searched(
@@ -26,6 +30,7 @@ def searched(
     *,
     folds: int | None = None,
     rows: Callable[[Place], int | None] | None = None,
+    permutations: Callable[[Place], int] | None = None,
 ) -> dict[Place, Any]:
     """Return the best learner of each grid.
 
@@ -37,22 +42,48 @@ def searched(
     folds : int, default=None
         Of the cross-validation; None: progressive mistakes on one permutation.
     rows : callable, default=None
-        How many rows of the permutation to search on (None: all); otherwise `Lab.search_rows`.
+        How many rows of a permutation to search on (None: all); otherwise `Lab.search_rows`.
+    permutations : callable, default=None
+        How many of them to search on; otherwise one.
     """
+
+    def of(place: Place) -> dict[str, Any]:
+        if folds is not None:
+            return {"seed": 0, "folds": folds}
+        return {"seeds": list(range(1 if permutations is None else permutations(place)))}
+
     found = lab.run(
         {
             place: cell(
                 search if folds is None else cross_validate,
                 data=sets[place[0]].spec(),
-                seed=0,
                 rows=lab.search_rows if rows is None else rows(place),
                 grid=list(grid),
-                **({} if folds is None else {"folds": folds}),
+                **of(place),
             )
             for place, grid in grids.items()
         }
     )
     return {place: result.get("best") for place, result in found.items()}
+
+
+def refined(
+    lab: Lab, sets: Mapping[str, Data], grids: Mapping[Place, Sequence[Described]], *, folds: int
+) -> dict[Place, Any]:
+    """Return the best learner of each grid by cross-validation, near the best on few rows on all of them.
+
+    For a parameter whose best value moves with the number of rows: the best on the first rows and its neighbours in
+    the grid are tried again on all training rows. A quick run stays with the first.
+    """
+    found = searched(lab, sets, grids, folds=folds)
+    if lab.quick:
+        return found
+    near = {}
+    for place, grid in grids.items():
+        if found[place] is not None:
+            at = list(grid).index(found[place])
+            near[place] = grid[max(0, at - 1) : at + 2]
+    return found | searched(lab, sets, near, folds=folds, rows=lambda place: None)
 
 
 def tuned(
@@ -88,15 +119,56 @@ def run_all(
     sets: Mapping[str, Data],
     learners: Mapping[Place, Any],
     runs: int,
+    *,
+    of: str = "",
 ) -> dict[Place, list[Result]]:
-    """Return the results of each learner over the permutations."""
+    """Return the results of each learner over the permutations.
+
+    Parameters
+    ----------
+    lab : Lab
+    function : callable
+        Of a cell that takes `data`, `seed`, `rows` and `learner`.
+    sets : dict of Data
+    learners : dict of learners
+    runs : int
+        As many as the paper has.
+    of : str, default=""
+        The experiment; where the rates of a cheap learner vary by more than its table tolerates, it is run on until the
+        standard error of their mean is a third of that.
+    """
     seeds = {place: lab.runs(runs, sets[place[0]], cheap=_is_cheap(described)) for place, described in learners.items()}
 
     def one(place: Place, seed: int) -> Cell:
         data = sets[place[0]]
         return cell(function, data=data.spec(), seed=seed, rows=lab.rows(data), learner=learners[place])
 
-    return over_permutations(lab, seeds, one)
+    results = over_permutations(lab, seeds, one)
+    if lab.quick or lab.asked_runs is not None:
+        return results
+    more = {
+        place: range(len(known), enough_runs(of, place, known))
+        for place, known in results.items()
+        if _is_cheap(learners[place])
+    }
+    further = over_permutations(lab, more, one)
+    return {place: known + further.get(place, []) for place, known in results.items()}
+
+
+def enough_runs(experiment: str, place: Place, runs: Sequence[Result]) -> int:
+    """Return after how many runs the mean of a rate is known to a third of its tolerance, judged by those there are.
+
+    >>> enough_runs("oskl-table4", ("magic04", "Forgetron (as OSKL G=4)"), [{"accuracy": 70.0}, {"accuracy": 77.0}])
+    29
+    """
+    enough = len(runs)
+    for (*of, metric), paper in figures().get(experiment, {}).items():
+        values = [run[metric] for run in runs if metric in run]
+        if tuple(of) == place and METRICS[metric].kind == "rate" and len(values) > 1:
+            allowed, spread = tolerance(paper), mean_sd(values)[1] or 0.0
+            if spread > allowed:
+                enough = max(enough, min(_MOST_RUNS, math.ceil((3 * spread / allowed) ** 2)))
+    return enough
 
 
 def over_permutations(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from onkel.report import View, plots, section
-from onkel.reproduce._cells import Cell, Result, cell, held_out, learner, newton, width
+from onkel.reproduce._cells import NEWTON, Cell, Result, cell, held_out, learner, newton, width
 from onkel.reproduce._data import Data
 from onkel.reproduce._klr_cells import best_lambda, descent, text
 from onkel.reproduce._metrics import relative_accuracy
@@ -203,7 +203,7 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
     two, kept = accuracy["Auxiliary (γ=2)"], 100 - sparse["Auxiliary (γ=2)"]
     as_good = two >= accuracy[nc] - 0.5
     said = f"{two:.1f} % with {kept:.0f} % of the points, NC {accuracy[nc]:.1f} %"
-    found.claim(name, "Auxiliary", kept > 30 or not as_good if name == "a9a" else kept <= 25 and as_good, said)
+    found.claim(name, "Auxiliary", kept > 30 or not as_good if name == "a9a" else 15 <= kept <= 25 and as_good, said)
     good = [
         s
         for s in SHAPES
@@ -215,23 +215,23 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
 
 
 def _check_times(found: Findings, name: str, results: Runs) -> None:
-    """Figure 5: how long PCD and DCD take to come within 0.5 points of Auxiliary, in units of what that takes."""
+    """Figure 5: how long PCD and DCD take to come within 0.5 points of Auxiliary, in units of what that takes.
+
+    Shown and not judged: it is one run of NumPy beside a compiled loop.
+    """
     auxiliary = results["Auxiliary (γ=2)"][0]["curve"]
     goal = auxiliary["held_out"][-1] - 0.005
     unit = max(_seconds_to(auxiliary, goal)[0], 1e-9)
-    holds: list[bool | None] = []
     said = []
-    for who, least in (("PCD", 5 if name == "ijcnn1" else 2), ("DCD", 2)):
+    for who in ("PCD", "DCD"):
         seconds, reached = _seconds_to(results[who][0]["curve"], goal)
         ratio = seconds / unit
-        holds.append(True if ratio >= least else False if reached else None)
         sweeps = results[who][0]["sweeps"]
         said.append(
             f"{who} {ratio:,.1f}" if reached else f"{who} more than {ratio:,.1f} (not there in {sweeps} sweeps)"
         )
-    holding = False if False in holds else None if None in holds else True
     said_of = "times the seconds of Auxiliary to within 0.5 points of its accuracy"
-    found.claim(name, "time", holding, f"{said_of}: {', '.join(said)}")
+    found.claim(name, "time", None, f"{said_of}: {', '.join(said)}", about_time=True)
 
 
 def _seconds_to(curve: Mapping[str, Any], goal: float) -> tuple[float, bool]:
@@ -269,7 +269,7 @@ def table2(lab: Lab) -> Findings:
 
     results = run(numbers)
     budget = min(_MOST_NEWTON[lab.quick], mean_count(results["Auxiliary (γ=2)"]))
-    results |= run({"Newton (as γ=2)": ("Newton", {})}, budget=budget)
+    results |= run({"Newton (as γ=2)": ("Newton", NEWTON)}, budget=budget)
     for who, runs in results.items():
         found.add("reuters", who, runs, "accuracy", "sparsity", "n_support", "seconds")
     if "missing" not in results["Auxiliary (γ=2)"][0]:
@@ -282,7 +282,5 @@ def _check_text_claims(found: Findings, results: Runs) -> None:
     kept = {who: 100 - _mean(results[who], "sparsity") for who in (ours, theirs)}
     said = ", ".join(f"{who} {share:.1f} %" for who, share in kept.items())
     found.claim("reuters", "sparsity", max(kept.values()) < 4, f"kept: {said}")
-    a, b = _mean(results[ours], "accuracy"), _mean(results[theirs], "accuracy")
-    found.claim("reuters", "accuracy", abs(a - b) <= 0.5, f"{ours} {a:.2f} %, {theirs} {b:.2f} %")
     a, b = _mean(results[ours], "seconds"), _mean(results[theirs], "seconds")
-    found.claim("reuters", "time", 0.5 <= a / b <= 2, f"{ours} {a:.2f} s, {theirs} {b:.2f} s")
+    found.claim("reuters", "time", None, f"{ours} {a:.2f} s, {theirs} {b:.2f} s", about_time=True)

@@ -6,8 +6,18 @@ from typing import Any
 
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
 from onkel.reproduce import title
-from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce.tables import add_notes, counted, explained, heading, runs_said, written_ours, written_paper
+from onkel.reproduce.summary import all_claims, by_kind, by_paper, failing
+from onkel.reproduce.tables import (
+    Table,
+    add_notes,
+    choices,
+    counted,
+    explained,
+    heading,
+    runs_said,
+    written_ours,
+    written_paper,
+)
 from onkel.reproduce.verdict import METRICS, VERDICTS, Entry, Findings
 
 _ENDS = [
@@ -33,14 +43,22 @@ _COLUMNS = ("rows", "seconds", "n_support", "accuracy", "held_out", "alpha")
 def page_of(findings: list[Findings]) -> str:
     """Return the page."""
     counts = {verdict: sum(one.counts()[verdict] for one in findings) for verdict in VERDICTS}
+    claims = [_plain(table) for table in (failing(findings), all_claims(findings)) if table.lines]
     return page(
         "The papers' experiments",
         facts(counts),
-        contents(one.experiment for one in findings),
+        contents(["Claims", "Counts", *(one.experiment for one in findings)]),
+        section("Claims", *claims),
+        section("Counts", _plain(by_paper(findings)), _plain(by_kind(findings))),
         *(section(one.experiment, *_parts(one), text=_about(one)) for one in findings),
-        subtitle="The papers' figures beside ours. Within: at most max(2 sd, 0.5 points) worse than the paper's mean, "
-        "and at most 15 % more or fewer support vectors. Times are of different machines.",
+        subtitle="The papers' claims and figures beside ours. Within: at most max(2 sd, 0.5 points) worse than the "
+        "paper's mean, and at most 15 % more or fewer support vectors. Times are of different machines.",
     )
+
+
+def _plain(known: Table) -> str:
+    """A table of text under its heading."""
+    return section(known.heading, table([Column(name, name, "text") for name in known.columns], known.lines), level=3)
 
 
 def _about(one: Findings) -> str:
@@ -48,11 +66,12 @@ def _about(one: Findings) -> str:
 
 
 def _parts(one: Findings) -> list[str]:
-    sections = []
+    decided = choices(one.experiment)
+    sections = [_plain(decided)] if decided.lines else []
     for name, about in one.sets.items():
         entries = [entry for entry in one.entries if entry.data == name]
-        pieces = [_table([entry for entry in entries if entry.metric != "claim"], about)]
-        pieces += [_claims([entry for entry in entries if entry.metric == "claim"])]
+        pieces = [_table([entry for entry in entries if not entry.is_claim], about)]
+        pieces += [_claims([entry for entry in entries if entry.is_claim])]
         pieces += _plots(_ends(entries), _ENDS) + _plots(_of(one.curves, name, "alpha"), _ALPHA)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
         sections.append(section(heading(name, about), *pieces, level=3))
@@ -70,7 +89,7 @@ def _table(entries: list[Entry], about: dict[str, Any]) -> str:
         line = lines.setdefault(entry.learner, {"learner": entry.learner})
         if entry.paper is not None:
             line[f"{entry.metric} paper"] = Shown(entry.paper.mean, written_paper(entry))
-        mean = mean_sd(entry.values)[0] if entry.values else None
+        mean = entry.ours.mean if entry.ours else None
         line[entry.metric] = Shown(mean, written_ours(entry), entry.verdict)
     add_notes(lines, entries, about)
     columns = [Column("learner", "learner", "text")]
@@ -97,8 +116,8 @@ def _ends(entries: list[Entry]) -> list[dict[str, Any]]:
     """Where learners end; those that differ by what is in brackets (a budget, say) are points of one line."""
     ends: dict[str, dict[str, float]] = {}
     for entry in entries:
-        if entry.values and entry.metric in ("accuracy", "error", "n_support", "seconds"):
-            mean, _ = mean_sd(entry.values)
+        if entry.ours and entry.metric in ("accuracy", "error", "n_support", "seconds"):
+            mean = entry.ours.mean
             known = {"accuracy": mean / 100, "error": 1 - mean / 100}.get(entry.metric, mean)
             ends.setdefault(entry.learner, {})["accuracy" if entry.metric == "error" else entry.metric] = known
     lines: dict[str, list[dict[str, float]]] = {}

@@ -22,13 +22,13 @@ import numpy as np
 from onkel.report import View, plots, section, surface
 from onkel.reproduce._cells import Cell, Result, cell
 from onkel.reproduce._data import Data
-from onkel.reproduce._polk_cells import batch, bayes_error, decisions, online
+from onkel.reproduce._polk_cells import DRAWS, batch, bayes_error, decisions, online
 from onkel.reproduce._protocol import mean_count, over_permutations
 from onkel.reproduce.lab import Lab
-from onkel.reproduce.verdict import Findings
+from onkel.reproduce.verdict import Findings, Measured
 
 SETS = {  # whose rows are made in _polk_cells
-    "multidist": Data((), paper_rows=5_000, note="a mixture of our own draw, whose Bayes error is 4.1 % on these rows"),
+    "multidist": Data((), paper_rows=5_000, note="five mixtures of our own draw, whose Bayes errors are 2.9 to 3.4 %"),
     "mnist": Data((), paper_rows=60_000),
     "brodatz": Data((), paper_rows=10_000, note="the 13 textures of the USC-SIPI set; the paper does not name its own"),
 }
@@ -108,16 +108,21 @@ def _share(lab: Lab, name: str) -> float:
 def _add_table(found: Findings, lab: Lab, name: str, methods: Mapping[str, tuple[str, ...]], model: str) -> None:
     online = _online_runs(lab, name, (model,))
     for task in TASKS:
-        for method, result in _batch_runs(lab, name, task, methods[task]).items():
+        for method, runs in _batch_runs(lab, name, task, methods[task]).items():
             metrics = ("risk", "error", "n_support") if method in ("L-BFGS", "IVM") else ("error", "n_support")
-            found.add(name, f"{method}, {task}", [result], *metrics, share=_share(lab, name))
+            found.add(name, f"{method}, {task}", runs, *metrics, share=_share(lab, name))
         for who, runs in online[task, model].items():
             metrics = ("error", "n_support") if who == "Newton" else ("risk", "error", "n_support")
             found.add(name, f"{who}, {task}", runs, *metrics, share=_share(lab, name))
 
 
-def _batch_runs(lab: Lab, name: str, task: str, methods: tuple[str, ...]) -> dict[str, Result]:
-    return lab.run({m: cell(batch, set=name, task=task, method=m, rows=_rows(lab, name)) for m in methods})
+def _batch_runs(lab: Lab, name: str, task: str, methods: tuple[str, ...]) -> Runs:
+    runs = lab.runs(RUNS[name], SETS[name])
+    seeds = {method: runs[:1] if method == "IVM" else runs for method in methods}  # IVM takes minutes
+    rows = _rows(lab, name)
+    return over_permutations(
+        lab, seeds, lambda method, seed: cell(batch, set=name, task=task, method=method, seed=seed, rows=rows)
+    )
 
 
 def _online_runs(lab: Lab, name: str, models: tuple[str, ...]) -> dict[Model, Runs]:
@@ -177,29 +182,35 @@ Errors = dict[tuple[str, str], dict[str, float]]
 
 
 def _claims_of_the_mixture(found: Findings, lab: Lab, results: Mapping[Any, Runs], error: Errors) -> None:
-    name, bayes = "multidist", 100 * bayes_error()
+    name = "multidist"
     runs = [run["curve"] for run in results["SVM", "sparse"]["POLK"]]
     mean = 100 * np.mean([curve["error"] for curve in runs], axis=0)
-    first = next((rows for rows, e in zip(runs[0]["rows"], mean, strict=True) if e <= bayes + 0.5), None)
+    first = next((rows for rows, e in zip(runs[0]["rows"], mean, strict=True) if e < 4), None)
     said = "never" if first is None else f"after {first:,} rows"
-    holds = first is not None and first <= 1249
-    found.claim(name, "speed", holds, f"within 0.5 points of the Bayes error, {bayes:.1f} %, {said}")
+    found.claim(name, "speed", first is not None and first <= 1249, f"{said}; at the end {mean[-1]:.2f} %")
     polk = error["SVM", "sparse"]["POLK"]
     rivals = {who: e for who, e in error["SVM", "sparse"].items() if who not in ("POLK", "Newton")}
     best = min(rivals, key=rivals.__getitem__)
     found.claim(name, "rivals", polk < rivals[best], f"POLK {polk:.1f} %, the best rival, {best}, {rivals[best]:.1f} %")
+    bayes = 100 * float(np.mean([bayes_error(draw) for draw in DRAWS]))
     failing = {(who, task): error[task, "sparse"][who] for who in ("Dual", "NORMA") for task in TASKS}
     said = ", ".join(f"{who} {e:.1f} % ({task})" for (who, task), e in failing.items())
     found.claim(name, "divergence", min(failing.values()) > 2 * bayes, said)
     both = [error["logistic", model]["POLK"] for model in MODELS]
-    said = f"{both[0]:.1f} % and {both[1]:.1f} %, at a Bayes error of {bayes:.1f} %"
-    found.claim(name, "logistic", max(both) <= bayes + 1.0, said)
-    planes = lab.run(
-        {task: cell(decisions, task=task, parsimony=PARSIMONY[name, task, "sparse"], seed=0) for task in TASKS}
+    said = f"{both[0]:.1f} % and {both[1]:.1f} %, at a mean Bayes error of {bayes:.1f} %"
+    found.claim(name, "logistic", max(both) <= 5, said)
+    dense = {who: error["SVM", "dense"][who] for who in ("POLK", "NPBSGD", "NORMA", "Dual")}
+    said = ", ".join(f"{who} {e:.1f} %" for who, e in dense.items())
+    found.claim(name, "dense", max(dense["POLK"], dense["NPBSGD"]) < min(dense["NORMA"], dense["Dual"]), said)
+    drawn = lab.run(
+        {
+            (task, seed): cell(decisions, task=task, parsimony=PARSIMONY[name, task, "sparse"], seed=seed)
+            for task in TASKS
+            for seed in lab.runs(RUNS[name], SETS[name])
+        }
     )
-    near = [planes[task]["near_modes"] for task in TASKS]
-    said = f"{near[0]:.0%} (SVM) and {near[1]:.0%} (logistic) of it is within two standard deviations of a mode"
-    found.claim(name, "modes", min(near) >= 0.75, said)
+    _claim_of_modes(found, drawn)
+    planes = {task: drawn[task, 0] for task in TASKS}
     figures = [
         surface(
             f"POLK, {task}: {len(drawn['support'])} support vectors",
@@ -215,6 +226,15 @@ def _claims_of_the_mixture(found: Findings, lab: Lab, results: Mapping[Any, Runs
     found.parts.append(section("multidist, decision surfaces (Figure 4)", grid, level=3))
 
 
+def _claim_of_modes(found: Findings, drawn: Mapping[tuple[str, int], Result]) -> None:
+    """Whether more of the dictionary than of the rows is within a standard deviation of a mode, by two errors."""
+    points, rows = (Measured.of(run[key] for run in drawn.values()) for key in ("near_modes", "rows_near_modes"))
+    assert points is not None and rows is not None
+    ahead = points.mean - rows.mean
+    said = f"{points.mean:.0%} of it is within a standard deviation of a mode, of the rows {rows.mean:.0%}"
+    found.claim("multidist", "modes", ahead > 2 * (points.error**2 + rows.error**2) ** 0.5, said.replace("%", " %"))
+
+
 def _claims_of_images(found: Findings, lab: Lab, name: str, error: Errors) -> None:
     for model in MODELS:
         polk, bsgd = error["SVM", model]["POLK"], error["SVM", model]["BSGD"]
@@ -222,7 +242,7 @@ def _claims_of_images(found: Findings, lab: Lab, name: str, error: Errors) -> No
         found.claim(name, f"BSGD, {model}", holds, f"POLK {polk:.2f} %, BSGD {bsgd:.2f} %")
     for task, method, most in (("SVM", "LIBSVM", 2.0), ("logistic", "L-BFGS", 0.5)):
         if (name, method) != ("mnist", "L-BFGS"):
-            theirs = _batch_runs(lab, name, task, (method,))[method].get("error")
+            theirs = _batch_runs(lab, name, task, (method,))[method][0].get("error")
             polk = error[task, "dense"]["POLK"]
             if theirs is not None:
                 found.claim(name, method, polk <= theirs + most, f"POLK {polk:.2f} %, {method} {theirs:.2f} %")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from onkel.reproduce import title
-from onkel.reproduce._metrics import mean_sd
-from onkel.reproduce.verdict import METRICS, VERDICTS, Entry, Findings, reason
+from onkel.reproduce._lines import is_about, lines_of
+from onkel.reproduce.reasons import reason
+from onkel.reproduce.verdict import METRICS, VERDICTS, WIDE, Entry, Findings, is_trivial, tolerance
 
 UNEXPLAINED = "not explained yet"
 _QUICK = "a quick run has few rows, runs and choices of parameters"
@@ -36,7 +37,7 @@ def tables(findings: Findings) -> list[Table]:
     """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
     tables = []
     for name, about in findings.sets.items():
-        entries = [entry for entry in findings.entries if entry.data == name and entry.metric != "claim"]
+        entries = [entry for entry in findings.entries if entry.data == name and not entry.is_claim]
         metrics = [metric for metric in METRICS if any(entry.metric == metric for entry in entries)]
         lines: dict[str, dict[str, str]] = {}
         for entry in entries:
@@ -48,7 +49,7 @@ def tables(findings: Findings) -> list[Table]:
         columns = ["learner", *(head for metric in metrics for head in _heads(metric)[metric not in printed :])]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
         tables.append(Table(heading(name, about), columns, list(lines.values())))
-        claims = [entry for entry in findings.entries if entry.data == name and entry.metric == "claim"]
+        claims = [entry for entry in findings.entries if entry.data == name and entry.is_claim]
         if claims:
             said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
             tables.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
@@ -60,8 +61,10 @@ def explained(findings: Findings) -> list[dict[str, str]]:
     otherwise = _QUICK if findings.quick else UNEXPLAINED
     cells: dict[str, list[Entry]] = {}
     for entry in findings.entries:
-        if entry.verdict == "worse":
-            cells.setdefault(reason(findings.experiment, entry) or otherwise, []).append(entry)
+        if entry.verdict == "worse" and entry.apart != "repeat":
+            metric = "claim" if entry.is_claim else entry.metric
+            known = reason(findings.experiment, entry.data, entry.learner, metric)
+            cells.setdefault(str(known) if known else otherwise, []).append(entry)
     return [{"cells": _listed(entries), "why": why} for why, entries in cells.items()]
 
 
@@ -69,7 +72,7 @@ def _listed(entries: list[Entry]) -> str:
     """The entries of one reason: a9a: Pegasos · SPA (accuracy); those of one learner together."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
-        metric = "claim" if entry.metric == "claim" else METRICS[entry.metric].title.removesuffix(" %")
+        metric = "claim" if entry.is_claim else METRICS[entry.metric].title.removesuffix(" %")
         metrics.setdefault((entry.data, entry.learner), []).append(metric)
     learners: dict[tuple[str, str], list[str]] = {}
     for (data, learner), of in metrics.items():
@@ -96,7 +99,7 @@ def heading(name: str, about: dict[str, Any]) -> str:
 
 
 def counted(findings: Iterable[Findings]) -> str:
-    """Return how many entries have each verdict, in words.
+    """Return how many results have each verdict, in words.
 
     >>> counted([Findings("bogd-table2")])
     '0 better, 0 within, 0 worse, 0 missing'
@@ -105,16 +108,21 @@ def counted(findings: Iterable[Findings]) -> str:
     return ", ".join(f"{sum(f.counts()[verdict] for f in found)} {verdict}" for verdict in VERDICTS)
 
 
-def filled_in(page: str, findings: Iterable[Findings]) -> str:
-    """Return a page with its counts and tables replaced, where it has marks around them; otherwise a new one.
+def choices(experiment: str) -> Table:
+    """Return what was decided where the paper's text leaves it open, or reads otherwise than its figures."""
+    columns = ["of", "choice", "why"]
+    lines = [line for line in lines_of("choices.tsv") if is_about(line["experiment"], experiment)]
+    return Table("Choices", columns, [{name: line[name] for name in columns} for line in lines])
 
-    >>> filled_in("Now <!-- counts -->old<!-- /counts -->.", [])
-    'Now <!-- counts -->0 better, 0 within, 0 worse, 0 missing<!-- /counts -->.'
+
+def filled_in(page: str, pieces: dict[str, str]) -> str:
+    """Return a page with its pieces replaced, where it has marks around them; otherwise a new one.
+
+    >>> filled_in("Now <!-- counts -->old<!-- /counts -->.", {"counts": "new", "tables": "many"})
+    'Now <!-- counts -->new<!-- /counts -->.'
     """
-    found = list(findings)
-    pieces = {"counts": counted(found), "tables": f"\n\n{markdown(found)}\n"}
     if not any(f"<!-- {name} -->" in page for name in pieces):
-        return f"{counted(found)}.\n\n{markdown(found)}"
+        return "\n\n".join(pieces.values())
     for name, piece in pieces.items():
         first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
         if first in page and last in page:
@@ -128,19 +136,24 @@ def markdown(findings: Iterable[Findings]) -> str:
     pieces = []
     for one in findings:
         pieces.append(f"### {one.experiment}\n\n{title(one.experiment)} {runs_said(one)}{counted([one])}.\n")
-        for table in tables(one):
-            pieces.append(f"\n**{table.heading}**\n\n")
-            pieces += [_line(table.columns), _line(["---"] * len(table.columns))]
-            pieces += [_line([line.get(column, "") for column in table.columns]) for line in table.lines]
+        for table in (choices(one.experiment), *tables(one)):
+            if table.lines:
+                pieces.append(f"\n**{table.heading}**\n\n{written(table)}")
         if whys := explained(one):
             pieces += ["\nWorse:\n\n", *(f"- {why['cells']} – {why['why']}.\n" for why in whys)]
         pieces.append("\n")
     return "".join(pieces).rstrip("\n") + "\n"
 
 
+def written(table: Table) -> str:
+    """Return a table as Markdown."""
+    lines = [[line.get(column, "") for column in table.columns] for line in table.lines]
+    return "".join(map(_line, [table.columns, ["---"] * len(table.columns), *lines]))
+
+
 def runs_said(findings: Findings) -> str:
     """Return how many runs the means are over and what they took, as a sentence."""
-    n_runs = {len(entry.values) for entry in findings.entries if entry.values and entry.metric != "claim"}
+    n_runs = {entry.ours.runs for entry in findings.entries if entry.ours and not entry.is_claim}
     if not n_runs:
         return ""
     said = "One run" if n_runs == {1} else f"Means ± sd over {' or '.join(map(str, sorted(n_runs)))} runs"
@@ -160,16 +173,22 @@ def written_paper(entry: Entry) -> str:
     """Return the paper's figure as text."""
     if entry.paper is None:
         return "–"
-    return entry.paper.note if entry.metric == "claim" else _number(entry.metric, entry.paper.mean, entry.paper.sd)
+    return entry.paper.note if entry.is_claim else _number(entry.metric, entry.paper.mean, entry.paper.sd)
 
 
 def written_ours(entry: Entry) -> str:
-    """Return ours as text, with the verdict."""
-    if entry.metric == "claim":
-        return f"{entry.note}: {'missing' if not entry.values else 'holds' if entry.values[0] else 'does not hold'}"
-    if not entry.values:
+    """Return ours as text, with the verdict; in brackets what makes it less than a result."""
+    if entry.is_claim:
+        verdicts = {"within": "holds", "worse": "does not hold", "missing": "missing"}
+        return f"{entry.note}: {verdicts.get(entry.verdict, 'not judged')}"
+    if entry.ours is None:
         return "missing"
-    return f"{_number(entry.metric, *mean_sd(entry.values))} {entry.verdict}".rstrip()
+    judged = entry.verdict
+    if judged and entry.paper and METRICS[entry.metric].kind == "rate" and tolerance(entry.paper) > WIDE:
+        judged += f" (±{tolerance(entry.paper):.1f})"
+    if judged and entry.apart:
+        judged += f" ({entry.apart})"
+    return f"{_number(entry.metric, entry.ours.mean, entry.ours.sd)} {judged}".rstrip()
 
 
 def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dict[str, Any]) -> None:
@@ -181,16 +200,14 @@ def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dic
 
 
 def _notes(entry: Entry, about: dict[str, Any]) -> list[str]:
-    if not entry.values and entry.note != about.get("missing"):
+    if entry.ours is None and entry.note != about.get("missing"):
         return [entry.note]
     said = [f"the paper: {entry.paper.note}"] if entry.paper and entry.paper.note else []
     rows, majority = about.get("rows"), about.get("majority")
-    if entry.values and rows is not None and rows < 0.95 * about["paper_rows"]:
+    if entry.ours and rows is not None and rows < 0.95 * about["paper_rows"]:
         said.append(f"{100 * rows / about['paper_rows']:.0f} % of the paper's rows")
-    if METRICS[entry.metric].kind == "rate" and entry.values and majority is not None:
-        errors = [value if entry.metric == "error" else 100 - value for value in entry.values]
-        if max(abs(error - majority) for error in errors) < 0.005:
-            said.append("always the commoner class")
+    if is_trivial(entry, majority):
+        said.append("always the commoner class")
     return said
 
 

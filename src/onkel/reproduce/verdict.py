@@ -1,31 +1,44 @@
 """The papers' figures beside ours, by one rule.
 
 - A rate in % (error, accuracy): ours may be worse than the paper's mean by at most max(2 sd, 0.5 points), sd the
-  paper's; then it is "within", and "better" if it is better by more than that.
-- A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; fewer is
-  "better", more is "worse".
+  paper's; then it is "within", and "better" if it is better by more than that. A tolerance above 3 points is said.
+- A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; more is "worse",
+  fewer is "better", unless the same learner's rate is worse: then it is "worse" too.
 - A claim that a figure makes holds ("within") or does not ("worse").
-- Times and risks are shown and not judged: the machines differ, and so do the mixture and the textures. Nor are the
-  counts and sparsities of learners without a budget where fewer rows were run than the paper's, since they do not grow
-  evenly with the rows.
+- Times, risks, and claims about times are shown and not judged: the machines differ, and so do the mixture and the
+  textures. Nor are the counts and sparsities of learners without a budget where fewer rows were run than the paper's,
+  since they do not grow evenly with the rows.
+
+Not every cell is a result of its own: `counting.tsv` says which ones repeat another, are what the protocol makes them,
+stand beside a figure of the paper that is in doubt, are of data of our own draw (the mixture and the textures of the
+POLK paper), or of fewer rows than the paper's. They are judged like the others and counted apart, and so is a learner
+that always predicts the commoner class.
 """
 
 from __future__ import annotations
 
-import csv
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from onkel.reproduce._cells import Result
 from onkel.reproduce._data import Data
+from onkel.reproduce._lines import first_about, lines_of
 from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce.lab import Lab
 
 VERDICTS = ("better", "within", "worse", "missing")
+APART = {  # how a cell counts, where it is no result of its own
+    "repeat": "repeat another cell",
+    "protocol": "are what the protocol makes them",
+    "doubt": "stand beside a figure of the paper that is in doubt",
+    "trivial": "always predict the commoner class",
+    "draw": "are of data of our own draw",
+    "subset": "are of fewer rows than the paper's",
+}
+WIDE = 3.0  # points; a tolerance above says little
 
 
 @dataclass(frozen=True)
@@ -35,7 +48,7 @@ class Metric:
     Parameters
     ----------
     title : str
-    kind : {"rate", "count", "sparsity", "time", "risk", "claim"}
+    kind : {"rate", "count", "sparsity", "time", "risk", "claim", "time claim"}
     best : {"low", "high", ""}
     digits : int
     """
@@ -54,7 +67,10 @@ METRICS = {  # keys of a cell's result, and of papers/*.tsv
     "n_support": Metric("support vectors", "count", "low", 0),
     "seconds": Metric("seconds", "time", "low"),
     "claim": Metric("claim", "claim", ""),
+    "time claim": Metric("claim", "time claim", ""),
 }
+_COUNTS = ("count", "sparsity")
+_NOT_JUDGED = ("time", "risk", "time claim")
 
 
 @dataclass(frozen=True)
@@ -77,31 +93,35 @@ def figures() -> dict[str, dict[Place, Figure]]:
     30.115
     """
     found: dict[str, dict[Place, Figure]] = {}
-    for file in sorted((files("onkel.reproduce") / "papers").iterdir(), key=lambda file: file.name):
-        for row in csv.DictReader(file.read_text("utf-8").splitlines(), delimiter="\t"):
-            mean, sd = (float(row[name]) if row[name] else None for name in ("mean", "sd"))
-            place = row["data"], row["learner"], row["metric"]
-            found.setdefault(row["experiment"], {})[place] = Figure(mean, sd, row["note"] or "")
+    for row in lines_of("papers"):
+        mean, sd = (float(row[name]) if row[name] else None for name in ("mean", "sd"))
+        place = row["data"], row["learner"], row["metric"]
+        found.setdefault(row["experiment"], {})[place] = Figure(mean, sd, row["note"])
     return found
 
 
-@cache
-def _reasons() -> list[dict[str, str]]:
-    text = (files("onkel.reproduce") / "reasons.tsv").read_text("utf-8")
-    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+@dataclass(frozen=True)
+class Measured:
+    """What came out here: the mean of some runs and their standard deviation (None of one run)."""
 
+    mean: float
+    sd: float | None
+    runs: int
 
-def reason(experiment: str, entry: Entry) -> str:
-    """Say why a cell of a whole run is worse than the paper's: the first line of reasons.tsv that is about it, or "".
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Measured | None:
+        """Return the mean of runs, None of none.
 
-    >>> reason("spa-table2", Entry("SUSY", "RBP", "accuracy", None, (50.0,), "worse"))[:22]
-    'one row in a hundred: '
-    """
-    place = {"experiment": experiment, "data": entry.data, "learner": entry.learner, "metric": entry.metric}
-    for known in _reasons():
-        if all(any(fnmatchcase(place[name], one) for one in known[name].split("|")) for name in place):
-            return known["reason"]
-    return ""
+        >>> Measured.of([1.0, 3.0])
+        Measured(mean=2.0, sd=1.4142135623730951, runs=2)
+        """
+        known = [float(value) for value in values]
+        return cls(*mean_sd(known), len(known)) if known else None
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean; 0 of one run, whose spread is not known."""
+        return (self.sd or 0.0) / math.sqrt(self.runs)
 
 
 @dataclass(frozen=True)
@@ -113,72 +133,90 @@ class Entry:
     data, learner, metric : str
     paper : Figure or None
         None for what the paper does not have.
-    values : tuple of float
-        Ours, one a run; none where there is no run.
+    ours : Measured or None
+        None where there is no run. Of a claim the mean is 1 where it holds, 0 where it does not.
     verdict : {"better", "within", "worse", "missing", ""}
         Nothing where there is nothing to judge.
     note : str
+    apart : str
+        A key of `APART` where the cell is no result of its own.
+    share : float
+        Of the paper's rows that were run, where the count depends on them.
     """
 
     data: str
     learner: str
     metric: str
     paper: Figure | None
-    values: tuple[float, ...]
+    ours: Measured | None
     verdict: str
     note: str = ""
+    apart: str = ""
+    share: float = 1.0
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it is a claim and no figure."""
+        return METRICS[self.metric].kind in ("claim", "time claim")
 
     def document(self) -> dict[str, Any]:
         """Return the entry as JSON has it."""
-        mean, sd = mean_sd(self.values) if self.values else (None, None)
         return {
             "data": self.data,
             "learner": self.learner,
             "metric": self.metric,
             "paper": None if self.paper is None else {"mean": self.paper.mean, "sd": self.paper.sd},
-            "ours": {"mean": mean, "sd": sd, "runs": list(self.values)},
+            "ours": None if self.ours is None else asdict(self.ours),
             "verdict": self.verdict,
+            "apart": self.apart,
             "note": self.note,
         }
 
 
-def verdict(metric: str, paper: Figure | None, values: tuple[float, ...], share: float = 1.0) -> str:
+def tolerance(paper: Figure) -> float:
+    """Return by how many points a rate may be off the paper's.
+
+    >>> tolerance(Figure(80.0, 0.1, "")), tolerance(Figure(80.0, 1.0, ""))
+    (0.5, 2.0)
+    """
+    return max(2 * (paper.sd or 0.0), 0.5)
+
+
+def verdict(metric: str, paper: Figure | None, ours: Measured | None, share: float = 1.0) -> str:
     """Judge what came out.
 
     Parameters
     ----------
     metric : str
     paper : Figure or None
-    values : tuple of float
-        One a run. Of a claim: 1.0 where it holds.
+    ours : Measured or None
     share : float, default=1.0
         Of the paper's rows that were run, where the count depends on them.
 
     Examples
     --------
-    >>> [verdict("error", Figure(20.0, 0.5, ""), (x,)) for x in (18.9, 20.9, 21.1)]
+    >>> [verdict("error", Figure(20.0, 0.5, ""), Measured(x, None, 1)) for x in (18.9, 20.9, 21.1)]
     ['better', 'within', 'worse']
-    >>> verdict("accuracy", Figure(80.0, 0.1, ""), (79.6, 79.5)), verdict("n_support", Figure(1000, 10, ""), (1200,))
-    ('within', 'worse')
+    >>> verdict("n_support", Figure(1000, 10, ""), Measured(1200, 5, 20))
+    'worse'
     """
-    if paper is None or METRICS[metric].kind in ("time", "risk"):
-        return ""
-    if not values:
-        return "missing"
     kind = METRICS[metric].kind
-    if kind in ("count", "sparsity") and share < 1:
+    if paper is None or kind in _NOT_JUDGED:
         return ""
-    ours, _ = mean_sd(values)
+    if ours is None:
+        return "missing"
+    if kind in _COUNTS and share < 1:
+        return ""
     if kind == "claim":
-        return "within" if ours == 1.0 else "worse"
+        return "within" if ours.mean == 1.0 else "worse"
     if paper.mean is None:
         return ""
     if kind == "rate":
-        gain = ours - paper.mean if METRICS[metric].best == "high" else paper.mean - ours
-        allowed = max(2 * (paper.sd or 0.0), 0.5)
+        gain = ours.mean - paper.mean if METRICS[metric].best == "high" else paper.mean - ours.mean
+        allowed = tolerance(paper)
     else:
         theirs = paper.mean if kind == "count" else 100 - paper.mean
-        gain = theirs - (ours if kind == "count" else 100 - ours)
+        gain = theirs - (ours.mean if kind == "count" else 100 - ours.mean)
         allowed = 0.15 * theirs
     gain = round(gain, 9)  # 80.5 - 80.0 is no more than 0.5
     return "better" if gain > allowed else "within" if gain >= -allowed else "worse"
@@ -239,34 +277,73 @@ class Findings:
         runs = list(runs)
         there = [run for run in runs if "missing" not in run]
         lacking = next((run["missing"] for run in runs if "missing" in run), "")
-        for metric in metrics:
-            self._enter(data, learner, metric, tuple(float(run[metric]) for run in there), lacking, share)
         if there:
             first = there[0]
             self.sets[data].update({name: first[name] for name in ("rows", "majority") if name in first})
             self.sets[data].pop("missing", None)
             if "curve" in first:
                 self.curves.append({**first["curve"], "data": data, "name": learner})
-        elif lacking and not any(entry.values for entry in self.entries if entry.data == data):
+        elif lacking and not any(entry.ours for entry in self.entries if entry.data == data):
             self.sets[data]["missing"] = lacking
+        for metric in metrics:
+            self.enter(data, learner, metric, Measured.of(float(run[metric]) for run in there), lacking, share)
 
-    def claim(self, data: str, claim: str, holds: bool | None, note: str) -> None:
+    def claim(self, data: str, claim: str, holds: bool | None, note: str, *, about_time: bool = False) -> None:
         """Say whether a claim of papers/*.tsv holds (None: it could not be looked at), and what was seen."""
-        self._enter(data, claim, "claim", () if holds is None else (float(holds),), note, 1.0)
+        metric = "time claim" if about_time else "claim"
+        self.enter(data, claim, metric, None if holds is None else Measured(float(holds), None, 1), note)
 
-    def _enter(self, data: str, learner: str, metric: str, values: tuple[float, ...], note: str, share: float) -> None:
+    def enter(
+        self, data: str, learner: str, metric: str, ours: Measured | None, note: str = "", share: float = 1.0
+    ) -> None:
+        """Add what is known of a cell."""
         paper = figures().get(self.experiment, {}).get((data, learner, metric))
-        self.entries.append(Entry(data, learner, metric, paper, values, verdict(metric, paper, values, share), note))
+        judged = verdict(metric, paper, ours, share)
+        entry = Entry(data, learner, metric, paper, ours, judged, note, share=share)
+        self.entries.append(replace(entry, apart=self._apart(entry)))
+
+    def _apart(self, entry: Entry) -> str:
+        """How a cell counts that is no result of its own, "" of all others."""
+        if entry.paper is None or entry.is_claim:
+            return ""
+        place = {"experiment": self.experiment, "data": entry.data, "learner": entry.learner, "metric": entry.metric}
+        known = first_about(lines_of("counting.tsv"), place)
+        if known is not None and known["apart"] != "subset":
+            return known["apart"]
+        if is_trivial(entry, self.sets[entry.data].get("majority")):
+            return "trivial"
+        return "" if known is None else known["apart"]
 
     def completed(self) -> Findings:
-        """Return the findings with an entry for every figure of the paper, of the sets that were asked for."""
+        """Return the findings with an entry for every figure of the paper, of the sets that were asked for.
+
+        Only now is it known of all learners whether their rates are worse, so that fewer points are not better.
+        """
         there = {(entry.data, entry.learner, entry.metric) for entry in self.entries}
-        for place, paper in figures().get(self.experiment, {}).items():
+        for place in figures().get(self.experiment, {}):
             if place not in there and place[0] in self.sets:
                 reason = self.sets[place[0]].get("missing") or self.sets[place[0]]["note"] or "not run"
-                self.entries.append(Entry(*place, paper, (), verdict(place[2], paper, ()), reason))
+                self.enter(*place, None, reason)
+        lost = {(e.data, e.learner) for e in self.entries if METRICS[e.metric].kind == "rate" and e.verdict == "worse"}
+        self.entries = [
+            replace(entry, verdict="worse")
+            if METRICS[entry.metric].kind in _COUNTS
+            and entry.verdict == "better"
+            and (entry.data, entry.learner) in lost
+            else entry
+            for entry in self.entries
+        ]
         return self
 
-    def counts(self) -> dict[str, int]:
-        """Return how many entries have each verdict."""
-        return {name: sum(entry.verdict == name for entry in self.entries) for name in VERDICTS}
+    def counts(self, apart: str = "") -> dict[str, int]:
+        """Return how many cells have each verdict: the results, or those that are counted apart."""
+        judged = [entry.verdict for entry in self.entries if entry.apart == apart and not entry.is_claim]
+        return {name: judged.count(name) for name in VERDICTS}
+
+
+def is_trivial(entry: Entry, majority: float | None) -> bool:
+    """Return whether a rate is that of always predicting the commoner class, in every run."""
+    if METRICS[entry.metric].kind != "rate" or entry.ours is None or majority is None:
+        return False
+    error = entry.ours.mean if entry.metric == "error" else 100 - entry.ours.mean
+    return abs(error - majority) < 0.005 and (entry.ours.sd or 0.0) < 0.005

@@ -97,6 +97,10 @@ def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, c
         return
     row = int(found.argmin())
     if kind(labels) != kind(known):
-        raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is none of the model's {kind(known)}", row)
+        raise Refusal(
+            422,
+            f"row {row}: the label {labels[row].item()!r} is not one of the model's {kind(known)}",
+            row,
+        )
     shown = ", ".join(repr(label) for label in known[:20].tolist())
-    raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is none of the model's classes {shown}", row)
+    raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is not one of the model's classes {shown}", row)

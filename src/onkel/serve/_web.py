@@ -99,7 +99,7 @@ class Service:
         return endpoint
 
     def _guarded(self, answer: Callable[[Request], Awaitable[Response]]) -> Any:
-        """Let those ask who have the token."""
+        """Refuse requests without the token."""
 
         async def checked(request: Request) -> Response:
             self._check_asker(request)

@@ -64,7 +64,7 @@ def open(
     columns : sequence of str or int, default=None
         The features' columns; None is all but the target.
     drop : sequence of str or int, default=None
-        Columns that are no features.
+        Columns that are not features.
     table : bool, default=False
         Whether chunks are tables, with names and types, rather than arrays: columns may then be text, dates, booleans
         and numbers, with gaps, as a `StreamEncoder` takes them.

@@ -18,7 +18,7 @@ MOST_KEPT_BYTES = 1 << 25  # of a file that is held in memory rather than read a
 class LibsvmStream(TextStream):
     """Rows of LIBSVM text: ``label [qid:n] index:value ... [# comment]``.
 
-    Blank lines and comments are no rows. Without `n_features` the highest index of a file is looked for first, for
+    Blank lines and comments are not rows. Without `n_features` the highest index of a file is looked for first, for
     which a file of more than 32 MiB is read twice. A pipe cannot be read twice; there the first chunk decides.
     """
 

@@ -263,7 +263,7 @@ def kind_of_value(value: Any, parse: bool) -> str | None:
 
 
 def number_of(text: str) -> float | None:
-    """Return the number that a text is; None where it is none."""
+    """Return the number that a text stands for; None where it stands for none."""
     if "_" in text:  # a number for Python, and nowhere else
         return None
     try:
@@ -273,7 +273,7 @@ def number_of(text: str) -> float | None:
 
 
 def date_of(text: str) -> dt.datetime | None:
-    """Return the time that a text is by ISO 8601 ("2024-05-01", "2024-05-01 12:30"); None where it is none."""
+    """Return the time that a text stands for by ISO 8601 ("2024-05-01", "2024-05-01 12:30"); None where it is none."""
     if text[4:5] != "-" or not text[:4].isdecimal():
         return None
     try:

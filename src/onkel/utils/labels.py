@@ -13,7 +13,7 @@ _KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": 
 
 
 class UnknownLabel(ValueError):
-    """A label that is none of the classes, where these are all there will be."""
+    """A label that is not one of the classes, where no further class may come."""
 
 
 def is_missing(value: Any) -> bool:

@@ -36,7 +36,8 @@ def check_number(
         return
     wanted = range_in_words(above=above, at_least=at_least, below=below, at_most=at_most)
     noun = "an integer" if integer else "a number"
-    raise ValueError(f"{name} must be {noun}{' ' + wanted if wanted else ''}, got {value!r}")
+    wanted = f" of {wanted}" if wanted.startswith("at") else f" {wanted}" if wanted else ""
+    raise ValueError(f"{name} must be {noun}{wanted}, got {value!r}")
 
 
 def check_seed(name: str, value: Any) -> None:

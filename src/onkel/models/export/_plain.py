@@ -183,7 +183,7 @@ def _sigmoids(model: Any) -> Floats:
 
 
 def _only_scaler(transformers: tuple[Any, ...]) -> Any:
-    """The scaler that rows go through, or a refusal of what is none."""
+    """The scaler that rows go through; anything else is refused."""
     strange = next((each for each in transformers if not hasattr(each, "inverse_factors")), None)
     if strange is not None:
         raise ValueError(f"a {type(strange).__name__} cannot be exported: export the estimator behind it")

@@ -88,7 +88,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
 
 
 class _Graph:
-    """Nodes and constants, before it is known who will hold them."""
+    """Nodes and constants, before it is known which graph will hold them."""
 
     def __init__(self, dtype: str, prefix: str) -> None:
         self.dtype, self.prefix = np.dtype(dtype), prefix

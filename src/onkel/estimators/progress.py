@@ -1,0 +1,53 @@
+"""How good a model was at rows that it predicted before it learned from them, for people to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.choice.rows import loss_of
+from onkel.learner import Learner
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A sum over the rows that `predict_then_learn` was called with; it is no part of the model, and not saved.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> model = onkel.OGDRegressor(gamma=1.0)
+    >>> scores = model.predict_then_learn([[0.0], [100.0]], [3.0, 4.0])
+    >>> str(model._progress)
+    'RMSE 3.453 over 2 rows'
+    """
+
+    rows: int = 0
+    total: float = 0.0
+    measure: str = ""
+
+    def and_of(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None) -> Progress:
+        """Return the sum with that of some more rows, of which those of weight 0 do not count."""
+        counts = np.ones(len(y), bool) if weight is None else weight != 0
+        measure, losses = _losses(learner, scores[counts], y[counts])
+        total = float(np.cumsum(np.append(self.total, losses))[-1])  # in order, so that cuts do not matter
+        return Progress(self.rows + len(losses), total, measure)
+
+    def __str__(self) -> str:
+        mean = self.total / max(1, self.rows)
+        shown = f"{np.sqrt(mean) if self.measure == 'RMSE' else mean:.4g}"
+        return f"{self.measure} {shown} over {self.rows:,} rows"
+
+
+def _losses(learner: Learner, scores: Floats, y: Floats) -> tuple[str, Any]:
+    if learner.task == "regression":
+        return "RMSE", loss_of(learner.task)(scores, y)
+    if learner.recipe.loss.logistic and learner.combination != "vote":
+        return "log loss", loss_of(learner.task)(scores, y)
+    guesses = scores[:, 0] > 0 if learner.task == "binary" else scores.argmax(axis=1)
+    return "share of mistakes", (guesses != y).astype(np.float64)

@@ -1,0 +1,114 @@
+"""What was reproduced and what was not, on one screen: counts by paper, and the claims that do not hold, with why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from onkel.reproduce import claims as claims_
+from onkel.reproduce.claims import Judged
+from onkel.reproduce.reasons import reason
+from onkel.reproduce.tables import UNEXPLAINED, Table, markdown, written
+from onkel.reproduce.verdict import APART, METRICS, VERDICTS, WIDE, Entry, Findings, tolerance
+
+PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
+_KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("count", "sparsity")}
+
+
+def by_paper(findings: Sequence[Findings]) -> Table:
+    """Return a line for each paper: its results and its claims."""
+    columns = ["paper", *VERDICTS, "claims that hold", "undecided", "do not hold"]
+    lines = []
+    for paper, title in PAPERS.items():
+        of = [one for one in findings if one.experiment.partition("-")[0] == paper]
+        if of:
+            lines.append({"paper": title, **_counts(of), **_claims(claims_.judged(of))})
+    if len(lines) > 1:
+        lines.append({"paper": "all", **_counts(findings), **_claims(claims_.judged(findings))})
+    return Table("Results by paper", columns, lines)
+
+
+def _counts(findings: Iterable[Findings]) -> dict[str, str]:
+    found = list(findings)
+    return {verdict: str(sum(one.counts()[verdict] for one in found)) for verdict in VERDICTS}
+
+
+def _claims(claims: Iterable[Judged]) -> dict[str, str]:
+    counts = claims_.counted(claims)
+    return {
+        "claims that hold": str(counts["holds"]),
+        "undecided": str(counts["undecided"]),
+        "do not hold": str(counts["does not hold"]),
+    }
+
+
+def by_kind(findings: Sequence[Findings]) -> Table:
+    """Return a line for each kind of cell, results first, then those that are counted apart."""
+    entries = [entry for one in findings for entry in one.entries if not entry.is_claim]
+    results = [entry for entry in entries if not entry.apart]
+    lines = []
+    for title, kinds in _KINDS.items():
+        lines.append(_line(title, [entry for entry in results if METRICS[entry.metric].kind in kinds]))
+    wide = [e for e in results if METRICS[e.metric].kind == "rate" and e.paper and tolerance(e.paper) > WIDE]
+    lines.append(_line(f"of these, by a tolerance above {WIDE:.0f} points", wide))
+    for apart, title in APART.items():
+        lines.append(_line(f"apart: those that {title}", [entry for entry in entries if entry.apart == apart]))
+    return Table("Cells by kind", ["cells", *VERDICTS], [line for line in lines if line])
+
+
+def _line(title: str, entries: list[Entry]) -> dict[str, str]:
+    counts = {verdict: sum(entry.verdict == verdict for entry in entries) for verdict in VERDICTS}
+    return {"cells": title, **{name: str(n) for name, n in counts.items()}} if any(counts.values()) else {}
+
+
+def failing(findings: Sequence[Findings]) -> Table:
+    """Return the claims that do not hold, and why."""
+    lines = [
+        {
+            "paper": _place(claim),
+            "the paper says": claim.says,
+            "its figures": claim.paper,
+            "ours": claim.ours,
+            "why": why_not(claim, quick=any(one.quick for one in findings)),
+        }
+        for claim in claims_.judged(findings)
+        if claim.verdict == "worse"
+    ]
+    return Table("What does not hold", ["paper", "the paper says", "its figures", "ours", "why"], lines)
+
+
+def all_claims(findings: Sequence[Findings]) -> Table:
+    """Return every claim with its verdict."""
+    lines = [
+        {
+            "paper": _place(claim),
+            "the paper says": claim.says,
+            "its figures": claim.paper,
+            "ours": claim.ours,
+            "verdict": claim.said,
+        }
+        for claim in claims_.judged(findings)
+    ]
+    return Table("All claims", ["paper", "the paper says", "its figures", "ours", "verdict"], lines)
+
+
+def why_not(claim: Judged, *, quick: bool = False) -> str:
+    """Return why a claim does not hold."""
+    data, colon, name = claim.claim.partition(": ")
+    known = reason(claim.experiment, data if colon else "", name if colon else claim.claim, "claim")
+    return str(known) if known else "a quick run has few rows and runs" if quick else UNEXPLAINED
+
+
+def _place(claim: Judged) -> str:
+    """The table and, of a figure's claim, the data set."""
+    data, colon, _ = claim.claim.partition(": ")
+    return f"{claim.experiment}, {data}" if colon else claim.experiment
+
+
+def pieces(findings: Sequence[Findings]) -> dict[str, str]:
+    """Return what docs/reproduction.md has between marks, as Markdown."""
+    top = (by_paper(findings), by_kind(findings), failing(findings))
+    return {
+        "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",
+        "claims": f"\n\n{written(all_claims(findings))}\n",
+        "tables": f"\n\n{markdown(findings)}\n",
+    }
