@@ -406,7 +406,7 @@ MUTANTS = [
     Mutant(
         "what rows told fades",
         "native/learn/belief.cpp",
-        "  information_.scale(std::pow(forget_, static_cast<double>(period_)));\n",
+        "  information_.scale(fading_);\n",
         "",
         "test_information.py -k definition",
     ),
@@ -420,7 +420,7 @@ MUTANTS = [
     Mutant(
         "the covariance follows from the information",
         "native/learn/belief.cpp",
-        "  covariance_.assign(all, information_.covariance(inverse_, lam_));\n",
+        "  covariance_.assign(information_.covariance(inverse_, lam_));\n",
         "",
         "test_newton.py -k variance",
     ),
@@ -604,7 +604,7 @@ MUTANTS = [
         "native/linalg/team.cpp",
         "if (begin < end) work(begin, end);",
         "if (begin < end && member == 0) work(begin, end);",
-        "test_exactness.py -k any_split",
+        "test_exactness.py -k threads_share",
     ),
     Mutant(
         "a class exists only from its first row on",
