@@ -94,7 +94,9 @@ def test_a_file_of_any_moment_goes_on(followed, tmp_path):
     def saved(learner):
         seen.append(learner.trial is not None)
         onkel.save(learner, tmp_path / "model")
-        return onkel.load(tmp_path / "model")
+        loaded = onkel.load(tmp_path / "model")
+        assert loaded.fingerprint() == learner.fingerprint()
+        return loaded
 
     scores, loaded = in_pieces(new(), X, y, [1500, CHANGE + 500, trial, 3900], saved)
     assert True in seen and False in seen

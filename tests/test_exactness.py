@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import onkel
 from interrupting import interrupted_amid
 from looping import loop
-from onkel import checks, parts
+from onkel import checks, parts, recipes
 from table import CASES, cases, loop_by_learner, variants
 
 ROWS = 300
@@ -84,6 +84,19 @@ def test_threads_and_blocks_of_predict(case):
     for block_rows in (1, 7, 48, 96):
         for learner.n_jobs in (1, 2, 3):
             assert learner.score_rows(X, block_rows=block_rows).tobytes() == expected.tobytes()
+
+
+def test_threads_share_large_matrices_and_tables():
+    # what the cases above compute is too little to be shared
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(900, 40))
+    recipe = recipes.Newton(loss="squared_error", spread=1.0, forget=1.0)
+    learned = []
+    for n_jobs in (1, 2, 3):
+        learner = onkel.Learner(recipe, task="regression", gamma=0.02, budget=800, n_jobs=n_jobs)
+        learned.append(learner.learn_rows(X, np.sin(X[:, 0]), scores=True).tobytes())
+    assert len(learner.support()[1]) == 800
+    assert len(set(learned)) == 1
 
 
 @loop

@@ -460,3 +460,15 @@ def test_full_collections_leave_out_what_was_imported(monkeypatch):
         gc.unfreeze()
         sys.setswitchinterval(interval)
     assert frozen[0] > 10_000
+
+
+def test_features_that_matter_have_the_names_of_what_columns_become():
+    from onkel.serve._live import features
+    from onkel.serve._tasks import Snapshot
+
+    table = {"town": ["Bern", "Chur"] * 20, "late": [True, True, False, False] * 10}
+    for kernel in ("linear", onkel.parts.RBF(0.1, (1.0, 1.0))):
+        learner = onkel.OGDClassifier(kernel=kernel, random_state=0)
+        model = onkel.make_stream_pipeline(learner, max_categories=2).partial_fit(table, [0, 1] * 20)
+        found = [each["feature"] for each in features(Snapshot(model, ("town", "late"), 40, 0))]
+        assert {"town=Bern", "town=Chur"} <= set(found) <= {"town=Bern", "town=Chur", "town others", "late"}

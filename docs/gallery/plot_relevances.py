@@ -27,4 +27,5 @@ onkel.plot.LearningCurveDisplay.from_estimator(models, [(X, y)], metric="window_
 onkel.plot.ImportanceDisplay.from_estimator(learned, ax=left)
 left.set_title("importance of features")
 right.set(title="accuracy lately", ylabel="accuracy")
-print(f"{learned.kernel_}, {learned.n_support_} support vectors")
+share = learned.relevances_[[2, 6]].sum() / learned.relevances_.sum()
+print(f"{learned.n_support_} support vectors; {share:.1%} of the relevance is that of features 3 and 7")

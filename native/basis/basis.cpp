@@ -228,7 +228,8 @@ class DenseBasis final : public Basis {
     for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
     scale_rows(block);
     write_features(block);
-    team.split(rounded(slots()) / lanes, isa::score_lanes / lanes, [&](std::size_t first, std::size_t last) {
+    const std::size_t cost = count * rounded(slots()) * (width_ + formula_cost) * block.planes;
+    team.split(rounded(slots()) / lanes, isa::score_lanes / lanes, cost, [&](std::size_t first, std::size_t last) {
       for (std::size_t plane = 0; plane < block.planes; ++plane)
         evaluate(plane, row_at(block, 0, metric(plane)), count, tiles_[metric(plane)].data() + first * width_ * lanes,
                  last - first, table_row<T>(block, 0, plane) + first_slot() + first * lanes,
@@ -293,6 +294,7 @@ class DenseBasis final : public Basis {
 
  private:
   static constexpr std::size_t lanes = isa::lanes<T>;
+  static constexpr std::size_t formula_cost = 16;  // of a kernel value, beside one multiply-add a feature
   static const isa::Routines<T>& routines() { return isa::routines<T>(); }
   const T* row_at(const Block& block, std::size_t row, std::size_t metric = 0) const {
     if (metric > 0)

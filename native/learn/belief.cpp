@@ -31,33 +31,49 @@ Belief::Belief(double forget, double lam, bool constant, std::size_t max_points,
       lam_(lam),
       n_fixed_(constant ? 1 : 0),
       max_points_(max_points),
-      period_(forget < 1 ? period_of(forget) : 1) {
+      period_(forget < 1 ? period_of(forget) : 1),
+      fading_(std::pow(forget, static_cast<double>(period_))) {
   widen(outputs);
   begin();
 }
 
 void Belief::begin() {
   members_.clear();
-  for (auto& a : a_) a.clear();
+  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   factor_ = {};
   inverse_ = {};
   covariance_ = {};
   information_ = {};
   stale_ = false;
   next_exchange_ = 0;
-  reach();
+  make_room();
   if (n_fixed_ == 0) return;
   if (fades()) information_.reach(1);
+  stale_ = fades_at_every_row();
+  if (stale_) return;
   k_.assign(padded(), 0.0);
   k_[0] = 1 / std::sqrt(lam_);
   covariance_.change(k_, -1.0);
 }
 
-void Belief::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(padded(), 0.0)); }
+void Belief::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
 
-void Belief::reach() {
-  covariance_.reach(Cholesky::room_for(columns()));
-  for (auto& a : a_) a.resize(padded(), 0.0);
+void Belief::reach(std::size_t basis_columns) {
+  if (basis_columns <= basis_columns_) return;
+  basis_columns_ = basis_columns;
+  for (auto& a : a_) a.resize(basis_columns, 0.0);
+}
+
+void Belief::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
+
+std::vector<double> Belief::own(std::size_t output) const {
+  std::vector<double> coefficients(columns());
+  for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = a_[output][basis_column(i)];
+  return coefficients;
+}
+
+void Belief::set_own(std::size_t output, std::span<const double> coefficients) {
+  for (std::size_t i = 0; i < coefficients.size(); ++i) a_[output][basis_column(i)] = coefficients[i];
 }
 
 bool Belief::holds(std::size_t slot) const {
@@ -71,12 +87,11 @@ void Belief::begin_as(const Belief& other, double rows) {
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
   factor_ = other.factor_.leading(n);
   inverse_ = {};
-  reach();
+  make_room();
   for (std::size_t o = 0; o < a_.size(); ++o) {
-    std::vector<double> w = other.mean(other.a_[o]);
+    std::vector<double> w = other.mean(other.own(o));
     w.resize(columns());
-    const std::vector<double> a = from_mean(w);
-    std::copy(a.begin(), a.end(), a_[o].begin());
+    set_own(o, from_mean(w));
   }
   Information information = other.current_information().leading(columns());
   information.scale(std::min(1.0, memory() / rows));
@@ -86,42 +101,58 @@ void Belief::begin_as(const Belief& other, double rows) {
 // ---- A row ------------------------------------------------------------------------------------------------------
 
 void Belief::pick(std::span<const double> values, Buffer<double>& k) const {
-  k.assign(padded(), 0.0);
+  k.resize(padded());
   if (n_fixed_ == 1) k[0] = values[0];
   for (std::size_t i = 0; i < members_.size(); ++i) k[n_fixed_ + i] = values[static_cast<std::size_t>(members_[i])];
-}
-
-void Belief::score(const Buffer<double>& k, std::span<double> f) const {
-  for (std::size_t o = 0; o < f.size(); ++o) f[o] = isa::routines<double>().dot(a_[o].data(), k.data(), k.size());
+  std::fill(k.begin() + static_cast<std::ptrdiff_t>(columns()), k.end(), 0.0);
 }
 
 bool Belief::has_ahead(std::uint64_t block, std::size_t row) {
+  if (fades_at_every_row()) return true;
   derive();
   return ahead_.block == block && ahead_.folds == covariance_.folds() &&
          std::find(ahead_.rows.begin(), ahead_.rows.end(), row) != ahead_.rows.end();
 }
 
-std::size_t Belief::rows_ahead(std::int64_t t) const {
-  const std::size_t room = Covariance::most_open - covariance_.open() + 1;
-  return fades() ? std::min(room, static_cast<std::size_t>(period_ - (t - 1) % period_)) : room;
+// A matrix that stays in the first-level cache is read for each row as quickly as for several.
+std::size_t Belief::steps_ahead() const {
+  constexpr std::size_t columns_in_cache = 64;
+  return padded() <= columns_in_cache ? 1 : Covariance::most_open - covariance_.open() + 1;
 }
 
-void Belief::look_ahead(std::uint64_t block, std::vector<std::size_t> rows, const std::vector<Buffer<double>>& k) {
-  const std::size_t n = padded();
+std::size_t Belief::rows_ahead(std::int64_t t) const {
+  return fades() ? static_cast<std::size_t>(period_ - (t - 1) % period_) : std::numeric_limits<std::size_t>::max();
+}
+
+void Belief::begin_ahead(std::uint64_t block) {
   ahead_.block = block;
   ahead_.folds = covariance_.folds();
-  ahead_.columns = n;
-  ahead_.rows = std::move(rows);
-  ahead_.k.resize(ahead_.rows.size() * n);
-  ahead_.products.resize(ahead_.rows.size() * n);
-  for (std::size_t i = 0; i < ahead_.rows.size(); ++i)
-    std::copy_n(k[i].begin(), n, ahead_.k.begin() + static_cast<std::ptrdiff_t>(i * n));
-  covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data());
+  ahead_.columns = padded();
+  ahead_.rows.clear();
+  ahead_.k.clear();
 }
 
-double Belief::look(std::size_t row, const Buffer<double>& k) {
+void Belief::add_ahead(std::size_t row, std::span<const double> values) {
+  pick(values, k_);
+  ahead_.rows.push_back(row);
+  ahead_.k.insert(ahead_.k.end(), k_.begin(), k_.end());
+}
+
+void Belief::end_ahead(Team* team) {
+  ahead_.products.resize(ahead_.k.size());
+  covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data(), team);
+}
+
+double Belief::look(std::size_t row, std::span<const double> values) {
+  pick(values, k_);
+  if (fades()) {
+    outside(k_, 0.0, l_);
+    z_.assign(round_up(columns(), Triangle::lanes), 0.0);
+    if (n_fixed_ == 1) z_[0] = k_[0];
+    std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  }
+  if (fades_at_every_row()) return look_by_information();
   const auto at = std::find(ahead_.rows.begin(), ahead_.rows.end(), row) - ahead_.rows.begin();
-  k_ = k;
   h_.assign(padded(), 0.0);
   std::copy_n(ahead_.products.data() + at * static_cast<std::ptrdiff_t>(ahead_.columns), ahead_.columns, h_.begin());
   covariance_.finish(k_.data(), h_.data());
@@ -129,26 +160,39 @@ double Belief::look(std::size_t row, const Buffer<double>& k) {
   return s > digits * covariance_.size_of_terms(k_) ? s : 0.0;
 }
 
-void Belief::learn(std::span<const double> b, double s, double v) {
-  if (fades() && v != 0) {
-    outside(k_, 0.0, l_);
-    d_.assign(columns(), 0.0);
-    if (n_fixed_ == 1) d_[0] = k_[0];
-    std::copy_n(l_.begin(), members_.size(), d_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
-    information_.add_row(d_, v);
-  }
+double Belief::look_by_information() {
+  d_ = z_;
+  const Solver root = information_.root(lam_);
+  root.solve(d_);
+  double s = 0.0;
+  for (const double u : d_) s += u * u;
+  root.solve_transposed(d_);
+  h_.assign(padded(), 0.0);
+  if (n_fixed_ == 1) h_[0] = d_[0];
+  l_.assign(Cholesky::room_for(members_.size()), 0.0);
+  std::copy_n(d_.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), l_.begin());
+  factor_.solve_transposed(l_);
+  std::copy_n(l_.begin(), members_.size(), h_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  return s;
+}
+
+void Belief::learn(std::span<const double> b, double s, double v, Team* team) {
+  if (fades() && v != 0) information_.add_row(std::span(z_).first(columns()), v);
   if (s == 0) return;
+  spread_.assign(basis_columns_, 0.0);
+  for (std::size_t column = 0; column < columns(); ++column) spread_[basis_column(column)] = h_[column];
   for (std::size_t o = 0; o < b.size(); ++o)
-    for (std::size_t column = 0; column < columns(); ++column) a_[o][column] += h_[column] * b[o];
-  if (v == 0) return;
+    isa::routines<double>().axpy(b[o], spread_.data(), a_[o].data(), basis_columns_);
+  if (fades_at_every_row()) stale_ = true;
+  if (v == 0 || stale_) return;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0);
+  covariance_.change(h_, 1.0, team);
 }
 
 void Belief::fade(std::int64_t t) {
   if (!fades() || t % period_ != 0 || information_.size() == 0) return;
-  information_.scale(std::pow(forget_, static_cast<double>(period_)));
+  information_.scale(fading_);
   stale_ = true;
 }
 
@@ -180,16 +224,18 @@ bool Belief::extend(std::size_t slot, std::span<const double> values) {
   factor_.append(l_, std::sqrt(s));
   inverse_ = {};
   members_.push_back(static_cast<std::int64_t>(slot));
-  reach();
+  make_room();
   return true;
 }
 
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
 bool Belief::join(std::size_t slot, std::span<const double> values) {
-  derive();
+  if (!fades_at_every_row()) derive();
   const std::size_t n = members_.size();
   if (!extend(slot, values)) return false;
   if (fades()) information_.reach(columns());
+  stale_ = fades_at_every_row();
+  if (stale_) return true;
   const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
   k_.assign(padded(), 0.0);
   for (std::size_t i = 0; i < n; ++i) k_[n_fixed_ + i] = unit * d_[i];
@@ -203,7 +249,8 @@ std::vector<double> Belief::costs() {
   covariance_.settle();
   std::vector<double> costs(members_.size(), 0.0);
   for (std::size_t i = 0; i < costs.size(); ++i) {
-    for (const auto& a : a_) costs[i] += a[n_fixed_ + i] * a[n_fixed_ + i];
+    const auto slot = static_cast<std::size_t>(members_[i]);
+    for (const auto& a : a_) costs[i] += a[slot] * a[slot];
     costs[i] /= std::max(covariance_.variance(n_fixed_ + i), std::numeric_limits<double>::min());
   }
   return costs;
@@ -226,12 +273,12 @@ void Belief::leave(std::size_t slot) {
   covariance_.multiply(k_.data(), 1, h_.data());  // A_:j
   const double variance = std::max(h_[column], std::numeric_limits<double>::min());
   for (auto& a : a_) {
-    const double step = a[column] / variance;
-    for (std::size_t j = 0; j < columns(); ++j) a[j] -= h_[j] * step;
-    a.erase(a.begin() + static_cast<std::ptrdiff_t>(column));
-    a.push_back(0.0);
+    const double step = a[slot] / variance;
+    for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h_[j] * step;
+    a[slot] = 0.0;
   }
-  covariance_.remove(column);
+  stale_ = fades_at_every_row();
+  if (!stale_) covariance_.remove(column);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
   inverse_ = {};
@@ -243,21 +290,22 @@ void Belief::leave(std::size_t slot) {
 // Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
 void Belief::derive() const {
   if (!stale_) return;
-  std::vector<std::size_t> all(columns());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  if (inverse_.size() != all.size()) {
-    inverse_ = Triangle::identity(all.size());
+  if (inverse_.size() != columns()) {
+    inverse_ = Triangle::identity(columns());
     Solver(coordinates()).solve(inverse_);
   }
-  covariance_.assign(all, information_.covariance(inverse_, lam_));
+  covariance_.assign(information_.covariance(inverse_, lam_));
   stale_ = false;
 }
 
 Triangle Belief::coordinates() const {
   Triangle lower(columns());
   if (n_fixed_ == 1) lower.at(0, 0) = 1.0;
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed_ + i, n_fixed_ + j) = factor_.at(i, j);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const double* row = factor_.row(i);
+    for (std::size_t j = 0; j < i; ++j) lower.at(n_fixed_ + i, n_fixed_ + j) = row[j];
+    lower.at(n_fixed_ + i, n_fixed_ + i) = factor_.at(i, i);
+  }
   return lower;
 }
 
@@ -309,11 +357,9 @@ void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& row
   factor_ = std::move(factor);
   inverse_ = {};
   covariance_ = {};
-  for (auto& a : a_) a.clear();
-  reach();
-  std::vector<std::size_t> all(columns.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  covariance_.assign(all, covariance);
+  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+  make_room();
+  covariance_.assign(covariance);
   stale_ = false;
 }
 
@@ -338,15 +384,15 @@ std::vector<double> Belief::from_mean(std::span<const double> w) const {
 
 // On loading the members are there, and room for as many outputs as the function has.
 void Belief::visit(Archive& archive, bool alone) {
-  if (!archive.loading()) derive();
+  if (!archive.loading() && !fades_at_every_row()) derive();
   archive.part("factor", factor_);
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
   if (archive.loading()) {
     covariance_ = {};
     inverse_ = {};
-    stale_ = false;
-    for (auto& a : a_) a.clear();
-    reach();
+    stale_ = fades_at_every_row();
+    for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+    make_room();
   }
   struct {
     Belief& self;
@@ -356,7 +402,7 @@ void Belief::visit(Archive& archive, bool alone) {
       self.covariance_.visit(inner, all);
     }
   } covariance{*this};
-  archive.part("covariance", covariance);
+  if (!fades_at_every_row()) archive.part("covariance", covariance);
   struct {
     Belief& self;
     void visit(Archive& inner) { self.information_.visit(inner, self.columns()); }
@@ -365,12 +411,14 @@ void Belief::visit(Archive& archive, bool alone) {
   if (alone) return;
   archive.scalar("next_exchange", next_exchange_);
   std::vector<double> flat;
-  for (const auto& a : a_) flat.insert(flat.end(), a.begin(), a.begin() + static_cast<std::ptrdiff_t>(columns()));
+  for (std::size_t o = 0; o < a_.size(); ++o) {
+    const std::vector<double> coefficients = own(o);
+    flat.insert(flat.end(), coefficients.begin(), coefficients.end());
+  }
   archive.matrix("coefficients", flat, columns());
   if (!archive.loading()) return;
   archive.require(flat.size() == a_.size() * columns(), "coefficients", "must hold one row for each output");
-  for (std::size_t o = 0; o < a_.size(); ++o)
-    std::copy_n(flat.begin() + static_cast<std::ptrdiff_t>(o * columns()), columns(), a_[o].begin());
+  for (std::size_t o = 0; o < a_.size(); ++o) set_own(o, std::span(flat).subspan(o * columns(), columns()));
 }
 
 }  // namespace onkel

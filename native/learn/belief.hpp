@@ -4,8 +4,9 @@
 // The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
 // curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
 // z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
-// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. Without fading H is
-// derived from A when asked for.
+// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. A memory so short
+// that it fades at every row lives by H alone: with lam I + H = R R', u = R^-1 z, it is s = |u|^2, A k = L^-T R^-T u.
+// Without fading H is derived from A when asked for.
 //
 // Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
 #pragma once
@@ -22,6 +23,7 @@
 #include "linalg/cholesky.hpp"
 #include "linalg/covariance.hpp"
 #include "linalg/information.hpp"
+#include "linalg/team.hpp"
 #include "linalg/triangle.hpp"
 
 namespace onkel {
@@ -46,11 +48,15 @@ class Belief {
   std::size_t basis_column(std::size_t column) const {
     return column < n_fixed_ ? 0 : static_cast<std::size_t>(members_[column - n_fixed_]);
   }
-  double coefficient(std::size_t column, std::size_t output) const { return a_[output][column]; }
-  void set_coefficient(std::size_t column, std::size_t output, double value) { a_[output][column] = value; }
+  // One coefficient for each column of the basis, 0 where it does not stand on it.
+  const Buffer<double>& coefficients(std::size_t output) const { return a_[output]; }
+  void set_coefficient(std::size_t column, std::size_t output, double value) {
+    a_[output][basis_column(column)] = value;
+  }
 
   void begin();  // nothing is known: the prior of the constant alone
   void widen(std::size_t outputs);
+  void reach(std::size_t basis_columns);
   // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
   // what so long a memory holds of so many rows.
   void begin_as(const Belief& other, double rows);
@@ -58,20 +64,22 @@ class Belief {
   // ---- A row ---------------------------------------------------------------------------------------------------
   // Its values at these columns, of those at all of the basis.
   void pick(std::span<const double> values, Buffer<double>& k) const;
-  void score(const Buffer<double>& k, std::span<double> f) const;
-  // What is computed ahead for rows of a block, good until A_0 changes: the number of the block, the rows, and the
-  // values k of each, one after the other.
+  // A_0 k is computed ahead for rows of a block, by their numbers and their values at all columns of the basis; it is
+  // good until A_0 changes.
   bool has_ahead(std::uint64_t block, std::size_t row);
-  void look_ahead(std::uint64_t block, std::vector<std::size_t> rows, const std::vector<Buffer<double>>& k);
-  // How many rows may come before A_0 changes.
+  void begin_ahead(std::uint64_t block);
+  void add_ahead(std::size_t row, std::span<const double> values);
+  void end_ahead(Team* team);
+  // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
+  std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
   // h = A k of a row that is computed ahead; returns s = k . A k, or 0 where that is rounding: the function is known.
-  double look(std::size_t row, const Buffer<double>& k);
+  double look(std::size_t row, std::span<const double> values);
   // After that: a += h b for each output, and the information v of the row.
-  void learn(std::span<const double> b, double s, double v);
+  void learn(std::span<const double> b, double s, double v, Team* team);
   // Whether it is full, and may exchange a point at row t; it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
-  void exchanged(std::int64_t t) { next_exchange_ = t + period_; }
+  void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }
   // After row t: what the rows so far told counts less.
   void fade(std::int64_t t);
   double variance(const Buffer<double>& k) const;  // k . A k
@@ -107,19 +115,25 @@ class Belief {
   void visit(Archive& archive, bool alone);
 
  private:
-  void reach();
+  void make_room();
   void derive() const;
+  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
+  void set_own(std::size_t output, std::span<const double> coefficients);
+  bool fades_at_every_row() const { return fades() && period_ == 1; }
+  double look_by_information();
   std::size_t padded() const { return covariance_.columns(); }
 
   double forget_, lam_;
   std::size_t n_fixed_, max_points_;
   std::int64_t period_;             // rows from one forgetting to the next
+  double fading_;                   // what is left of the information then
   std::int64_t next_exchange_ = 0;  // the first row at which a point may be exchanged again
   std::vector<std::int64_t> members_;
-  std::vector<Buffer<double>> a_;  // [output][column]
+  std::size_t basis_columns_ = 0;
+  std::vector<Buffer<double>> a_;  // [output][column of the basis]
   Cholesky factor_;
   mutable Covariance covariance_;
-  mutable bool stale_ = false;  // A is to be derived from H
+  mutable bool stale_ = false;  // A is to be derived from H, when it is needed
   mutable Triangle inverse_;    // L^-1 of the coordinates, made when it is needed; empty where L has changed
   Information information_;     // where the memory fades
 
@@ -131,7 +145,7 @@ class Belief {
     std::vector<std::size_t> rows;
     Buffer<double> k, products;
   } ahead_;
-  Buffer<double> k_, h_, l_, d_;
+  Buffer<double> k_, h_, z_, l_, d_, spread_;
 };
 
 }  // namespace onkel

@@ -55,6 +55,15 @@ void Function::replace(std::size_t column, std::size_t output, double b) {
   old = b;
 }
 
+void Function::become(std::size_t output, std::span<const double> values) {
+  if (!averaged_ && scale_ == 1) {
+    std::copy(values.begin(), values.end(), b_[output].begin());
+    return;
+  }
+  for (std::size_t column = 0; column < values.size(); ++column)
+    if (values[column] != last_coefficient(column, output)) become(column, output, values[column]);
+}
+
 void Function::squares(std::size_t first, std::span<double> squares) const {
   std::fill(squares.begin(), squares.end(), 0.0);
   for (const auto& b : b_)

@@ -30,7 +30,8 @@ class Function {
   void add(std::size_t column, std::size_t output, double change);
   // The coefficient becomes this.
   void become(std::size_t column, std::size_t output, double value) { replace(column, output, value / scale_); }
-  void drop(std::size_t column);  // to exactly 0 in f; the average keeps what it had
+  void become(std::size_t output, std::span<const double> values);  // all of the first columns
+  void drop(std::size_t column);                                    // to exactly 0 in f; the average keeps what it had
   // The coefficients a of column first + j keep their direction, and their length |a| becomes factor |a|, but no less
   // than level * units[j] and no more than cap, for every unit; zeros stay.
   void stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap);

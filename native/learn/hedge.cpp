@@ -123,7 +123,8 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
          .gate = choice_.combination == Combination::spa ? chance(i) : 1.0,
          .in_order = example.in_order,
          .block_y = example.block_y + example.row,
-         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + example.row},
+         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + example.row,
+         .team = example.team},
         scores);
     faults_[i] = fault(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
   }

@@ -1,6 +1,7 @@
 #include "learn/learner.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -112,13 +113,14 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
     block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
     if (config_.task == Task::binary)
       for (double& y : block_y_) y = 2 * y - 1;
-    for (std::size_t row = 0; row < block_.count; ++row) whole_or_not_at_all([&] { learn_row(batch, row, scores); });
+    for (std::size_t row = 0; row < block_.count; ++row)
+      whole_or_not_at_all([&] { learn_row(batch, row, scores, team); });
   }
   return batch.rows.count;
 }
 
 // A row of the present block.
-void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores) {
+void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team) {
   const std::size_t i = block_.begin + row;
   const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + block_.begin;
   const double weight = block_weight == nullptr ? 1.0 : block_weight[row];
@@ -139,7 +141,8 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores) {
                     .weight = weight,
                     .in_order = batch.in_order,
                     .block_y = block_y_.data(),
-                    .block_weight = block_weight},
+                    .block_weight = block_weight,
+                    .team = &team},
                    predicted);
   update_->commit();
   ++t_;
@@ -178,23 +181,25 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
                     step = std::min(effort.block_rows, basis_->max_rows());
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
-  Team team(rows.count < effort.block_rows ? 1 : effort.threads);
-  std::vector<Block> blocks(team.members());
-  const std::size_t round = effort.block_rows * team.members();
-  for (std::size_t begin = 0; begin < rows.count && (begin == 0 || go_on()); begin += round) {
-    team.run([&](std::size_t member) {
-      Team alone(1);
-      Block& block = blocks[member];
-      const std::size_t end = std::min(rows.count, begin + (member + 1) * effort.block_rows);
-      for (std::size_t first = begin + member * effort.block_rows; first < end; first += step) {
+  // Everybody takes the next block that nobody has; the caller's thread alone asks whether to go on.
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  Team team(rows.count < 2 * effort.block_rows ? 1 : effort.threads);
+  team.run([&](std::size_t member) {
+    Team alone(1);
+    Block block;
+    for (std::size_t begin; (begin = next.fetch_add(effort.block_rows)) < rows.count && !stopped;) {
+      if (member == 0 && begin > 0 && !go_on()) stopped = true;
+      const std::size_t end = stopped ? begin : std::min(rows.count, begin + effort.block_rows);
+      for (std::size_t first = begin; first < end; first += step) {
         basis_->tile(rows, first, std::min(step, end - first), block, alone);
         for (std::size_t row = 0; row < block.count; ++row) {
           const std::span<double> out{scores.values.data() + (first + row) * outputs, outputs};
           each_of != nullptr ? each_of->predict_each(block, row, out) : update_->predict(block, row, out);
         }
       }
-    });
-  }
+    }
+  });
   return scores;
 }
 

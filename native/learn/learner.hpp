@@ -130,7 +130,7 @@ class Learner {
   void load(const State& state);
 
  private:
-  void learn_row(const Batch& batch, std::size_t row, Scores* scores);
+  void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
   template <class Work>
   void whole_or_not_at_all(const Work& work);
   const Several& several() const;

@@ -20,14 +20,13 @@ double largest(std::span<const double> values) {
   return found;
 }
 
-// The memories in rows, 0 for all, and which share of the points each of them stands on. To forget costs the cube of
-// those, so that points beyond a thousand are for the longest memory alone.
+// The memories in rows, which share of the points each of them stands on, and how many at most: to forget costs the
+// cube of those, and few rows have little to say about many points.
 struct Memory {
   double rows;
-  std::size_t share;
+  std::size_t share, most;
 };
-constexpr std::size_t most_shared = 1000;
-constexpr Memory memories_of_a_stream[] = {{0, 1}, {1000, 2}, {100, 4}, {10, 10}};
+constexpr Memory short_memories[] = {{1000, 2, 150}, {100, 4, 70}, {10, 10, 30}};
 
 std::vector<Belief> make_beliefs(const Spec& memory, double lam, bool constant, std::size_t budget,
                                  std::size_t outputs) {
@@ -35,9 +34,9 @@ std::vector<Belief> make_beliefs(const Spec& memory, double lam, bool constant, 
   if (memory.name == "FadingMemory") {
     made.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
   } else if (memory.name == "StreamMemory") {
-    for (const auto& [rows, share] : memories_of_a_stream)
-      made.emplace_back(rows == 0 ? 1.0 : 1 - 1 / rows, lam, constant,
-                        rows == 0 ? budget : std::max<std::size_t>(1, std::min(budget, most_shared) / share), outputs);
+    made.emplace_back(1.0, lam, constant, budget, outputs);
+    for (const auto& [rows, share, most] : short_memories)
+      made.emplace_back(1 - 1 / rows, lam, constant, std::clamp<std::size_t>(budget / share, 1, most), outputs);
   } else {
     unknown_part("memory", memory);
   }
@@ -81,7 +80,10 @@ void SecondOrder::widen(std::size_t outputs) {
   for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
 }
 
-void SecondOrder::reach() { function_.reach(basis_.columns()); }
+void SecondOrder::reach() {
+  function_.reach(basis_.columns());
+  for (Belief& belief : beliefs_) belief.reach(basis_.columns());
+}
 
 void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
   function_.score(basis_, block, row, predicted, predicted);
@@ -137,6 +139,7 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
 void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
+  nearest_.reset();
   const double residual = largest(row.g), most = most_certain * lam_ / (informative || several ? row.self() : 1.0);
   if (!example.in_order) rest();
   if (several) weigh(example);
@@ -166,12 +169,9 @@ void SecondOrder::publish() {
   for (std::size_t o = 0; o < outputs(); ++o) {
     mixture_.assign(basis_.columns(), 0.0);
     for (std::size_t e = 0; e < awake(); ++e)
-      for (std::size_t column = 0; column < beliefs_[e].columns(); ++column)
-        mixture_[beliefs_[e].basis_column(column)] += weights[e] * beliefs_[e].coefficient(column, o);
-    for (std::size_t column = 0; column < first().columns(); ++column) {
-      const std::size_t own = first().basis_column(column);
-      if (mixture_[own] != function_.last_coefficient(own, o)) function_.become(own, o, mixture_[own]);
-    }
+      isa::routines<double>().axpy(weights[e], beliefs_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
+    for (const std::size_t slot : dependent_points_) mixture_[slot] = function_.last_coefficient(slot, o);
+    function_.become(o, mixture_);
   }
 }
 
@@ -244,10 +244,9 @@ bool SecondOrder::join(std::size_t slot) {
 // Returns the variance of the belief's function at the row, before.
 double SecondOrder::take_step(Belief& belief, const Example& example, Scored row) {
   if (!belief.has_ahead(example.block.number, example.row)) look_ahead(belief, example);
-  belief.pick(k_, own_);
-  const double s = belief.look(example.row, own_);
+  const double s = belief.look(example.row, k_);
   const double v = solve(row, s);
-  belief.learn(b_, s, v);
+  belief.learn(b_, s, v, example.team);
   return s;
 }
 
@@ -303,35 +302,31 @@ double SecondOrder::solve(Scored& row, double s) {
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
 // that turns out otherwise costs time and nothing else.
 void SecondOrder::look_ahead(Belief& belief, const Example& example) {
-  const std::size_t room = belief.rows_ahead(example.t);
-  std::vector<std::size_t> rows{example.row};
-  std::vector<Buffer<double>> k(1);
-  belief.pick(k_, k[0]);  // with its own column, which is not in the block
+  belief.begin_ahead(example.block.number);
+  belief.add_ahead(example.row, k_);  // with its own column, which is not in the block
+  const std::size_t steps = belief.steps_ahead(),
+                    end = example.row + std::min(belief.rows_ahead(example.t), example.block.count - example.row);
   View view;
   view.widen(outputs());
-  Buffer<double> values(basis_.columns());
-  for (std::size_t i = example.row + 1; i < example.block.count && rows.size() < room; ++i) {
+  values_.resize(basis_.columns());
+  for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
     Scored row = scored(example, i, view);
-    bool seems_informative = true;
     if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
       if (awake() == 1) {
         function_.score(basis_, example.block, i, view.f, {});
       } else {
-        basis_.values(example.block, i, values);
-        belief.pick(values, own_);
-        score(belief, own_, rest_of(values), view.f);
+        for (std::size_t o = 0; o < outputs(); ++o)
+          view.f[o] = basis_.dot(example.block, i, belief.coefficients(o).data());
       }
       loss_.evaluate(row);
-      seems_informative = is_informative(row);
+      if (!is_informative(row)) continue;
     }
-    if (!seems_informative) continue;
-    rows.push_back(i);
-    k.emplace_back();
-    basis_.values(example.block, i, values);
-    belief.pick(values, k.back());
+    basis_.values(example.block, i, values_);
+    belief.add_ahead(i, values_);
+    ++found;
   }
-  belief.look_ahead(example.block.number, std::move(rows), k);
+  belief.end_ahead(example.team);
 }
 
 // With s of the span as k . A k: what lies outside of it has the prior's variance. Of several beliefs the mean, and how
@@ -347,39 +342,30 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
   std::vector<double> f(outputs()), mean(outputs());
   double inside = 0.0, apart = 0.0;
   function_.score(basis_, block, row, mean, {});
-  const std::vector<double> rest = rest_of(values);
   for (std::size_t e = 0; e < beliefs_.size(); ++e) {
     beliefs_[e].pick(values, k);
     inside += share_.weights()[e] * beliefs_[e].variance(k);
-    score(beliefs_[e], k, rest, f);
+    score(beliefs_[e], values, f);
     for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
   }
   const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   return inside + left + (noise > 0 ? apart / noise : 0.0);
 }
 
-// What the points that are no members add to the score of every belief (see `set`).
-std::vector<double> SecondOrder::rest_of(std::span<const double> values) const {
-  std::vector<double> rest(outputs(), 0.0);
-  for (const std::size_t slot : dependent_points_)
-    for (std::size_t o = 0; o < rest.size(); ++o) rest[o] += function_.last_coefficient(slot, o) * values[slot];
-  return rest;
-}
-
 // What the beliefs make of the row whose columns are in k_.
 void SecondOrder::score_each() {
-  const std::vector<double> rest = rest_of(k_);
   for (std::size_t e = 0; e < beliefs_.size(); ++e) {
-    beliefs_[e].pick(k_, own_);
-    score(beliefs_[e], own_, rest, each_[e].f);
+    score(beliefs_[e], k_, each_[e].f);
     loss_.evaluate(rows_[e]);
   }
 }
 
-void SecondOrder::score(const Belief& belief, const Buffer<double>& k, std::span<const double> rest,
-                        std::span<double> f) const {
-  belief.score(k, f);
-  for (std::size_t o = 0; o < f.size(); ++o) f[o] += rest[o];
+// The points that are no members add the same to the score of every belief (see `set`).
+void SecondOrder::score(const Belief& belief, std::span<const double> values, std::span<double> f) const {
+  for (std::size_t o = 0; o < f.size(); ++o) {
+    f[o] = isa::routines<double>().dot(values.data(), belief.coefficients(o).data(), values.size());
+    for (const std::size_t slot : dependent_points_) f[o] += function_.last_coefficient(slot, o) * values[slot];
+  }
 }
 
 // ---- State ------------------------------------------------------------------------------------------------------
@@ -400,6 +386,7 @@ void SecondOrder::visit(Archive& archive) {
   archive.array("keys", keys);
   if (archive.loading()) {
     widen(outputs());
+    reach();
     archive.require(keys.size() == slots.size(), "keys", "must hold one key for each candidate");
     candidates_.clear();
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});

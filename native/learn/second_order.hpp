@@ -106,7 +106,7 @@ class SecondOrder final : public Update, public Informed {
   void reach();
   void begin();
   void look_ahead(Belief& belief, const Example& example);
-  void score(const Belief& belief, const Buffer<double>& k, std::span<const double> rest, std::span<double> f) const;
+  void score(const Belief& belief, std::span<const double> values, std::span<double> f) const;
   void score_each();
   void publish();
   // The memories (second_order_memory.cpp).
@@ -115,6 +115,7 @@ class SecondOrder final : public Update, public Informed {
   void weigh(const Example& example);
   void renew(const Scored& row);
   void exchange(Belief& belief, Scored& row);
+  std::size_t nearest() const;
   std::size_t least_needed();
 
   std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
@@ -123,7 +124,6 @@ class SecondOrder final : public Update, public Informed {
   void erase(std::size_t slot);
   void find_dependent_points();
   void believe();
-  std::vector<double> rest_of(std::span<const double> values) const;
   void visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others);
   void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);
@@ -155,14 +155,15 @@ class SecondOrder final : public Update, public Informed {
     bool seen, informative;
   };
   std::optional<Prepared> prepared_;
-  View mixed_;                // of the function
-  std::vector<View> each_;    // of the beliefs
-  std::vector<Scored> rows_;  // likewise
+  View mixed_;                          // of the function
+  std::vector<View> each_;              // of the beliefs
+  std::vector<Scored> rows_;            // likewise
+  std::optional<std::size_t> nearest_;  // the slot of the point with the largest of the values in k_, once it is found
 
   // Scratch.
   Block scratch_;
-  Buffer<double> k_, l_, values_, own_;
-  std::vector<double> b_, next_, m_, mixture_;
+  Buffer<double> k_, l_, values_, mixture_;
+  std::vector<double> b_, next_, m_;
 };
 
 }  // namespace onkel

@@ -80,20 +80,24 @@ void SecondOrder::renew(const Scored& row) {
 // informative for it is not its own, it takes the place of the one that it needs least, once in a period at most.
 void SecondOrder::exchange(Belief& belief, Scored& row) {
   if (!belief.may_exchange(row.t)) return;
-  const auto& members = first().members();
-  const auto value = [&](std::int64_t slot) { return k_[static_cast<std::size_t>(slot)]; };
-  const auto nearest = std::max_element(members.begin(), members.end(),
-                                        [&](std::int64_t a, std::int64_t b) { return value(a) < value(b); });
-  const auto slot = static_cast<std::size_t>(*nearest);
+  if (!nearest_) nearest_ = nearest();
+  const std::size_t slot = *nearest_;
   if (belief.holds(slot)) return;
   belief.exchanged(row.t);
   belief.leave(belief.least_needed());
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   belief.join(slot, values_);
-  belief.pick(k_, own_);
-  score(belief, own_, rest_of(k_), row.f);
+  score(belief, k_, row.f);
   loss_.evaluate(row);
+}
+
+// Of all points, that with the largest kernel value at the row whose columns are in k_.
+std::size_t SecondOrder::nearest() const {
+  const auto& members = first().members();
+  return static_cast<std::size_t>(*std::max_element(members.begin(), members.end(), [&](auto a, auto b) {
+    return k_[static_cast<std::size_t>(a)] < k_[static_cast<std::size_t>(b)];
+  }));
 }
 
 // What a point's leaving costs all beliefs, in the metric of the data, by their weights.

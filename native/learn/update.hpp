@@ -31,6 +31,7 @@ struct Example {
   // Of all rows of the block, for updates that prepare several rows at once: y as above, and the weights (null: all 1).
   const double* block_y = nullptr;
   const double* block_weight = nullptr;
+  Team* team = nullptr;  // threads that share the work on one row's matrices
 };
 
 // Throws Diverged where a value is not a number below 1e100; `position` is the row's in the stream.

@@ -40,29 +40,32 @@ void Cholesky::append(std::span<const double> l, double diagonal) {
 
 // Row j is left out; each row after it has then one value beyond the diagonal, which a rotation makes 0.
 std::vector<Cholesky::Rotation> Cholesky::remove(std::size_t j) {
-  const std::size_t n = size_;
-  std::vector<std::vector<double>> rows;
-  for (std::size_t i = j + 1; i < n; ++i) {
-    rows.emplace_back(row(i) + j, row(i) + i);
-    rows.back().push_back(diagonal_[i]);
+  const std::size_t m = size_ - j - 1;
+  // What follows point j, column by column: [column - j][row - j - 1].
+  std::vector<double> columns((m + 1) * m, 0.0);
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t k = 0; k <= i; ++k) columns[k * m + i] = row(j + 1 + i)[j + k];
+    columns[(i + 1) * m + i] = diagonal_[j + 1 + i];
   }
   std::vector<Rotation> rotations;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const double x = rows[k][k], y = rows[k][k + 1], length = std::hypot(x, y);
-    const double c = x / length, s = y / length;
+  rotations.reserve(m);
+  for (std::size_t k = 0; k < m; ++k) {
+    double *left = columns.data() + k * m, *right = left + m;
+    const double length = std::hypot(left[k], right[k]), c = left[k] / length, s = right[k] / length;
     rotations.push_back({j + k, c, s});
-    for (std::size_t i = k; i < rows.size(); ++i) {
-      const double left = rows[i][k], right = rows[i][k + 1];
-      rows[i][k] = c * left + s * right;
-      rows[i][k + 1] = c * right - s * left;
+    for (std::size_t i = k; i < m; ++i) {
+      const double x = left[i], y = right[i];
+      left[i] = c * x + s * y;
+      right[i] = c * y - s * x;
     }
-    rows[k][k] = length;
+    left[k] = length;
   }
   Cholesky made = leading(j);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    std::vector<double> l(row(j + 1 + k), row(j + 1 + k) + j);
-    l.insert(l.end(), rows[k].begin(), rows[k].begin() + static_cast<std::ptrdiff_t>(k));
-    made.append(l, rows[k][k]);
+  std::vector<double> l(size_);
+  for (std::size_t i = 0; i < m; ++i) {
+    std::copy_n(row(j + 1 + i), j, l.begin());
+    for (std::size_t k = 0; k < i; ++k) l[j + k] = columns[k * m + i];
+    made.append(l, columns[i * m + i]);
   }
   *this = std::move(made);
   return rotations;
@@ -70,7 +73,9 @@ std::vector<Cholesky::Rotation> Cholesky::remove(std::size_t j) {
 
 Cholesky Cholesky::leading(std::size_t n) const {
   Cholesky made;
-  for (std::size_t i = 0; i < n; ++i) made.append({row(i), i}, diagonal_[i]);
+  made.size_ = n;
+  made.rows_.assign(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(offset(n)));
+  made.diagonal_.assign(diagonal_.begin(), diagonal_.begin() + static_cast<std::ptrdiff_t>(n));
   return made;
 }
 

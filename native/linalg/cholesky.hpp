@@ -31,6 +31,7 @@ class Cholesky {
   std::vector<Rotation> remove(std::size_t j);
   Cholesky leading(std::size_t n) const;                                                       // of the first n points
   double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
+  const double* row(std::size_t i) const { return rows_.data() + offset(i); }  // its i values before the diagonal
   // How many values a vector of n needs for these routines.
   static std::size_t room_for(std::size_t n) { return round_up(n, isa::score_lanes); }
 
@@ -39,7 +40,6 @@ class Cholesky {
  private:
   // Row i has the i values before the diagonal and zeros up to a multiple of 16.
   static std::size_t offset(std::size_t i);
-  const double* row(std::size_t i) const { return rows_.data() + offset(i); }
 
   std::size_t size_ = 0;
   Buffer<double> rows_;

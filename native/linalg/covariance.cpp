@@ -1,6 +1,7 @@
 #include "linalg/covariance.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -8,6 +9,11 @@ namespace onkel {
 namespace {
 
 constexpr Kernel product{Base::dot, Shape::identity, 1.0, 0.0, 1};
+
+void share(Team* team, std::size_t n, std::size_t multiply_adds,
+           const std::function<void(std::size_t, std::size_t)>& work) {
+  team == nullptr ? work(0, n) : team->split(n, 1, multiply_adds, work);
+}
 
 }  // namespace
 
@@ -25,8 +31,11 @@ void Covariance::reach(std::size_t columns) {
   columns_ = columns;
 }
 
-void Covariance::multiply(const double* k, std::size_t n, double* products) const {
-  isa::routines<double>().tile(product, k, n, columns_, tiles_.data(), columns_ / lanes, columns_, products, columns_);
+void Covariance::multiply(const double* k, std::size_t n, double* products, Team* team) const {
+  share(team, columns_ / lanes, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
+    isa::routines<double>().tile(product, k, n, columns_, tiles_.data() + first * columns_ * lanes, last - first,
+                                 columns_, products + first * lanes, columns_);
+  });
 }
 
 void Covariance::finish(const double* k, double* product) const {
@@ -37,8 +46,8 @@ void Covariance::finish(const double* k, double* product) const {
   }
 }
 
-void Covariance::change(std::span<const double> c, double sign) {
-  if (open() == most_open) fold();
+void Covariance::change(std::span<const double> c, double sign, Team* team) {
+  if (open() == most_open) fold(team);
   std::copy_n(c.begin(), columns_, open_.data() + open() * columns_);
   signs_.push_back(sign);
   if (sign > 0) return;
@@ -52,31 +61,53 @@ double Covariance::size_of_terms(std::span<const double> k) {
   return isa::routines<double>().dot(squares_.data(), largest_.data(), columns_);
 }
 
-void Covariance::assign(std::span<const std::size_t> columns, const Triangle& half) {
+void Covariance::assign(const Triangle& half) {
+  const std::size_t n = half.size(), rows = half.rows();
   std::fill(tiles_.begin(), tiles_.end(), 0.0);
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) at(columns[i], columns[j]) = at(columns[j], columns[i]) = half.at(i, j);
   std::fill(largest_.begin(), largest_.end(), 0.0);
-  for (std::size_t i = 0; i < columns.size(); ++i) largest_[columns[i]] = half.at(i, i);
+  for (std::size_t i = 0; i < n; ++i) largest_[i] = half.at(i, i);
+  for (std::size_t tile = 0; tile < rows / lanes; ++tile) {
+    const std::size_t begin = tile * lanes, width = std::min(lanes, n - begin);
+    double* to = tiles_.data() + (tile * columns_ + begin) * lanes;
+    std::copy_n(half.tile(tile), (n - begin) * lanes, to);
+    for (std::size_t i = 0; i < n - begin && width < lanes; ++i)
+      std::fill_n(to + i * lanes + width, lanes - width, 0.0);
+    mirror(tile);
+  }
   signs_.clear();
   ++folds_;
 }
 
+// The half below the diagonal is computed and moved up; the rest is its mirror image.
 void Covariance::remove(std::size_t j) {
   const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
-  Buffer<double> column(columns_), kept(columns_ * columns_, 0.0);
+  Buffer<double> column(columns_), step(columns_);
   for (std::size_t i = 0; i < columns_; ++i) column[i] = at(i, j);
-  for (std::size_t k = 0; k + 1 < columns_; ++k) {
-    const std::size_t from = k < j ? k : k + 1;
-    const double step = column[from] / variance;
-    for (std::size_t i = 0; i + 1 < columns_; ++i) {
-      const std::size_t row = i < j ? i : i + 1;
-      // Both halves by the same product, so that they stay alike to the bit.
-      kept[(k / lanes * columns_ + i) * lanes + k % lanes] =
-          at(row, from) - (row > from ? column[row] * step : column[from] * (column[row] / variance));
+  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / variance;
+  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
+    const std::size_t begin = tile * lanes;
+    isa::routines<double>().add_products(step.data() + begin, column.data() + begin, columns_, 1, 1,
+                                         tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
+  }
+  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
+    const std::size_t begin = tile * lanes, end = begin + lanes;
+    double* rows = tiles_.data() + tile * columns_ * lanes;
+    const double* next = rows + columns_ * lanes;  // of which the first column comes into this tile
+    const std::size_t stays = j < begin ? 0 : std::min(j - begin, lanes);
+    for (std::size_t i = begin; i < columns_; ++i) {
+      const std::size_t from = i < j ? i : i + 1;
+      double* to = rows + i * lanes;
+      if (from == columns_) {
+        std::fill_n(to, lanes, 0.0);
+        break;
+      }
+      const double* row = rows + from * lanes;
+      for (std::size_t l = 0; l < stays; ++l) to[l] = row[l];
+      for (std::size_t l = stays; l + 1 < lanes; ++l) to[l] = row[l + 1];
+      if (stays < lanes) to[lanes - 1] = end == columns_ ? 0.0 : next[from * lanes];
     }
   }
-  tiles_ = std::move(kept);
+  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) mirror(tile);
   largest_.erase(largest_.begin() + static_cast<std::ptrdiff_t>(j));
   largest_.push_back(0.0);
   ++folds_;
@@ -96,24 +127,40 @@ Matrix Covariance::among(std::span<const std::size_t> columns) const {
   return made;
 }
 
-// The half below the diagonal is computed, in blocks of 8 by 8 and their own mirror images on it; the rest is copied.
-void Covariance::fold() {
+// What lies below the diagonal in this tile is copied to its mirror image.
+void Covariance::mirror(std::size_t tile) {
+  const std::size_t begin = tile * lanes;
+  double* first = tiles_.data() + tile * columns_ * lanes;
+  for (std::size_t i = 0; i < lanes; ++i)
+    for (std::size_t l = 0; l < i; ++l) first[(begin + l) * lanes + i] = first[(begin + i) * lanes + l];
+  for (std::size_t other = tile + 1; other < columns_ / lanes; ++other) {
+    const double* from = first + other * lanes * lanes;
+    double* to = tiles_.data() + (other * columns_ + begin) * lanes;
+    for (std::size_t i = 0; i < lanes; ++i)
+      for (std::size_t l = 0; l < lanes; ++l) to[l * lanes + i] = from[i * lanes + l];
+  }
+}
+
+// A long tile is shared out with a short one.
+void Covariance::fold(Team* team) {
   packed_.resize(columns_ * most_open);
   for (std::size_t i = 0; i < columns_; ++i)
     for (std::size_t j = 0; j < most_open; ++j)
       packed_[i * most_open + j] = j < open() ? -signs_[j] * open_[j * columns_ + i] : 0.0;
-  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
-    double* first = tiles_.data() + tile * columns_ * lanes;
+  const std::size_t tiles = columns_ / lanes;
+  const auto fold_tile = [&](std::size_t tile) {
     const std::size_t begin = tile * lanes;
     isa::routines<double>().add_products(packed_.data() + begin * most_open, open_.data() + begin, columns_, open(),
-                                         most_open, first + begin * lanes, columns_ - begin);
-    for (std::size_t other = tile + 1; other < columns_ / lanes; ++other) {
-      const double* from = first + other * lanes * lanes;
-      double* to = tiles_.data() + (other * columns_ + begin) * lanes;
-      for (std::size_t i = 0; i < lanes; ++i)
-        for (std::size_t l = 0; l < lanes; ++l) to[l * lanes + i] = from[i * lanes + l];
+                                         most_open, tiles_.data() + (tile * columns_ + begin) * lanes,
+                                         columns_ - begin);
+    mirror(tile);
+  };
+  share(team, (tiles + 1) / 2, open() * columns_ * columns_ / 2, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      fold_tile(i);
+      if (tiles - 1 - i > i) fold_tile(tiles - 1 - i);
     }
-  }
+  });
   signs_.clear();
   ++folds_;
 }

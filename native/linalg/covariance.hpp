@@ -15,6 +15,7 @@
 #include "linalg/archive.hpp"
 #include "linalg/buffer.hpp"
 #include "linalg/matrix.hpp"
+#include "linalg/team.hpp"
 #include "linalg/triangle.hpp"
 
 namespace onkel {
@@ -28,24 +29,24 @@ class Covariance {
   std::size_t open() const { return signs_.size(); }
   std::int64_t folds() const { return folds_; }  // A_0 stays the same while this does
 
-  // A_0 k for n rows of columns() values; the results take as many.
-  void multiply(const double* k, std::size_t n, double* products) const;
+  // A_0 k for n rows of columns() values; the results take as many. A team shares out the columns of A_0.
+  void multiply(const double* k, std::size_t n, double* products, Team* team = nullptr) const;
   // Makes A k of A_0 k.
   void finish(const double* k, double* product) const;
   // A -= sign c c'; folds first when 32 changes wait.
-  void change(std::span<const double> c, double sign);
+  void change(std::span<const double> c, double sign, Team* team = nullptr);
   // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
   double size_of_terms(std::span<const double> k);
   // The changes that wait are folded in.
   void settle() {
-    if (open() > 0) fold();
+    if (open() > 0) fold(nullptr);
   }
   // Of column j; no change waits.
   double variance(std::size_t j) const { return at(j, j); }
   // A -= A_:j A_j: / A_jj, by which column j becomes zero, and the columns after it move up by one; no change waits.
   void remove(std::size_t j);
-  // A is this among these columns and zero elsewhere; no change waits.
-  void assign(std::span<const std::size_t> columns, const Triangle& half);
+  // A is this among the first columns and zero elsewhere; no change waits.
+  void assign(const Triangle& half);
   // Among these columns, with the changes that wait.
   Matrix among(std::span<const std::size_t> columns) const;
 
@@ -56,7 +57,8 @@ class Covariance {
   static constexpr std::size_t lanes = isa::lanes<double>;
   double& at(std::size_t i, std::size_t j) { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
   double at(std::size_t i, std::size_t j) const { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
-  void fold();
+  void fold(Team* team);
+  void mirror(std::size_t tile);
 
   std::size_t columns_ = 0;
   Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]

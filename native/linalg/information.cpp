@@ -90,7 +90,7 @@ Triangle Information::precision(double lam) const {
 // With lam I + H = R R', V = R^-1 L^-1: A = V' V.
 Triangle Information::covariance(const Triangle& inverse, double lam) const {
   Triangle v = inverse;
-  Solver::of_symmetric(precision(lam), lam).solve(v);
+  root(lam).solve(v);
   return gram(v);
 }
 
@@ -99,7 +99,7 @@ std::vector<double> Information::mean(const std::vector<double>& linear, double 
 }
 
 Precision::Precision(const Information& information, double lam) : inverse_(Triangle::identity(information.size())) {
-  Solver::of_symmetric(information.precision(lam), lam).solve(inverse_);
+  information.root(lam).solve(inverse_);
 }
 
 std::vector<double> Precision::solve(std::span<const double> linear) const {
@@ -122,21 +122,21 @@ Information Information::transformed(const Matrix& m) const {
 }
 
 Information Information::without_last(const std::vector<Cholesky::Rotation>& rotations, std::size_t first) const {
-  Matrix turned = dense();
-  for (const auto& [i, c, s] : rotations) {
-    const std::size_t one = first + i, two = one + 1;
-    double *upper = turned.row(one), *lower = turned.row(two);
-    for (std::size_t j = 0; j < size(); ++j) {
-      const double x = upper[j], y = lower[j];
-      upper[j] = c * x + s * y;
-      lower[j] = c * y - s * x;
+  const auto turn = [&](Matrix& rows) {
+    for (const auto& [i, c, s] : rotations) {
+      double *upper = rows.row(first + i), *lower = rows.row(first + i + 1);
+      for (std::size_t j = 0; j < size(); ++j) {
+        const double x = upper[j], y = lower[j];
+        upper[j] = c * x + s * y;
+        lower[j] = c * y - s * x;
+      }
     }
-    for (std::size_t j = 0; j < size(); ++j) {
-      const double x = turned.at(j, one), y = turned.at(j, two);
-      turned.at(j, one) = c * x + s * y;
-      turned.at(j, two) = c * y - s * x;
-    }
-  }
+  };
+  Matrix half_turned = dense(), turned(size(), size());  // G H, and G (G H)'
+  turn(half_turned);
+  for (std::size_t i = 0; i < size(); ++i)
+    for (std::size_t j = 0; j < size(); ++j) turned.at(i, j) = half_turned.at(j, i);
+  turn(turned);
   Information made(size() - 1);
   for (std::size_t i = 0; i + 1 < size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = turned.at(i, j);
@@ -153,9 +153,14 @@ Information Information::leading(std::size_t n) const {
 
 Matrix Information::dense() const {
   add_waiting();
+  constexpr std::size_t lanes = Triangle::lanes;
   Matrix made(size(), size());
-  for (std::size_t i = 0; i < size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) made.at(i, j) = made.at(j, i) = matrix_.at(i, j);
+  for (std::size_t begin = 0; begin < size(); begin += lanes) {
+    const double* tile = matrix_.tile(begin / lanes);
+    for (std::size_t i = begin; i < size(); ++i)
+      for (std::size_t j = begin; j <= std::min(i, begin + lanes - 1); ++j)
+        made.at(i, j) = made.at(j, i) = tile[(i - begin) * lanes + j - begin];
+  }
   return made;
 }
 

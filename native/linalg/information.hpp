@@ -41,6 +41,8 @@ class Information {
   std::vector<double> half() const;
   // The lower half of the covariance of the coefficients, A = L^-T (lam I + H)^-1 L^-1, from the inverse of L.
   Triangle covariance(const Triangle& inverse, double lam) const;
+  // The Cholesky factor of lam I + H.
+  Solver root(double lam) const { return Solver::of_symmetric(precision(lam), lam); }
   // The coordinates w for which (lam I + H) w is this.
   std::vector<double> mean(const std::vector<double>& linear, double lam) const;
   // H w.
@@ -55,7 +57,6 @@ class Information {
   void visit(Archive& archive, std::size_t n);
 
  private:
-  friend class Precision;
   static constexpr std::size_t max_waiting = 32;
   void add_waiting() const;  // adds the rows that wait
   Triangle precision(double lam) const;

@@ -6,12 +6,20 @@
 
 namespace onkel {
 
-Team::Team(std::size_t members) {
+namespace {
+
+// A few hundred microseconds; a thread wakes within some ten.
+constexpr std::size_t worth_sharing = std::size_t{1} << 21;
+
+}  // namespace
+
+void Team::start() {
   try {
-    for (std::size_t m = 1; m < members; ++m) helpers_.emplace_back([this, m] { help(m); });
+    for (std::size_t m = helpers_.size() + 1; m < wanted_; ++m) helpers_.emplace_back([this, m] { help(m); });
   } catch (const std::exception&) {
     // The system has no more threads, or no room for them: those that there are do the work.
   }
+  wanted_ = helpers_.size() + 1;
 }
 
 Team::~Team() {
@@ -24,6 +32,7 @@ Team::~Team() {
 }
 
 void Team::run(const std::function<void(std::size_t)>& work) {
+  start();
   if (!helpers_.empty()) {
     const std::lock_guard lock(mutex_);
     work_ = &work;
@@ -46,15 +55,17 @@ void Team::attempt(const std::function<void(std::size_t)>& work, std::size_t mem
   }
 }
 
-void Team::split(std::size_t n, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& work) {
-  if (helpers_.empty()) {
+void Team::split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
+                 const std::function<void(std::size_t, std::size_t)>& work) {
+  if (multiply_adds >= worth_sharing) start();
+  if (multiply_adds < worth_sharing || helpers_.empty()) {
     work(0, n);
     return;
   }
-  const std::size_t share = (n / members() + grain) / grain * grain;
+  const std::size_t members = helpers_.size() + 1, share = (n / members + grain) / grain * grain;
   run([&](std::size_t member) {
     const std::size_t begin = std::min(n, member * share);
-    const std::size_t end = member + 1 == members() ? n : std::min(n, begin + share);
+    const std::size_t end = member + 1 == members ? n : std::min(n, begin + share);
     if (begin < end) work(begin, end);
   });
 }

@@ -1,7 +1,9 @@
 // Team: a few threads that live for one call and sleep between tasks (never spin: on a shared machine a spinning helper
-// is slower than none). With one member everything runs on the caller's thread.
+// is slower than none). They start with the first task that is worth sharing; with one member everything runs on the
+// caller's thread.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -15,22 +17,26 @@ namespace onkel {
 class Team {
  public:
   // At least the caller, and as many of the others as the system has threads for.
-  explicit Team(std::size_t members);
+  explicit Team(std::size_t members) : wanted_(members) {}
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  std::size_t members() const { return helpers_.size() + 1; }
+  std::size_t most_members() const { return std::max<std::size_t>(1, wanted_); }
   // Calls work(member) once for each member, the caller being member 0, and returns when all are done; what one of them
   // throws is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
-  // Cuts [0, n) into one contiguous range a member, whose ends are multiples of `grain`.
-  void split(std::size_t n, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& work);
+  // Cuts [0, n) into one contiguous range a member, whose ends are multiples of `grain`; not where all of it takes so
+  // few multiply-adds that waking a thread would take longer.
+  void split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
+             const std::function<void(std::size_t, std::size_t)>& work);
 
  private:
+  void start();
   void help(std::size_t member);
   void attempt(const std::function<void(std::size_t)>& work, std::size_t member);
 
+  std::size_t wanted_;
   std::mutex mutex_;
   std::condition_variable start_, done_;
   const std::function<void(std::size_t)>* work_ = nullptr;

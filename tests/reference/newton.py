@@ -5,6 +5,7 @@ that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. T
 the function is their mean, weighted by fixed share.
 """
 
+import sys
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,8 +18,7 @@ TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the sp
 RESERVOIR = 32
 STEPS = 3
 MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
-MEMORIES = ((np.inf, 1), (1000, 2), (100, 4), (10, 10))  # rows, and the share of the points
-MOST_SHARED = 1000
+MEMORIES = ((1000, 2, 150), (100, 4, 70), (10, 10, 30))  # rows, the share of the points, and at most
 SHARE = 1e-3
 LEAST_LIKELIHOOD = 1e-4
 
@@ -125,10 +125,9 @@ class Newton(Budgeted):
         self.reservoir = []  # (key, member)
         self.noise, self.steps, self.due = 0.0, 0, 0.0
         if self.forget == "stream":
-            budget = MOST_SHARED if self.budget is None else min(self.budget, MOST_SHARED)
-            self.beliefs = [
-                Belief(self, 1 - 1 / rows, np.inf if share == 1 else max(1, budget // share))
-                for rows, share in MEMORIES
+            budget = sys.maxsize if self.budget is None else self.budget
+            self.beliefs = [Belief(self, 1.0)] + [
+                Belief(self, 1 - 1 / rows, min(most, max(1, budget // share))) for rows, share, most in MEMORIES
             ]
         else:
             self.beliefs = [Belief(self, self.forget)]
@@ -256,7 +255,7 @@ class Newton(Budgeted):
             self.close_call(apart[-1] - apart[-2])
         if any(member is nearest for member in belief.order):
             return
-        belief.next_exchange = self.t + belief.period
+        belief.next_exchange = self.t + 5 * belief.period
         belief.leave(belief.least_needed())
         belief.join(nearest, 1 - np.sum(belief.inside(nearest.x) ** 2))
 

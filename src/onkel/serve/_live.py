@@ -14,6 +14,7 @@ from onkel.parts import Linear
 from onkel.report import View, page, plots, section
 from onkel.serve._served import Served
 from onkel.serve._tasks import Snapshot
+from onkel.streams.encoder import StreamEncoder
 
 _TIME = "seconds since the start"
 _ALL, _LATEST = "all rows", "latest rows"
@@ -83,7 +84,7 @@ def state(served: Served) -> dict[str, Any]:
 
 
 def features(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return the features that matter most, where the model knows: those of a linear kernel have weights.
+    """Return the features that matter most, where the model knows: by relevances, or by the weights of a linear kernel.
 
     Examples
     --------
@@ -93,10 +94,17 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     ['a', 'b']
     """
     learner = snapshot.contents.learner
-    if learner is None or not isinstance(learner.kernel, Linear) or learner.n_support == 0:
+    if learner is None or learner.n_support == 0:
         return []
-    weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
+    if learner.kernels[-1].scales:
+        weights = learner.expansion().terms[-1].importances
+    elif isinstance(learner.kernel, Linear):
+        weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
+    else:
+        return []
     names = snapshot.names or tuple(f"column {i}" for i in range(len(weights)))
+    if snapshot.contents.transformers and isinstance(snapshot.contents.transformers[-1], StreamEncoder):
+        names = tuple(snapshot.contents.transformers[-1].get_feature_names_out().tolist())
     order = np.argsort(-weights, kind="stable")[:_MOST_FEATURES]
     return [{"feature": names[i], "weight": float(f"{weights[i]:.4g}")} for i in order.tolist()]
 
