@@ -151,12 +151,15 @@ def test_evaluate_prints_the_curve(run):
     assert (code, err) == (0, "")
     title, _, head, *lines, _, summary = out.splitlines()
     assert title == "two.txt: 1,200 rows, 3 features, classification"
-    assert head.split() == ["rows", "accuracy", "AUC", "log", "loss", "support", "vectors", "seconds"]
+    assert re.split(r"  +", head.strip()) == [
+        "rows", "accuracy", "accuracy lately", "AUC", "log loss", "support vectors", "seconds",
+    ]  # fmt: skip
     X, z = rows()
     model = onkel.OGDClassifier(loss="log_loss", gamma=1.0, random_state=0)
     curve = onkel.evaluate.progressive(model, [(X, np.where(z > 0, 1, -1))], classes=[-1, 1])
-    assert lines[-1].split()[:5] == [
-        "1,200", f"{100 * curve.last.accuracy:.2f}", "%", f"{curve.last.auc:.4f}", f"{curve.last.log_loss:.4f}",
+    assert lines[-1].split()[:7] == [
+        "1,200", f"{100 * curve.last.accuracy:.2f}", "%", f"{100 * curve.last.recent_accuracy:.2f}", "%",
+        f"{curve.last.auc:.4f}", f"{curve.last.log_loss:.4f}",
     ]  # fmt: skip
     assert re.match(
         r"accuracy [\d.]+ % \(commonest class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+, log loss", summary

@@ -238,12 +238,21 @@ class DenseBasis final : public Basis {
   }
 
   double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
-    if (self_[plane]) return *self_[plane];
+    if (self_[plane]) return *self_[plane] + zero_if_finite(row_at(block, row, 0));
     pack(block);
     T values[lanes];
     const std::size_t m = metric(plane);
     evaluate(plane, row_at(block, row, m), 1, packed(block, m) + row / lanes * width_ * lanes, 1, values, lanes);
     return static_cast<double>(values[row % lanes]);
+  }
+
+  // Rows from outside may hold what is no number, which no kernel of theirs may hide.
+  double zero_if_finite(const T* row) const {
+    T sums[lanes] = {};
+    for (std::size_t i = 0; i < width_; ++i) sums[i % lanes] += T{0} * row[i];
+    T sum = 0;
+    for (const T each : sums) sum += each;
+    return static_cast<double>(sum);
   }
 
   double self_kernel(std::size_t slot, std::size_t plane) const override {

@@ -139,8 +139,9 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             before = self._learner.learn_rows(rows, targets, weight, scores=scores)
             if before is None:
                 return None
-            progress: Progress = getattr(self, "_progress", Progress())
-            self._progress = progress.and_of(self._learner.current, before, targets, weight)
+            if weight is None or weight.any():
+                progress: Progress = getattr(self, "_progress", Progress())
+                self._progress = progress.and_of(self._learner.current, before, targets, weight)
             return self._shaped(before)
         finally:
             self._learned()

@@ -35,7 +35,10 @@ class SecondOrderEstimator(KernelEstimator):
 
     @property
     def memory_weights_history_(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
+        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each).
+
+        A learner that has taken over from another (`changes_`) has its own, from its first row on.
+        """
         return self._fitted().memory_weights_history
 
     @property
