@@ -138,11 +138,11 @@ MUTANTS = [
         "test_dask.py -k failing",
     ),
     Mutant(
-        "the weights of a sum over partitions fit all rows best",
-        "src/onkel/partitions/weights.py",
-        "        if decrease <= tolerance * abs(sums.loss):\n",
-        "        if True:\n",
-        "test_partitions.py -k fit_all_rows_best",
+        "the weights of a sum over partitions are those of its sample",
+        "src/onkel/partitions/newton.py",
+        "    return sum_of(like, terms, sampled.kernel_weights, sampled.noise_variance)\n",
+        "    return sum_of(like, terms, np.full(len(terms), 1 / len(terms)), sampled.noise_variance)\n",
+        "test_partitions.py -k term_by_term",
     ),
     Mutant(
         "merged sums have the weights of their models, by their rows",

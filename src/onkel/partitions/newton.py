@@ -20,7 +20,6 @@ from onkel.partitions.engines import Engine
 from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Question, Subspace, Sums, row_sums, square
-from onkel.partitions.weights import Optimum, combined
 from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, Memory, SecondOrder, SquaredError
 from onkel.sums import sum_of, terms_of
 
@@ -108,8 +107,9 @@ def learn(
 ) -> Learner:
     """Return the learner of all rows, which has this memory of those to come.
 
-    ``model`` is fitted to the common sample of the census. Each term of a sum has an optimum of its own; the weights
-    come last.
+    ``model`` is fitted to the common sample of the census. Each term of a sum has an optimum of its own. Their weights
+    are those of the sample, which rows gave before they were learned from: the best weights for rows that the terms
+    have learned from would favour the term that fits them too closely.
     """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
@@ -121,9 +121,24 @@ def learn(
     terms = [learner_of(each, first, memory, census.rows) for each, first in zip(optima, firsts.tolist(), strict=False)]
     if not isinstance(sampled.kernel, Hedge):
         return terms[0]
-    weights, noise = combined(optima, encoding, team, rounds.tolerance)
     like = sampled.blank(recipe=terms[0].recipe, kernel=replace(sampled.kernel, start=census.rows))
-    return sum_of(like, terms, weights, noise)
+    return sum_of(like, terms, sampled.kernel_weights, sampled.noise_variance)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Where the rounds over all rows have ended, for a function of one kernel."""
+
+    subspace: Subspace
+    reached: Progress
+
+    def __len__(self) -> int:
+        return int(self.subspace.points.shape[0])
+
+    @property
+    def coefficients(self) -> Floats:
+        """Of the columns of the span, an output a row."""
+        return self.subspace.coefficients(self.reached.w)
 
 
 def optimum(
