@@ -278,6 +278,16 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
 
 
+def test_relevances_are_learned_over_partitions_for_targets_and_not_for_classes():
+    X = rows(1100)
+    settings = {"budget": 20, "random_state": 0}
+    values = partitions.fit(onkel.NewtonRegressor(**settings), cut(X, targets(X, "regression"))).model
+    assert len(values.__onkel_contents__().learner.kernels) > 1
+    assert values.relevances_[0] > 2 * values.relevances_[2]
+    classes = partitions.fit(onkel.NewtonClassifier(**settings), cut(X, targets(X, "binary"))).model
+    assert len(classes.__onkel_contents__().learner.kernels) == 1
+
+
 def total_of(space, X, y):
     def total(w, informed):
         function = w if informed else space.coefficients(w)

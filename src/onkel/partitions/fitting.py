@@ -169,6 +169,8 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # rows have no order
+    if isinstance(getattr(model, "relevances", None), str) and encoding.classes is not None:
+        changes["relevances"] = None  # for classes the sum was measured to be worse than one kernel (docs/scale.md)
     if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
