@@ -441,8 +441,8 @@ MUTANTS = [
     Mutant(
         "information of any size has a covariance",
         "native/linalg/triangle.cpp",
-        "4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;",
-        "0.0;",
+        "const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;",
+        "const double raise = 0.0, floor = 0.0 * (least + lowest);",
         "test_information.py -k any_size",
     ),
     Mutant(
