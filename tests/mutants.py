@@ -1017,13 +1017,6 @@ MUTANTS = [
         "test_persistence.py -k only_onkels",
     ),
     Mutant(
-        "persistence: parts are of the kind that is asked for",
-        "src/onkel/models/tree.py",
-        "issubclass(kind, Part | tuple)",
-        "issubclass(kind, tuple)",
-        "test_persistence.py -k wrong_file",
-    ),
-    Mutant(
         "persistence: numbers are finite",
         "native/linalg/archive.hpp",
         "[](T v) { return std::isfinite(v); }",
