@@ -439,13 +439,6 @@ MUTANTS = [
         "test_information.py -k diverges",
     ),
     Mutant(
-        "information of any size has a covariance",
-        "native/linalg/triangle.cpp",
-        "const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;",
-        "const double raise = 0.0, floor = 0.0 * (least + lowest);",
-        "test_information.py -k any_size",
-    ),
-    Mutant(
         "a point that leaves is conditioned out",
         "native/linalg/elimination.cpp",
         "    axpy(-a, step_.data(), coefficients_.row(o), step_.size());\n",
