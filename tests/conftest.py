@@ -29,3 +29,11 @@ settings.register_profile(
 settings.register_profile("whole", parent=settings.get_profile("quick"), max_examples=25)
 settings.register_profile("explore", parent=settings.get_profile("quick"), derandomize=False, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole" if "ONKEL_WHOLE" in os.environ else "quick"))
+
+# Tests that start programs one after the other take the longest: they begin first, so that no core waits at the end.
+LONG = ("test_docs.py", "test_dask.py", "test_reproduce.py", "test_serve_kills.py", "test_examples.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Sort the tests; those of one file keep their order."""
+    items.sort(key=lambda item: item.path.name not in LONG)
