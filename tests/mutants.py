@@ -63,9 +63,16 @@ MUTANTS = [
     Mutant(
         "the gradient of the validation loss knows that the fit moves, too",
         "native/choice/relevances.cpp",
-        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
-        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);",
+        "",
         "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a few rows do not widen the kernel that many rows chose",
+        "src/onkel/choice/choosing.py",
+        "has_all_rows=n <= len(latest)",
+        "has_all_rows=True",
+        "test_choosing_again.py -k few_rows",
     ),
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
