@@ -439,6 +439,20 @@ MUTANTS = [
         "test_information.py -k diverges",
     ),
     Mutant(
+        "information of any size has a covariance",
+        "native/linalg/triangle.cpp",
+        "const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;",
+        "const double raise = 0.0, floor = 0.0 * (least + lowest);",
+        "test_information.py -k any_size",
+    ),
+    Mutant(
+        "a kernel value beyond all numbers is refused even where nothing is to be learned",
+        "native/learn/second_order.cpp",
+        '  require_in_range({&self, 1}, "the kernel value", example.position);\n',
+        "",
+        "test_newton.py -k nothing_is_to_be_learned",
+    ),
+    Mutant(
         "a point that leaves is conditioned out",
         "native/linalg/elimination.cpp",
         "    axpy(-a, step_.data(), coefficients_.row(o), step_.size());\n",

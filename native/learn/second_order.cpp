@@ -112,6 +112,9 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
+  // No kernel value with a point exceeds the larger of the two values with themselves (Cauchy and Schwarz).
+  const double self = row.self();
+  require_in_range({&self, 1}, "the kernel value", example.position);
   // A hedge may let through a share of the rows only.
   const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
   const bool informative = is_informative(row) && seen, several = n_active() > 1 && example.in_order;
@@ -119,8 +122,6 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
-    const double self = row.self();
-    require_in_range({&self, 1}, "the kernel value", example.position);
   }
   rows_.assign(1, row);
   if (several) {
@@ -140,8 +141,7 @@ void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
   nearest_.reset();
-  const double residual = largest(row.g),
-               max_weight = max_certainty * lam_ / (informative || several ? row.self() : 1.0);
+  const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
   if (!example.in_order) suspend_others();
   if (several) update_weights(example);
   if (informative) offer(row);

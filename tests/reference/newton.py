@@ -1,8 +1,8 @@
 """The second-order learner of docs/newton.md in orthonormal coordinates of the dictionary's span, one row at a time.
 
 Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, information H = sum v z z' beside
-that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. There is one such posterior for each memory;
-the function is their mean, weighted by fixed share.
+that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. There is one such posterior for each
+memory; the function is their mean, weighted by fixed share.
 """
 
 import sys
