@@ -14,8 +14,8 @@ namespace {
 
 constexpr double constant_column = 0.3125;  // as that of a learner
 constexpr std::size_t rows_at_once = 64;
-constexpr int most_newton_steps = 40, most_halvings = 20;
-constexpr int most_conjugate_steps = 50;
+constexpr int max_newton_steps = 40, max_halvings = 20;
+constexpr int max_conjugate_steps = 50;
 constexpr double converged = 1e-9;  // of Newton's decrement, a row
 // What may be left of the squared residual of a linear system: of a Newton step, and of the adjoint.
 constexpr double rough = 1e-2, exact = 1e-10;
@@ -34,7 +34,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 ValidationLoss::ValidationLoss(const Data& data)
     : data_(data),
       outputs_(data.task == Task::multiclass ? data.classes : 1),
-      points_(std::min(data.most_points, data.count / 2)),
+      points_(std::min(data.max_points, data.count / 2)),
       columns_(points_ + 1),
       stride_(round_up(columns_, isa::score_lanes)),
       features_(round_up(data.width, isa::lanes<double>)) {
@@ -240,7 +240,7 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     std::vector<double> x(rest.size(), 0.0), near = solved(h, rest), direction = near;
     double length = dot(rest, near);
     const double enough = tolerance * length;
-    for (int step = 0; step < most_conjugate_steps && length > enough; ++step) {
+    for (int step = 0; step < max_conjugate_steps && length > enough; ++step) {
       const std::vector<double> along = curved(direction, v, lam, own.begin, own.end);
       const double by = length / dot(direction, along);
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -253,14 +253,14 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     }
     return x;
   };
-  for (int step = 0; logistic && step < most_newton_steps; ++step) {
+  for (int step = 0; logistic && step < max_newton_steps; ++step) {
     std::vector<double> rest = transposed_times(e, own.begin, own.end);
     const std::vector<double> held = penalty_times(a);
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
     const std::vector<double> towards = solved_here(rest, rough);
     const std::vector<double> before = a;
     double length = 1.0, reached = value;
-    for (int halving = 0; halving < most_halvings; ++halving, length /= 2) {
+    for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
       for (std::size_t i = 0; i < a.size(); ++i) a[i] = before[i] + length * towards[i];
       reached = evaluate(a);
       if (reached <= value) break;
@@ -304,7 +304,7 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
 }
 
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
-                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& go_on) {
+                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue) {
   const std::size_t n = at.size();
   struct Pair {
     std::vector<double> moved, turned;
@@ -313,8 +313,8 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   std::deque<Pair> pairs;
   std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
   double value = objective(at, gradient);
-  std::size_t made = 1;
-  while (made < evaluations && go_on()) {
+  std::size_t evaluated = 1;
+  while (evaluated < evaluations && should_continue()) {
     direction = gradient;
     std::vector<double> shares;
     for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
@@ -339,10 +339,10 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     const double descent = -dot(gradient, direction);
     if (!(descent < 0)) break;
     bool found = false;
-    for (; made < evaluations && !found && go_on(); length *= 0.4) {
+    for (; evaluated < evaluations && !found && should_continue(); length *= 0.4) {
       for (std::size_t i = 0; i < n; ++i) next[i] = at[i] - length * direction[i];
       const double reached = objective(next, next_gradient);
-      ++made;
+      ++evaluated;
       found = std::isfinite(reached) && reached <= value + 1e-4 * length * descent;
       if (!found) continue;
       Pair pair{std::vector<double>(n), std::vector<double>(n), 0.0};
@@ -357,14 +357,14 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
       gradient = next_gradient;
       value = reached;
     }
-    if (!found && made >= evaluations) break;
+    if (!found && evaluated >= evaluations) break;
     if (!found) pairs.clear();
   }
   return value;
 }
 
 double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
-                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& go_on) {
+                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& should_continue) {
   ValidationLoss loss(data);
   const std::size_t d = data.width;
   const double stiffness = std::isfinite(spread) ? 1 / (spread * static_cast<double>(data.count)) : 0.0;
@@ -380,7 +380,7 @@ double learn_scales(const ValidationLoss::Data& data, std::span<const double> ce
     }
     return std::log(value) + penalty;
   };
-  return minimise(objective, at, evaluations, go_on);
+  return minimise(objective, at, evaluations, should_continue);
 }
 
 }  // namespace onkel
