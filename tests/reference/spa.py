@@ -26,7 +26,7 @@ class SPA(Reference):
 
 @dataclass
 class PacedSPA(SPA):
-    """beta_t = s_t (T - t + 1) / (B - N_t), with s_t the mean of min(alpha, l) so far, rows weighted by their number."""
+    """beta_t = s_t (T - t + 1) / (B - N_t), s_t the mean of min(alpha, l) so far, where rows weigh by their number."""
 
     points_wanted: int = 1  # B
     horizon: int = 1  # T
