@@ -13,7 +13,7 @@ namespace {
 
 constexpr double constant_column = 0.3125;  // as that of a learner
 constexpr std::size_t rows_at_once = 64;
-constexpr int most_newton_steps = 40, most_halvings = 20;
+constexpr int max_newton_steps = 40, max_halvings = 20;
 constexpr double still_shorter = 0.1;  // of Newton's decrement
 constexpr double converged = 1e-9;     // of Newton's decrement, a row
 constexpr double flattest = 1e-6;      // the least curvature of a row
@@ -31,7 +31,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
 ValidationLoss::ValidationLoss(const Data& data)
     : data_(data),
       outputs_(data.task == Task::multiclass ? data.classes : 1),
-      points_(std::min(data.most_points, data.count / 2)),
+      points_(std::min(data.max_points, data.count / 2)),
       columns_(points_ + 1),
       stride_((columns_ + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes) {
   for (const std::size_t first : {0, 1}) {
@@ -79,42 +79,43 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
 
 // phi a, [row][output], of the rows [begin, end).
 std::vector<double> ValidationLoss::times(std::span<const double> a, std::size_t begin, std::size_t end) const {
-  std::vector<double> made((end - begin) * outputs_);
+  std::vector<double> result((end - begin) * outputs_);
   Buffer<double> padded(stride_, 0.0);
   for (std::size_t o = 0; o < outputs_; ++o) {
     std::copy_n(a.data() + o * columns_, columns_, padded.begin());
     for (std::size_t i = begin; i < end; ++i)
-      made[(i - begin) * outputs_ + o] = isa::routines<double>().dot(phi_.data() + i * stride_, padded.data(), stride_);
+      result[(i - begin) * outputs_ + o] =
+          isa::routines<double>().dot(phi_.data() + i * stride_, padded.data(), stride_);
   }
-  return made;
+  return result;
 }
 
 // phi' v, [output][column], of v [row][output].
 std::vector<double> ValidationLoss::transposed_times(std::span<const double> v, std::size_t begin,
                                                      std::size_t end) const {
-  std::vector<double> made(outputs_ * columns_, 0.0);
+  std::vector<double> result(outputs_ * columns_, 0.0);
   Buffer<double> sum(stride_);
   for (std::size_t o = 0; o < outputs_; ++o) {
     std::fill(sum.begin(), sum.end(), 0.0);
     for (std::size_t i = begin; i < end; ++i)
       isa::routines<double>().axpy(v[(i - begin) * outputs_ + o], phi_.data() + i * stride_, sum.data(), stride_);
-    std::copy_n(sum.begin(), columns_, made.begin() + static_cast<std::ptrdiff_t>(o * columns_));
+    std::copy_n(sum.begin(), columns_, result.begin() + static_cast<std::ptrdiff_t>(o * columns_));
   }
-  return made;
+  return result;
 }
 
 // K a, [output][column]: the points' kernel matrix, and 1 for the constant.
 std::vector<double> ValidationLoss::penalty_times(std::span<const double> a) const {
-  std::vector<double> made(outputs_ * columns_);
+  std::vector<double> result(outputs_ * columns_);
   Buffer<double> padded(stride_);
   for (std::size_t o = 0; o < outputs_; ++o) {
     std::fill(padded.begin(), padded.end(), 0.0);
     std::copy_n(a.data() + o * columns_, points_, padded.begin());
     for (std::size_t k = 0; k < points_; ++k)
-      made[o * columns_ + k] = isa::routines<double>().dot(phi_.data() + place_[k] * stride_, padded.data(), stride_);
-    made[o * columns_ + points_] = a[o * columns_ + points_];
+      result[o * columns_ + k] = isa::routines<double>().dot(phi_.data() + place_[k] * stride_, padded.data(), stride_);
+    result[o * columns_ + points_] = a[o * columns_ + points_];
   }
-  return made;
+  return result;
 }
 
 double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
@@ -122,7 +123,7 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
   g_.assign(data_.count * stride_, 0.0);
   const double lam = std::exp(at[data_.width]);
   double slope = 0.0;
-  const double loss = judge(0, lam, slope) + judge(1, lam, slope);
+  const double loss = validate(0, lam, slope) + validate(1, lam, slope);
   // dl/dtheta_j = -p sum_ik g_ik |z_ij - z_kj|^p, z the scaled rows.
   const std::size_t d = data_.width;
   std::vector<double> sums(d, 0.0);
@@ -145,7 +146,7 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
 
 // The loss on the other fold of what is fitted to this one; adds what each kernel value counts for to g_, and the
 // derivative by log lambda to `slope`.
-double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
+double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
   Fold& own = folds_[which];
   const Fold& other = folds_[1 - which];
   const std::size_t n = own.end - own.begin, size = round_up(columns_, Triangle::lanes);
@@ -153,7 +154,7 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
   std::vector<double> e(n * outputs_), v(n);  // minus the slopes of the weighted loss, and its curvatures
   Buffer<double> weighted(size * rows_at_once);
 
-  const auto look = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
+  const auto evaluate = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
     const std::vector<double> f = times(a, own.begin, own.end);
     double loss = 0.5 * lam * dot(a, penalty_times(a));
     for (std::size_t i = 0; i < n; ++i) {
@@ -201,10 +202,10 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
   };
 
   // A fit is near the last one, at other scales: the curvature at its start serves for as long as steps get shorter.
-  double value = look(own.a), before = std::numeric_limits<double>::infinity();
+  double value = evaluate(own.a), before = std::numeric_limits<double>::infinity();
   Solver h = hessian();
   bool stale = false;
-  for (int step = 0; step < most_newton_steps; ++step) {
+  for (int step = 0; step < max_newton_steps; ++step) {
     std::vector<double> rest = transposed_times(e, own.begin, own.end);
     const std::vector<double> held = penalty_times(own.a);
     for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
@@ -219,10 +220,10 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
     before = decrement;
     std::vector<double> next(own.a.size());
     double length = 1.0;
-    for (int halving = 0; halving < most_halvings; ++halving, length /= 2) {
+    for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
       for (std::size_t i = 0; i < next.size(); ++i) next[i] = own.a[i] + length * towards[i];
-      const double reached = look(next);
-      if (reached <= value || halving + 1 == most_halvings) {
+      const double reached = evaluate(next);
+      if (reached <= value || halving + 1 == max_halvings) {
         value = reached;
         own.a = next;
         break;
@@ -265,7 +266,7 @@ double ValidationLoss::judge(std::size_t which, double lam, double& slope) {
 }
 
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
-                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& go_on) {
+                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue) {
   const std::size_t n = at.size();
   struct Pair {
     std::vector<double> moved, turned;
@@ -274,8 +275,8 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   std::deque<Pair> pairs;
   std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
   double value = objective(at, gradient);
-  std::size_t made = 1;
-  while (made < evaluations && go_on()) {
+  std::size_t evaluated = 1;
+  while (evaluated < evaluations && should_continue()) {
     direction = gradient;
     std::vector<double> shares;
     for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
@@ -300,10 +301,10 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     const double descent = -dot(gradient, direction);
     if (!(descent < 0)) break;
     bool found = false;
-    for (; made < evaluations && !found && go_on(); length *= 0.4) {
+    for (; evaluated < evaluations && !found && should_continue(); length *= 0.4) {
       for (std::size_t i = 0; i < n; ++i) next[i] = at[i] - length * direction[i];
       const double reached = objective(next, next_gradient);
-      ++made;
+      ++evaluated;
       found = std::isfinite(reached) && reached <= value + 1e-4 * length * descent;
       if (!found) continue;
       Pair pair{std::vector<double>(n), std::vector<double>(n), 0.0};
@@ -318,14 +319,14 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
       gradient = next_gradient;
       value = reached;
     }
-    if (!found && made >= evaluations) break;
+    if (!found && evaluated >= evaluations) break;
     if (!found) pairs.clear();
   }
   return value;
 }
 
 double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
-                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& go_on) {
+                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& should_continue) {
   ValidationLoss loss(data);
   const std::size_t d = data.width;
   const double stiffness = std::isfinite(spread) ? 1 / (spread * static_cast<double>(data.count)) : 0.0;
@@ -341,7 +342,7 @@ double learn_scales(const ValidationLoss::Data& data, std::span<const double> ce
     }
     return std::log(value) + penalty;
   };
-  return minimise(objective, at, evaluations, go_on);
+  return minimise(objective, at, evaluations, should_continue);
 }
 
 }  // namespace onkel

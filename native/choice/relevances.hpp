@@ -27,7 +27,7 @@ class ValidationLoss {
     Task task = Task::binary;
     std::size_t classes = 1;
     Base base = Base::squared_distance;  // or manhattan
-    std::size_t most_points = 300;
+    std::size_t max_points = 300;
   };
   explicit ValidationLoss(const Data& data);
 
@@ -42,7 +42,7 @@ class ValidationLoss {
   };
 
   void compute_kernel(std::span<const double> at);
-  double judge(std::size_t fold, double lam, double& slope);
+  double validate(std::size_t fold, double lam, double& slope);
   std::vector<double> times(std::span<const double> coefficients, std::size_t begin, std::size_t end) const;
   std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
   std::vector<double> penalty_times(std::span<const double> coefficients) const;
@@ -59,14 +59,14 @@ class ValidationLoss {
 };
 
 // L-BFGS with so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found; returns its
-// value. Cut short when `go_on` says no.
+// value. Cut short when `should_continue` says no.
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
-                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& go_on);
+                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
 
 // The scales that these rows ask for: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
 // and log lambda, h the number of rows, from `at` (log scales and log lambda), which becomes the best found. An
 // infinite `spread` is no penalty.
 double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
-                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& go_on);
+                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& should_continue);
 
 }  // namespace onkel

@@ -45,7 +45,7 @@ inline constexpr NamedKernel named_kernels[] = {
     {"sigmoid", Base::dot, Shape::sigmoid},
 };
 // The base quantity itself.
-inline constexpr Kernel base_alone(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
+inline constexpr Kernel identity_kernel(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
 
 namespace isa {
 
@@ -90,7 +90,7 @@ struct Routines {
   // squares[j] += unit * weights[j]^2
   void (*add_squares)(double unit, const double* weights, double* squares, std::size_t n);
   // lengths[j] = scale * |weights[j]| * units[j]
-  void (*weigh)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
+  void (*lengths_of)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
   // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to what they are or in its place:
   // what it costs to project points on one whose kernel with itself is 1 / inverse.
   void (*price)(const T* values, const double* diagonal, double inverse, double unit, const double* weights, bool add,

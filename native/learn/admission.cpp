@@ -10,9 +10,9 @@ namespace onkel {
 namespace {
 
 double largest(std::span<const double> values) {
-  double most = 0.0;
-  for (const double v : values) most = std::max(most, std::abs(v));
-  return most;
+  double largest_so_far = 0.0;
+  for (const double v : values) largest_so_far = std::max(largest_so_far, std::abs(v));
+  return largest_so_far;
 }
 
 struct OnMistake final : Admission {

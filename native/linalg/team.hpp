@@ -22,7 +22,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  std::size_t most_members() const { return std::max<std::size_t>(1, wanted_); }
+  std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
   // Calls work(member) once for each member, the caller being member 0, and returns when all are done; what one of them
   // throws is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
