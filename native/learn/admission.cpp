@@ -94,9 +94,9 @@ struct LossSampling final : Admission {
   double alpha, beta;
 };
 
-// SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spends what N_t points have left of B over the rows that are left
-// of T, if they have the mean s_t of min(alpha, l) over the rows so far. Rows weigh by their number in that mean, so
-// that it follows losses that fall as the learner learns. Beyond T what is left is spent on the next rows.
+// SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spends what N_t points have left of B over the rows that are
+// left of T, if they have the mean s_t of min(alpha, l) over the rows so far. Rows weigh by their number in that mean,
+// so that it follows losses that fall as the learner learns. Beyond T what is left is spent on the next rows.
 struct PacedLossSampling final : Admission {
   explicit PacedLossSampling(const Spec& spec)
       : alpha(spec.at("alpha")), points(spec.at("points")), horizon(spec.at("horizon")) {}
