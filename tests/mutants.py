@@ -1590,7 +1590,7 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/learned.py",
+        "src/onkel/learned_function.py",
         "return self._core.compress(eps, n_support), None",
         "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
