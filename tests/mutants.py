@@ -694,6 +694,27 @@ MUTANTS = [
         "test_differential.py -k 'test_same_as_the_paper and SPA'",
     ),
     Mutant(
+        "SPA's pace is that of the points and of the rows that are left",
+        "native/learn/admission.cpp",
+        "unspent = points - static_cast<double>(admitted);",
+        "unspent = points;",
+        "test_theorems.py -k follows_the_stream",
+    ),
+    Mutant(
+        "the mean that SPA's pace goes by follows the losses",
+        "native/learn/admission.cpp",
+        "mean + (capped - mean) * 2 / (static_cast<double>(rows) + 2)",
+        "mean + (capped - mean) / (static_cast<double>(rows) + 1)",
+        "test_differential.py -k follows_the_stream",
+    ),
+    Mutant(
+        "a saved SPA goes on at its pace",
+        "native/learn/admission.cpp",
+        '    archive.scalar("admitted", admitted);\n',
+        "",
+        "test_checks.py -k 'every_part_passes and PacedLossSampling'",
+    ),
+    Mutant(
         "a score of exactly 0 is a mistake",
         "native/learn/loss.cpp",
         "z <= 0;",
@@ -1576,7 +1597,7 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/learned.py",
+        "src/onkel/learned_function.py",
         "return self._core.compress(eps, n_support), None",
         "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",
