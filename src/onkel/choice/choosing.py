@@ -241,13 +241,13 @@ class ChoosingLearner(Stateful):
     def _choose(self) -> None:
         """Start anew with the kernel and the λ that the rows so far ask for."""
         own, rows = self.current, self._rows()
-        kernel, lam = self._chosen(Competition(own, rows, self._n_classes), rows)
+        competition = Competition(own, rows, self._n_classes)
+        kernel, lam = self._chosen(competition, rows)
         if len(rows) == stages.KEPT and not self._chooses_again:
             self.window, self.complete = None, True
         fresh = self._with(kernel, lam)
         if (fresh.kernel, fresh.recipe) != (own.kernel, own.recipe):
-            fresh.learn_rows(rows.rows, rows.y, rows.weight)
-            self.current = fresh
+            self.current = competition.learned_by(fresh, lam)
 
     def _rows(self) -> Rows:
         assert self.window is not None
