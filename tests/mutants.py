@@ -593,10 +593,10 @@ MUTANTS = [
         "test_exactness.py -k row_by_row",
     ),
     Mutant(
-        "every thread's share of the columns is computed",
+        "every piece of what threads share is computed",
         "native/linalg/team.cpp",
-        "if (begin < end) work(begin, end);",
-        "if (begin < end && member == 0) work(begin, end);",
+        "work(begin, std::min(n, begin + piece));",
+        "if (begin > 0) work(begin, std::min(n, begin + piece));",
         "test_exactness.py -k threads_share",
     ),
     Mutant(

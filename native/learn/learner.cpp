@@ -104,7 +104,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& eff
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
   }
   Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
-  const std::size_t step = std::min(effort.block_rows, basis_->max_rows());
+  const std::size_t step = basis_->rows_at_once(effort.block_rows, update_->looks_ahead());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !go_on()) return begin;
     const std::lock_guard turn(turns_);
@@ -179,7 +179,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
   const std::lock_guard turn(turns_);
   const Several* each_of = each ? &several() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
-                    step = std::min(effort.block_rows, basis_->max_rows());
+                    step = basis_->rows_at_once(effort.block_rows);
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   // Everybody takes the next block that nobody has; the caller's thread alone asks whether to go on.
   std::atomic<std::size_t> next{0};
@@ -206,7 +206,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
 std::vector<double> Learner::variance(const Rows& rows) const {
   const std::lock_guard turn(turns_);
   const Uncertain& update = uncertain();
-  const std::size_t step = std::min(Effort{}.block_rows, basis_->max_rows());
+  const std::size_t step = basis_->rows_at_once(Effort{}.block_rows);
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
@@ -254,7 +254,7 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   other.set_information(half, noise, steps);
   const std::lock_guard turn(turns_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(),
-                    step = std::min(Effort{}.block_rows, basis_->max_rows());
+                    step = basis_->rows_at_once(Effort{}.block_rows);
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;
@@ -311,7 +311,7 @@ void Learner::set(const Expansion& expansion) {
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = std::min(Effort{}.block_rows, fresh.basis_->max_rows());
+  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Effort{}.block_rows);
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
