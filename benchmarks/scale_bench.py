@@ -123,16 +123,12 @@ def scale(folder: Path, n_rows: int, n_files: int, budget: int, workers: list[in
     import distributed
 
     from onkel.dask import cluster_of
+    from onkel.dask.local import LocalProcesses
 
     files = written(folder, n_rows, n_files)
     parts = [partitions.FilePartition(file, {"target": "y", "dtype": "float32"}) for file in files]
     for n_workers in workers:
-        with (
-            distributed.LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        with LocalProcesses(n_workers) as cluster, distributed.Client(cluster) as client:
             started, times = time.monotonic(), {}
 
             def tell(phase, done, of, started=started, times=times):

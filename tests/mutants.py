@@ -49,7 +49,7 @@ MUTANTS = [
     Mutant(
         "the weights of a sum do not move with the rows that chose its kernels",
         "native/learn/hedge.cpp",
-        "if (prepared_.t > choice_.start) move_along_gradient();",
+        "if (prepared_.t > config_.start) move_along_gradient();",
         "move_along_gradient();",
         "test_relevances.py -k follow_the_gradient",
     ),
@@ -63,9 +63,16 @@ MUTANTS = [
     Mutant(
         "the gradient of the validation loss knows that the fit moves, too",
         "native/choice/relevances.cpp",
-        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
-        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);",
+        "",
         "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a few rows do not widen the kernel that many rows chose",
+        "src/onkel/choice/choosing.py",
+        "has_all_rows=n <= len(latest)",
+        "has_all_rows=True",
+        "test_choosing_again.py -k few_rows",
     ),
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
@@ -370,9 +377,9 @@ MUTANTS = [
     ),
     Mutant(
         "products that were made ahead are not used once the matrix has changed",
-        "native/learn/belief.cpp",
-        "ahead_.block == block && ahead_.folds == covariance_.folds()",
-        "ahead_.block == block",
+        "native/learn/posterior.cpp",
+        "precomputed_.block == block && precomputed_.folds == covariance_.folds()",
+        "precomputed_.block == block",
         "test_newton.py -k any_block",
     ),
     Mutant(
@@ -391,7 +398,7 @@ MUTANTS = [
     ),
     Mutant(
         "a new point has the prior of what lies outside of the span",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "unit = 1 / std::sqrt(lam_ * s);",
         "unit = 1 / std::sqrt(lam_);",
         "test_differential.py -k 'Newton and longer'",
@@ -399,13 +406,13 @@ MUTANTS = [
     Mutant(
         "what is outside of the span is uncertain",
         "native/learn/second_order.cpp",
-        "const double left = std::max(0.0, outside(values, kernel_with_itself(block, row), l)) / lam_;",
+        "const double left = std::max(0.0, novelty(values, kernel_with_itself(block, row), l)) / lam_;",
         "const double left = 0.0;",
         "test_newton.py -k variance",
     ),
     Mutant(
         "what rows told fades",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "  information_.scale(fading_);\n",
         "",
         "test_information.py -k definition",
@@ -413,20 +420,20 @@ MUTANTS = [
     Mutant(
         "forgetting counts all rows of the stream",
         "native/learn/second_order.cpp",
-        "beliefs_[e].fade(example.t);",
-        "beliefs_[e].fade(steps_);",
+        "posteriors_[e].fade(example.t);",
+        "posteriors_[e].fade(steps_);",
         "test_information.py -k 'definition or tenth'",
     ),
     Mutant(
         "the covariance follows from the information",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "  covariance_.assign(information_.covariance(inverse_, lam_));\n",
         "",
         "test_newton.py -k variance",
     ),
     Mutant(
         "a variance that is rounding is not learned from",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "s > digits * covariance_.size_of_terms(k_) ? s : 0.0",
         "s > 0 ? s : 0.0",
         "test_information.py -k rounding",
@@ -434,9 +441,23 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/learn/second_order.cpp",
-        "    rows_[e].weight = std::min(rows_[e].weight, most);\n",
+        "    rows_[e].weight = std::min(rows_[e].weight, max_weight);\n",
         "",
         "test_information.py -k diverges",
+    ),
+    Mutant(
+        "information of any size has a covariance",
+        "native/linalg/triangle.cpp",
+        "const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;",
+        "const double raise = 0.0, floor = 0.0 * (least + lowest);",
+        "test_information.py -k any_size",
+    ),
+    Mutant(
+        "a kernel value beyond all numbers is refused even where nothing is to be learned",
+        "native/learn/second_order.cpp",
+        '  require_in_range({&self, 1}, "the kernel value", example.position);\n',
+        "",
+        "test_newton.py -k nothing_is_to_be_learned",
     ),
     Mutant(
         "a point that leaves is conditioned out",
@@ -454,7 +475,7 @@ MUTANTS = [
     ),
     Mutant(
         "information is put on the points that stay",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "  if (fades()) information_ = information_.transformed(m);\n",
         "",
         "test_information.py -k leave",
@@ -490,13 +511,13 @@ MUTANTS = [
     Mutant(
         "a short memory follows the rows to other points",
         "native/learn/second_order.cpp",
-        "    if (e > 0) exchange(beliefs_[e], rows_[e]);\n",
+        "    if (e > 0) exchange(posteriors_[e], rows_[e]);\n",
         "",
         "test_differential.py -k 'Newton and longer'",
     ),
     Mutant(
         "the information about a point that leaves goes with it",
-        "native/learn/belief.cpp",
+        "native/learn/posterior.cpp",
         "information_.without_last(rotations, n_fixed_)",
         "information_.leading(columns())",
         "test_differential.py -k 'Newton and longer'",
@@ -673,6 +694,27 @@ MUTANTS = [
         "test_differential.py -k 'test_same_as_the_paper and SPA'",
     ),
     Mutant(
+        "SPA's pace is that of the points and of the rows that are left",
+        "native/learn/admission.cpp",
+        "unspent = points - static_cast<double>(admitted);",
+        "unspent = points;",
+        "test_theorems.py -k follows_the_stream",
+    ),
+    Mutant(
+        "the mean that SPA's pace goes by follows the losses",
+        "native/learn/admission.cpp",
+        "mean + (capped - mean) * 2 / (static_cast<double>(rows) + 2)",
+        "mean + (capped - mean) / (static_cast<double>(rows) + 1)",
+        "test_differential.py -k follows_the_stream",
+    ),
+    Mutant(
+        "a saved SPA goes on at its pace",
+        "native/learn/admission.cpp",
+        '    archive.scalar("admitted", admitted);\n',
+        "",
+        "test_checks.py -k 'every_part_passes and PacedLossSampling'",
+    ),
+    Mutant(
         "a score of exactly 0 is a mistake",
         "native/learn/loss.cpp",
         "z <= 0;",
@@ -767,8 +809,8 @@ MUTANTS = [
     Mutant(
         "a row of length 0 divides nothing",
         "native/learn/step.cpp",
-        "squared_length > 0 ? std::min(most, row.loss / (squared_length + softness)) : 0.0",
-        "std::min(most, row.loss / (squared_length + softness))",
+        "squared_length > 0 ? std::min(cap, row.loss / (squared_length + softness)) : 0.0",
+        "std::min(cap, row.loss / (squared_length + softness))",
         "test_kernels.py -k length_zero",
     ),
     Mutant(
@@ -1103,7 +1145,7 @@ MUTANTS = [
     Mutant(
         "persistence: what a file does not account for is counted",
         "native/linalg/archive.hpp",
-        '    require(claimed_ <= most_claimed, name, "asks',
+        '    require(claimed_ <= max_claimed, name, "asks',
         '    require(true, name, "asks',
         "test_format.py -k memory",
     ),
@@ -1229,7 +1271,7 @@ MUTANTS = [
     Mutant(
         "a kernel that says nothing is at fault",
         "native/learn/hedge.cpp",
-        "return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;",
+        "return y * f[0] < 0 || (f[0] == 0 && !config_.zero_votes) ? 1.0 : 0.0;",
         "return y * f[0] < 0 ? 1.0 : 0.0;",
         "test_multikernel.py -k 'longer_stream or same_as_the_paper'",
     ),
@@ -1257,15 +1299,15 @@ MUTANTS = [
     Mutant(
         "the weights of several kernels stay weights",
         "native/learn/hedge.cpp",
-        "logs_[i] -= most;",
-        "logs_[i] -= 0 * most;",
+        "logs_[i] -= largest;",
+        "logs_[i] -= 0 * largest;",
         "test_multikernel.py -k stay_weights",
     ),
     Mutant(
         "a kernel that fails at a row leaves the others as they were",
         "native/learn/hedge.cpp",
-        "    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
-        "    members_[i].learner->commit();\n    faults_[i] = fault(members_[i].learner->prepared_scores(), ",
+        "    errors_[i] = error(members_[i].learner->prepared_scores(), ",
+        "    members_[i].learner->commit();\n    errors_[i] = error(members_[i].learner->prepared_scores(), ",
         "test_multikernel.py -k failing_kernel",
     ),
     Mutant(
@@ -1292,8 +1334,8 @@ MUTANTS = [
     Mutant(
         "with a share the best kernel may change",
         "native/learn/hedge.cpp",
-        "    weigh();\n    divide_share();",
-        "    weigh();",
+        "    update_weights();\n    divide_share();",
+        "    update_weights();",
         "test_multikernel.py -k best_kernel_may_change",
     ),
     Mutant(
@@ -1327,7 +1369,7 @@ MUTANTS = [
     Mutant(
         "a score of 0 may be a vote and no mistake",
         "native/learn/hedge.cpp",
-        "(f[0] == 0 && !choice_.zero_votes)",
+        "(f[0] == 0 && !config_.zero_votes)",
         "f[0] == 0",
         "test_multikernel.py -k says_nothing",
     ),
@@ -1555,7 +1597,7 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/learned.py",
+        "src/onkel/learned_function.py",
         "return self._core.compress(eps, n_support), None",
         "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",

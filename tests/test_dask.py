@@ -14,12 +14,13 @@ import dask.dataframe
 import numpy as np
 import pandas
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 import onkel
 import onkel.dask
 from onkel import partitions
 from onkel.cli import main
+from onkel.dask.local import LocalProcesses
 from onkel.partitions import FilePartition, newton
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.reproduce._cells import Cell
@@ -35,12 +36,8 @@ ROUNDS = 3  # fewer than these rows need: a pass costs the scheduler more than t
 
 @pytest.fixture(scope="module")
 def cluster():
-    # Any free port for the pages, which are there in any case.
-    with (
-        dask.config.set({"distributed.comm.timeouts.connect": "120s"}),
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0") as made,
-    ):
-        yield made
+    with dask.config.set({"distributed.comm.timeouts.connect": "120s"}), LocalProcesses(2) as two:
+        yield two
 
 
 @pytest.fixture(scope="module")
@@ -334,12 +331,16 @@ def test_clients_may_work_at_the_same_time(client):
 
 
 @pytest.mark.parametrize("n_partitions, workers", [(64, (3, 2, 1))] if WHOLE else [(5, (1,))])
-def test_the_number_of_workers_changes_no_bit(cluster, client, n_partitions, workers):
-    # The last test, since workers that leave need not come back.
+def test_the_number_of_workers_changes_no_bit(n_partitions, workers):
     X, y = rows(200 * n_partitions)
     parts = blocks(X, y, n_partitions)
     expected = alone(parts)
     for n_workers in workers:
-        cluster.scale(n_workers)
-        client.wait_for_workers(n_workers, timeout=600)
-        assert state(together(client).fit(parts)) == expected
+        with LocalProcesses(n_workers) as cluster, Client(cluster) as client:
+            assert state(together(client).fit(parts)) == expected
+
+
+def test_a_worker_that_dies_before_it_is_known_does_not_end_the_cluster(cluster):
+    known = dict(cluster.scheduler_info["workers"])
+    cluster._update_worker_status("remove", "tcp://127.0.0.1:1")
+    assert cluster.scheduler_info["workers"] == known

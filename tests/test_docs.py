@@ -10,12 +10,14 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 import pytest
 
 import onkel
+import warm
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
@@ -93,11 +95,12 @@ def printed_by(program):
     return printed.getvalue()
 
 
-def test_pages_without_output_run(tmp_path):
+def test_pages_without_output_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     pages = [ROOT / "docs" / f"{name}.md" for name in ("index", "howto")] + sorted((ROOT / "docs/theory").glob("*.md"))
     blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
     assert len(blocks) >= 7
-    subprocess.run([sys.executable, "-c", "\n".join(blocks)], check=True, cwd=tmp_path)
+    printed_by("\n".join(blocks))
 
 
 def commands(document):
@@ -123,9 +126,16 @@ def without_times(text):
     return kept
 
 
+@pytest.fixture(scope="module")
+def onkel_of_a_shell():
+    with tempfile.TemporaryDirectory() as folder, warm.command(Path(folder)) as path:
+        yield path
+
+
 @pytest.mark.parametrize("document", ["docs/cli.md", "docs/deploy.md"])
-def test_a_shell_prints_what_a_document_shows(document, tmp_path):
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+def test_a_shell_prints_what_a_document_shows(document, tmp_path, onkel_of_a_shell):
+    folders = [onkel_of_a_shell, Path(sys.executable).parent, os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(map(str, folders))}
     environment.pop("ONKEL_DATA", None)
     status = 0
     for command, shown in commands(document):

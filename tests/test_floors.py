@@ -16,7 +16,7 @@ PYTHON = [
     ["parts"],
     ["catalogue"],
     ["recipes"],
-    ["settings", "state", "expansion", "learned", "learner", "sums", "contents"],
+    ["settings", "state", "expansion", "learned_function", "learner", "sums", "contents"],
     ["choice"],
     ["estimators"],
     ["streams"],

@@ -317,18 +317,20 @@ def test_where_nothing_is_left_to_learn_rounding_is_not_learned_from(forget, fea
 
 
 @loop
-@pytest.mark.parametrize("size", [1e12, 1e30, 1e90])
+@pytest.mark.parametrize("size", [2.0**40, 2.0**100, 2.0**300])
 def test_information_of_any_size_has_a_covariance(size):
+    # The prior is lost in the rounding of the information, which is singular: of three rows, or of one that has
+    # equal coordinates, where every pivot but the first is 0 to the last bit.
     X, y = waves(100)
     points = waves(16, seed=3)[0]
-    learner = regression(KEPT)
-    Z = coordinates(X[:3], points)
-    at_points(learner, points, information=size * Z.T @ Z)
-    variance, _ = learner.variance_rows(X)
-    assert (variance >= 0).all()
-    assert (variance <= 1.001 * (1 + CONSTANT**2) / LAM).all()
-    learner.learn_rows(X, y)
-    assert np.abs(learner.score_rows(X)).max() < 1e3
+    for Z in (coordinates(X[:3], points), np.ones((1, 17))):
+        learner = regression(KEPT)
+        at_points(learner, points, information=size * Z.T @ Z)
+        variance, _ = learner.variance_rows(X)
+        assert (variance >= 0).all()
+        assert (variance <= 1.001 * (1 + CONSTANT**2) / LAM).all()
+        learner.learn_rows(X, y)
+        assert 0.1 < np.abs(learner.score_rows(X)).max() < 1e3  # the other rows have been learned from
 
 
 # -- fewer points

@@ -337,13 +337,13 @@ for _ in range(runs):
     for skip in (True, False):
         used = lines = rows = 0
         while True:
-            made = _core.read_libsvm(text, begin=used, last=True, most=rng.choice([1, 3, 100]), skip=skip, **rules)
-            labels, values, features, offsets, n_bytes, n_lines, skipped, complaint = made
+            made = _core.read_libsvm(text, begin=used, last=True, max_rows=rng.choice([1, 3, 100]), skip=skip, **rules)
+            labels, values, features, offsets, n_bytes, n_lines, skipped, parse_error = made
             assert len(offsets) == len(labels) + 1 and offsets[-1] == len(values) == len(features)
             assert features.min(initial=0) >= 0 and features.max(initial=0) < rules["width"]
             used, lines, rows = used + n_bytes, lines + n_lines, rows + len(labels)
-            if not skip and complaint is not None:
-                assert complaint[0] == n_lines and complaint[1] >= 1 and len(complaint[3]) <= 30
+            if not skip and parse_error is not None:
+                assert parse_error[0] == n_lines and parse_error[1] >= 1 and len(parse_error[3]) <= 30
                 break
             if n_bytes == 0:
                 assert used == len(text)
@@ -361,7 +361,7 @@ def test_text_that_nobody_wrote():
 
 def test_the_parser_stops_at_the_last_whole_line():
     rules = {"labelled": True, "zero_based": False, "width": 9, "skip": False, "single": False}
-    labels, *_, n_bytes, n_lines, _, _ = _core.read_libsvm(b"1 1:1\n2 1:2\n3", begin=0, last=False, most=9, **rules)
+    labels, *_, n_bytes, n_lines, _, _ = _core.read_libsvm(b"1 1:1\n2 1:2\n3", begin=0, last=False, max_rows=9, **rules)
     assert (labels.tolist(), n_bytes, n_lines) == ([1, 2], 12, 2)
 
 

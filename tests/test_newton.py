@@ -222,3 +222,16 @@ def test_a_weight_beyond_all_numbers_is_refused_and_changes_nothing():
     with pytest.raises(FloatingPointError, match=r"^the weight of row 50 of the stream is not a number below 1e100"):
         learner.learn_rows(X[:1], np.array([100.0]), np.array([1e300]))
     assert learner.fingerprint() == before
+
+
+@pytest.mark.parametrize("forget", [1.0, 0.99, "stream"])
+def test_a_kernel_value_beyond_all_numbers_is_refused_even_where_nothing_is_to_be_learned(forget):
+    X = np.vstack([np.eye(3)] * 5)
+    learner = onkel.Learner(
+        recipes.Newton(loss="squared_error", forget=forget), task="regression", kernel="linear", budget=10
+    )
+    learner.learn_rows(X, np.zeros(15))
+    before = learner.fingerprint()
+    with pytest.raises(FloatingPointError, match=r"^the kernel value of row 15 of the stream is not a number below"):
+        learner.learn_rows(1e60 * X[:1], np.zeros(1))
+    assert learner.fingerprint() == before

@@ -929,11 +929,11 @@ def test_a_closed_output_gets_a_sentence(run, tmp_path):
     onkel.save(fitted(), tmp_path / "m")
     (tmp_path / "d.txt").write_text(libsvm(np.arange(40) % 2))
     printing = [("info", "m"), ("predict", "m", "d.txt"), ("evaluate", "d.txt", "-l", "ogd")]
-    for words in printing if WHOLE else printing[:2]:
+    for words in printing if WHOLE else printing[1:2]:
         made = command(words, ">&-")
         assert (made.returncode, made.stderr) == (1, "onkel: standard output is closed\n")
     assert command(("info", "m"), ">&- 2>&-").returncode == 1
-    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-") if WHOLE else (">&-", "<&- >&- 2>&-"):  # none of which it misses
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-") if WHOLE else ("<&- >&- 2>&-",):  # none of which it misses
         (tmp_path / "new").unlink(missing_ok=True)
         assert command(("fit", "d.txt", "-l", "ogd", "-o", "new"), closed).returncode == 0
         assert onkel.load(tmp_path / "new").t_ == 40

@@ -24,7 +24,7 @@ AT = np.array([-0.3, 0.2, -1.0, np.log(0.1)])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 @pytest.mark.parametrize("task", TARGETS)
 def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):
-    given = {"task": task, "classes": 3, "kernel": kernel, "most_points": 20}
+    given = {"task": task, "classes": 3, "kernel": kernel, "max_points": 20}
     value, gradient = _core.validation_loss(X, TARGETS[task], WEIGHT, at=AT.tolist(), **given)
 
     def loss(at):
@@ -42,8 +42,8 @@ def test_a_feature_that_says_nothing_loses_its_scale():
     y = np.sin(3 * rows[:, 0]) + 0.1 * rng.normal(size=600)
     start = [-1.0] * 4 + [np.log(0.1)]
     value, at = _core.learn_scales(
-        rows, y, np.ones(600), task="regression", classes=1, kernel="rbf", most_points=100, at=start,
+        rows, y, np.ones(600), task="regression", classes=1, kernel="rbf", max_points=100, at=start,
         centre=[0.0] * 4, spread=0.3, evaluations=20,
     )  # fmt: skip
-    assert value < np.log(validation_loss(rows, y, np.ones(600), np.array(start), task="regression", most_points=100))
+    assert value < np.log(validation_loss(rows, y, np.ones(600), np.array(start), task="regression", max_points=100))
     assert at[0] > max(at[1:4]) + 1

@@ -326,21 +326,21 @@ class DenseBasis final : public Basis {
 
   void write_features(Block& block) const {
     if (n_features() == 0) return;
-    routines().tile(base_alone(Base::dot), row_at(block, 0, metric(0)), block.count, width_, waves(),
+    routines().tile(identity_kernel(Base::dot), row_at(block, 0, metric(0)), block.count, width_, frequencies(),
                     rounded(n_features()) / lanes, width_, table_row<T>(block, 0) + first_feature(), block.stride);
     for (std::size_t row = 0; row < block.count; ++row)
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
   }
 
   // The features' frequencies, as tiles; see Fourier for when they are made.
-  const T* waves() const {
-    std::call_once(waves_made_, [this] {
-      waves_.resize(rounded(n_features()) * width_);
+  const T* frequencies() const {
+    std::call_once(frequencies_computed_, [this] {
+      frequencies_.resize(rounded(n_features()) * width_);
       for (std::size_t i = 0; i < n_features(); ++i)
         for (std::size_t f = 0; f < width_; ++f)
-          waves_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
+          frequencies_[lane(i) + f * lanes] = static_cast<T>(fourier().frequency(i, f));
     });
-    return waves_.data();
+    return frequencies_.data();
   }
 
   // Kernel values of rows against tiles: out[row * stride + point].
@@ -355,9 +355,9 @@ class DenseBasis final : public Basis {
     Buffer<T> quantities[n_bases], scratch(2 * n);
     for (const Base base : bases) {
       if (!uses(terms, base)) continue;
-      Buffer<T>& made = quantities[static_cast<std::size_t>(base)];
-      made.resize(count * n);
-      routines().tile(base_alone(base), rows, count, width_, tiles, n_tiles, width_, made.data(), n);
+      Buffer<T>& result = quantities[static_cast<std::size_t>(base)];
+      result.resize(count * n);
+      routines().tile(identity_kernel(base), rows, count, width_, tiles, n_tiles, width_, result.data(), n);
     }
     for (std::size_t row = 0; row < count; ++row) {
       const auto at_row = [&](Base base) { return quantities[static_cast<std::size_t>(base)].data() + row * n; };
@@ -430,8 +430,8 @@ class DenseBasis final : public Basis {
   std::size_t width_;
   std::vector<std::optional<double>> self_;  // kernel(x, x) of each plane, where it is the same for all rows
   std::vector<Buffer<T>> tiles_;             // one a metric
-  mutable Buffer<T> waves_;
-  mutable std::once_flag waves_made_;
+  mutable Buffer<T> frequencies_;
+  mutable std::once_flag frequencies_computed_;
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ namespace {
 template <class T>
 class PlainView final : public View {
  public:
-  PlainView(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant, std::size_t width, Pool& pool)
+  PlainView(const KernelConfig& kernel, const std::vector<Plane>& planes, bool constant, std::size_t width, Pool& pool)
       : View(type_of<T>(), {{kernel.terms, {}}}, constant), function_(kernel.function), width_(width), pool_(pool) {
     for (std::size_t plane = 0; plane < planes.size(); ++plane)
       if (planes[plane].scales == kernel.scales)
@@ -207,10 +207,10 @@ class PlainView final : public View {
   void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t row) override {
     Block none;
     const bool at_row = block.shared != nullptr;
-    const std::size_t made =
+    const std::size_t result =
         pool_.hold_blend(place(a), place(b), h, at_row ? *block.shared : none, at_row ? block.shared_row + row : 0);
     if (into == a) pool_.release(place(a));
-    set_place(into, made);
+    set_place(into, result);
   }
 
   // The pool has written the point's column already.
@@ -241,26 +241,26 @@ class PlainView final : public View {
 
 }  // namespace
 
-std::vector<Plane> shared_planes(const std::vector<KernelChoice>& kernels) {
+std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels) {
   std::vector<Plane> planes;
   for (const Base base : bases)
-    for (const KernelChoice& kernel : kernels) {
+    for (const KernelConfig& kernel : kernels) {
       const bool there = std::any_of(planes.begin(), planes.end(), [&](const Plane& plane) {
         return uses(plane.terms, base) && plane.scales == kernel.scales;
       });
-      if (uses(kernel.terms, base) && !there) planes.push_back({{Term{1.0, {base_alone(base)}}}, kernel.scales});
+      if (uses(kernel.terms, base) && !there) planes.push_back({{Term{1.0, {identity_kernel(base)}}}, kernel.scales});
     }
   return planes;
 }
 
 template <class T>
-std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant,
+std::unique_ptr<View> make_view(const KernelConfig& kernel, const std::vector<Plane>& planes, bool constant,
                                 std::size_t width, Pool& pool) {
   return std::make_unique<PlainView<T>>(kernel, planes, constant, width, pool);
 }
-template std::unique_ptr<View> make_view<float>(const KernelChoice&, const std::vector<Plane>&, bool, std::size_t,
+template std::unique_ptr<View> make_view<float>(const KernelConfig&, const std::vector<Plane>&, bool, std::size_t,
                                                 Pool&);
-template std::unique_ptr<View> make_view<double>(const KernelChoice&, const std::vector<Plane>&, bool, std::size_t,
+template std::unique_ptr<View> make_view<double>(const KernelConfig&, const std::vector<Plane>&, bool, std::size_t,
                                                  Pool&);
 
 }  // namespace onkel

@@ -15,7 +15,7 @@
 namespace onkel {
 
 // A kernel of a learner: a sum of terms, or a function of the caller's own.
-struct KernelChoice {
+struct KernelConfig {
   Terms terms;
   Scales scales;             // of its rows
   KernelFunction function;   // in place of `terms`, where it is set
@@ -56,10 +56,10 @@ class View : public Basis {
 };
 
 // The planes that these kernels share, one a base quantity and scales.
-std::vector<Plane> shared_planes(const std::vector<KernelChoice>& kernels);
+std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels);
 
 template <class T>
-std::unique_ptr<View> make_view(const KernelChoice& kernel, const std::vector<Plane>& planes, bool constant,
+std::unique_ptr<View> make_view(const KernelConfig& kernel, const std::vector<Plane>& planes, bool constant,
                                 std::size_t width, Pool& pool);
 
 }  // namespace onkel

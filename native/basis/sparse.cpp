@@ -61,17 +61,17 @@ template <class T>
 class FeatureTable {
  public:
   const Feature<T>* find(std::int32_t feature) const {
-    const auto [chapter, page, line] = place(feature);
-    if (chapter >= chapters_.size() || !chapters_[chapter]) return nullptr;
-    const auto& found = chapters_[chapter]->entries[page];
+    const auto [directory, page, line] = place(feature);
+    if (directory >= directories_.size() || !directories_[directory]) return nullptr;
+    const auto& found = directories_[directory]->entries[page];
     return found ? &found->entries[line] : nullptr;
   }
   // The feature, which one more point has.
   Feature<T>& with_another(std::int32_t feature) {
-    const auto [chapter, page, line] = place(feature);
-    if (chapter >= chapters_.size()) chapters_.resize(chapter + 1);
-    auto& pages = chapters_[chapter];
-    if (!pages) pages = std::make_unique<Chapter>();
+    const auto [directory, page, line] = place(feature);
+    if (directory >= directories_.size()) directories_.resize(directory + 1);
+    auto& pages = directories_[directory];
+    if (!pages) pages = std::make_unique<Directory>();
     auto& lines = pages->entries[page];
     if (!lines) {
       lines = std::make_unique<Page>();
@@ -83,8 +83,8 @@ class FeatureTable {
   }
   // Takes a point out of a feature that it has; what nobody needs any more is given back.
   void remove(std::int32_t feature, std::uint32_t point) {
-    const auto [chapter, page, line] = place(feature);
-    auto& pages = chapters_[chapter];
+    const auto [directory, page, line] = place(feature);
+    auto& pages = directories_[directory];
     auto& lines = pages->entries[page];
     Feature<T>& found = lines->entries[line];
     found.remove(point);
@@ -94,25 +94,25 @@ class FeatureTable {
     lines.reset();
     if (--pages->used == 0) pages.reset();
   }
-  void clear() { chapters_.clear(); }
+  void clear() { directories_.clear(); }
 
  private:
-  static constexpr std::size_t page_size = 32, chapter_size = 512;
+  static constexpr std::size_t page_size = 32, directory_size = 512;
   template <class Entry, std::size_t size>
   struct Table {
     std::size_t used = 0;  // entries that are not empty
     std::array<Entry, size> entries;
   };
   using Page = Table<Feature<T>, page_size>;
-  using Chapter = Table<std::unique_ptr<Page>, chapter_size>;
+  using Directory = Table<std::unique_ptr<Page>, directory_size>;
   struct Place {
-    std::size_t chapter, page, line;
+    std::size_t directory, page, line;
   };
   static Place place(std::int32_t feature) {
     const auto f = static_cast<std::size_t>(feature);
-    return {f / page_size / chapter_size, f / page_size % chapter_size, f % page_size};
+    return {f / page_size / directory_size, f / page_size % directory_size, f % page_size};
   }
-  std::vector<std::unique_ptr<Chapter>> chapters_;
+  std::vector<std::unique_ptr<Directory>> directories_;
 };
 
 template <class T>
@@ -246,21 +246,22 @@ class SparseBasis final : public Basis {
     const std::size_t n = rounded(n_features());
     out += first_feature();
     std::fill_n(out, n, T{0});
-    const T* first = waves();
+    const T* first = frequencies();
     for (std::size_t i = 0; i < row.values.size(); ++i)
       isa::routines<T>().axpy(row.values[i], first + static_cast<std::size_t>(row.features[i]) * n, out, n);
     fourier().finish(out, n);
   }
 
   // The random features' frequencies, [feature][wave]; see Fourier for when they are made.
-  const T* waves() const {
-    std::call_once(waves_made_, [this] {
+  const T* frequencies() const {
+    std::call_once(frequencies_computed_, [this] {
       const std::size_t n = rounded(n_features());
-      waves_.resize(n * width_);
+      frequencies_.resize(n * width_);
       for (std::size_t f = 0; f < width_; ++f)
-        for (std::size_t i = 0; i < n_features(); ++i) waves_[f * n + i] = static_cast<T>(fourier().frequency(i, f));
+        for (std::size_t i = 0; i < n_features(); ++i)
+          frequencies_[f * n + i] = static_cast<T>(fourier().frequency(i, f));
     });
-    return waves_.data();
+    return frequencies_.data();
   }
 
   // Kernel values of one row against every slot.
@@ -472,8 +473,8 @@ class SparseBasis final : public Basis {
 
   std::size_t width_;
   std::vector<Side> sides_;  // one a metric
-  mutable Buffer<T> waves_;
-  mutable std::once_flag waves_made_;
+  mutable Buffer<T> frequencies_;
+  mutable std::once_flag frequencies_computed_;
 };
 
 }  // namespace

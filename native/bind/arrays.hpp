@@ -44,11 +44,11 @@ using Floats = nb::ndarray<nb::numpy, double>;
 inline Spec spec(const nb::tuple& part) {
   if (part.size() < 3 || part.size() > 4)
     throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
-  Spec made{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
+  Spec result{nb::cast<std::string>(part[0]), nb::cast<std::map<std::string, double>>(part[1]), {}, {}};
   for (const auto& [key, inner] : nb::cast<nb::dict>(part[2]))
-    made.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
-  if (part.size() > 3) made.maker = maker_of(part[3]);
-  return made;
+    result.parts.emplace(nb::cast<std::string>(key), spec(nb::cast<nb::tuple>(inner)));
+  if (part.size() > 3) result.maker = maker_of(part[3]);
+  return result;
 }
 
 template <class T>

@@ -18,7 +18,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/choice.hpp"
-#include "bind/patience.hpp"
+#include "bind/interrupts.hpp"
 #include "bind/spans.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
@@ -39,20 +39,20 @@ class PyLearner {
   explicit PyLearner(const Config& config) : config_(config), core_(config) {}
 
   std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-                              const Learner::Effort& effort, bool in_order) {
+                              const Learner::Execution& execution, bool in_order) {
     if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
       throw nb::value_error("X, y and the weights must have the same number of rows");
     check_labels(y.data(), y.shape(0));
     const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr, in_order};
-    Learner::Scores made;
-    Patience patience;
+    Learner::Scores result;
+    InterruptCheck interrupts;
     {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, scores ? &made : nullptr, effort, std::ref(patience));
+      core_.learn(batch, scores ? &result : nullptr, execution, std::ref(interrupts));
     }
-    patience.raise_if_interrupted();
+    interrupts.raise_if_interrupted();
     if (!scores) return std::nullopt;
-    return array(std::move(made.values), {rows.count, made.outputs});
+    return array(std::move(result.values), {rows.count, result.outputs});
   }
 
   void learn_one(const Rows& row, double y) {
@@ -63,12 +63,12 @@ class PyLearner {
 
   Floats score(const Rows& rows, bool each, std::size_t threads, std::size_t block_rows) const {
     Learner::Scores scores;
-    Patience patience;
+    InterruptCheck interrupts;
     {
       const nb::gil_scoped_release unlocked;
-      scores = core_.score(rows, each, {threads, block_rows}, std::ref(patience));
+      scores = core_.score(rows, each, {threads, block_rows}, std::ref(interrupts));
     }
-    patience.raise_if_interrupted();
+    interrupts.raise_if_interrupted();
     return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
@@ -83,7 +83,7 @@ class PyLearner {
     return {x.data(), x.shape(0), x.shape(1)};
   }
   template <class T>
-  Rows dense_one(const RowIn<T>& x) const {
+  Rows single_row(const RowIn<T>& x) const {
     check<T>(x.shape(0), false);
     return {x.data(), 1, x.shape(0)};
   }
@@ -178,10 +178,10 @@ class PyLearner {
   }
 
   nb::tuple random_features(bool last) const {
-    auto made = unlocked([&] { return core_.random_features(which(last)); });
-    const std::size_t n = made.phases.size(), outputs = n == 0 ? 0 : made.coefficients.size() / n;
-    return nb::make_tuple(array(std::move(made.frequencies), {n, config_.width}), array(std::move(made.phases), {n}),
-                          array(std::move(made.coefficients), {outputs, n}));
+    auto result = unlocked([&] { return core_.random_features(which(last)); });
+    const std::size_t n = result.phases.size(), outputs = n == 0 ? 0 : result.coefficients.size() / n;
+    return nb::make_tuple(array(std::move(result.frequencies), {n, config_.width}),
+                          array(std::move(result.phases), {n}), array(std::move(result.coefficients), {outputs, n}));
   }
 
   Floats weights() const {
@@ -260,7 +260,7 @@ class PyLearner {
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
 KernelFunction call_kernel(nb::callable function, std::size_t width) {
-  const Kept kept = keep(std::move(function));
+  const SharedObject kept = keep(std::move(function));
   return [kept, width](const void* row, const void* points, std::size_t n, double* out) {
     const nb::gil_scoped_acquire lock;
     using View = nb::ndarray<nb::numpy, const T, nb::ndim<2>>;
@@ -279,8 +279,8 @@ KernelFunction call_kernel(nb::callable function, std::size_t width) {
 }
 
 // One loss at one row: onkel.checks tests its derivatives.
-struct LoneRow {
-  LoneRow(const nb::tuple& loss, const std::string& task, std::vector<double> scores, double y)
+struct SingleRow {
+  SingleRow(const nb::tuple& loss, const std::string& task, std::vector<double> scores, double y)
       : f(std::move(scores)),
         direction(f.size()),
         g(f.size()),
@@ -302,20 +302,20 @@ struct LoneRow {
   Scored row;
 };
 nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vector<double> f, double y) {
-  const LoneRow lone(loss, task, std::move(f), y);
-  return nb::make_tuple(lone.row.loss, lone.g, lone.row.curvature, lone.row.mistake);
+  const SingleRow single(loss, task, std::move(f), y);
+  return nb::make_tuple(single.row.loss, single.g, single.row.curvature, single.row.mistake);
 }
 // Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
 template <class T>
-nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules) {
-  LibsvmRows<T> rows = unlocked([&] { return read_libsvm<T>(text, last, most, rules); });
+nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t max_rows, const LibsvmRules& rules) {
+  LibsvmRows<T> rows = unlocked([&] { return read_libsvm<T>(text, last, max_rows, rules); });
   const std::size_t count = rows.labels.size(), stored = rows.values.size();
-  nb::object complaint = nb::none();
-  if (const auto& c = rows.complaint)
-    complaint = nb::make_tuple(c->line, c->column, c->expected, nb::bytes(c->found.data(), c->found.size()));
+  nb::object parse_error = nb::none();
+  if (const auto& c = rows.parse_error)
+    parse_error = nb::make_tuple(c->line, c->column, c->expected, nb::bytes(c->found.data(), c->found.size()));
   return nb::make_tuple(array(std::move(rows.labels), {count}), array(std::move(rows.values), {stored}),
                         array(std::move(rows.features), {stored}), array(std::move(rows.offsets), {count + 1}),
-                        rows.bytes, rows.lines, rows.skipped, complaint);
+                        rows.bytes, rows.lines, rows.skipped, parse_error);
 }
 
 // Scaling: the statistics are NumPy arrays, changed in place; what is returned are the scaled values, as the rows lie.
@@ -375,20 +375,21 @@ NB_MODULE(_core, m) {
 
   m.def(
       "read_libsvm",
-      [](const nb::bytes& text, std::size_t begin, bool last, std::size_t most, bool labelled, bool zero_based,
+      [](const nb::bytes& text, std::size_t begin, bool last, std::size_t max_rows, bool labelled, bool zero_based,
          std::int64_t width, bool skip, bool single) {
         const std::string_view rest(text.c_str() + std::min(begin, text.size()),
                                     text.size() - std::min(begin, text.size()));
         const LibsvmRules rules{labelled, zero_based, width, skip};
-        return single ? rows_of_libsvm<float>(rest, last, most, rules)
-                      : rows_of_libsvm<double>(rest, last, most, rules);
+        return single ? rows_of_libsvm<float>(rest, last, max_rows, rules)
+                      : rows_of_libsvm<double>(rest, last, max_rows, rules);
       },
-      "text"_a, nb::kw_only(), "begin"_a, "last"_a, "most"_a, "labelled"_a, "zero_based"_a, "width"_a, "skip"_a,
+      "text"_a, nb::kw_only(), "begin"_a, "last"_a, "max_rows"_a, "labelled"_a, "zero_based"_a, "width"_a, "skip"_a,
       "single"_a,
-      nb::sig("def read_libsvm(text: bytes, *, begin: int, last: bool, most: int, labelled: bool, zero_based: bool, "
-              "width: int, skip: bool, single: bool) -> tuple[numpy.typing.NDArray[numpy.float64], "
-              "numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64], "
-              "int, int, int, tuple[int, int, str, bytes] | None]"));
+      nb::sig(
+          "def read_libsvm(text: bytes, *, begin: int, last: bool, max_rows: int, labelled: bool, zero_based: bool, "
+          "width: int, skip: bool, single: bool) -> tuple[numpy.typing.NDArray[numpy.float64], "
+          "numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.int64], "
+          "int, int, int, tuple[int, int, str, bytes] | None]"));
 
   const auto scale = [&]<class T>(T) {
     m.def(
@@ -490,7 +491,7 @@ NB_MODULE(_core, m) {
             },
             "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
         .def(
-            "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.dense_one<T>(x), y); },
+            "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.single_row<T>(x), y); },
             "x"_a.noconvert(), "y"_a);
   };
   take_rows(double{});

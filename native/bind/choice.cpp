@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bind/patience.hpp"
+#include "bind/interrupts.hpp"
 #include "choice/relevances.hpp"
 #include "learn/names.hpp"
 
@@ -24,7 +24,7 @@ using RowsIn = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 ValidationLoss::Data data_of(const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task,
-                             std::size_t classes, const std::string& kernel, std::size_t most_points,
+                             std::size_t classes, const std::string& kernel, std::size_t max_points,
                              const std::vector<double>& at) {
   const ValidationLoss::Data data{.rows = x.data(),
                                   .y = y.data(),
@@ -34,9 +34,9 @@ ValidationLoss::Data data_of(const RowsIn& x, const Numbers& y, const Numbers& w
                                   .task = task_named(task),
                                   .classes = classes,
                                   .base = kernel == "laplacian" ? Base::manhattan : Base::squared_distance,
-                                  .most_points = most_points};
+                                  .max_points = max_points};
   if (kernel != "rbf" && kernel != "laplacian") throw nb::value_error("the kernel must be 'rbf' or 'laplacian'");
-  if (data.count < 4 || y.shape(0) != data.count || weight.shape(0) != data.count || most_points == 0)
+  if (data.count < 4 || y.shape(0) != data.count || weight.shape(0) != data.count || max_points == 0)
     throw nb::value_error(
         "X, y and the weights must have the same number of rows, at least 4, and there must be points");
   if (at.size() != data.width + 1) throw nb::value_error("there must be a log scale for each feature, and log lambda");
@@ -52,33 +52,33 @@ void bind_choice(nb::module_& m) {
   m.def(
       "validation_loss",
       [](const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
-         const std::string& kernel, std::size_t most_points, const std::vector<double>& at) {
-        ValidationLoss loss(data_of(x, y, weight, task, classes, kernel, most_points, at));
+         const std::string& kernel, std::size_t max_points, const std::vector<double>& at) {
+        ValidationLoss loss(data_of(x, y, weight, task, classes, kernel, max_points, at));
         std::vector<double> gradient(at.size());
         const double value = loss(at, gradient);
         return std::pair{value, std::move(gradient)};
       },
       "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(), nb::kw_only(), "task"_a, "classes"_a, "kernel"_a,
-      "most_points"_a, "at"_a);
+      "max_points"_a, "at"_a);
   m.def(
       "learn_scales",
       [](const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
-         const std::string& kernel, std::size_t most_points, std::vector<double> at, const std::vector<double>& centre,
+         const std::string& kernel, std::size_t max_points, std::vector<double> at, const std::vector<double>& centre,
          double spread, std::size_t evaluations) {
-        const ValidationLoss::Data data = data_of(x, y, weight, task, classes, kernel, most_points, at);
+        const ValidationLoss::Data data = data_of(x, y, weight, task, classes, kernel, max_points, at);
         if (centre.size() != data.width || !(spread > 0))
           throw nb::value_error("a centre for each scale, and a spread");
-        Patience patience;
+        InterruptCheck interrupts;
         double value = 0.0;
         {
           const nb::gil_scoped_release unlocked;
-          value = learn_scales(data, centre, spread, evaluations, at, std::ref(patience));
+          value = learn_scales(data, centre, spread, evaluations, at, std::ref(interrupts));
         }
-        patience.raise_if_interrupted();
+        interrupts.raise_if_interrupted();
         return std::pair{value, std::move(at)};
       },
       "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(), nb::kw_only(), "task"_a, "classes"_a, "kernel"_a,
-      "most_points"_a, "at"_a, "centre"_a, "spread"_a, "evaluations"_a);
+      "max_points"_a, "at"_a, "centre"_a, "spread"_a, "evaluations"_a);
 }
 
 }  // namespace onkel

@@ -56,14 +56,14 @@ class View {
 };
 
 template <class V>
-class Lent {
+class ScopedView {
  public:
   template <class... Arguments>
-  explicit Lent(Arguments&&... arguments)
+  explicit ScopedView(Arguments&&... arguments)
       : view_(new V(std::forward<Arguments>(arguments)...)), object_(nb::cast(view_, nb::rv_policy::take_ownership)) {}
-  ~Lent() { view_->close(); }
-  Lent(const Lent&) = delete;
-  Lent& operator=(const Lent&) = delete;
+  ~ScopedView() { view_->close(); }
+  ScopedView(const ScopedView&) = delete;
+  ScopedView& operator=(const ScopedView&) = delete;
   const nb::object& object() const { return object_; }
 
  private:
@@ -95,7 +95,7 @@ class RowView : public View<const Scored> {
 
 // ---- Losses and admissions --------------------------------------------------------------------------------------
 
-CurveOutside make_curve(const Kept& part, const std::string& name) {
+ForeignCurve make_curve(const SharedObject& part, const std::string& name) {
   return [part, name](double z) {
     const nb::gil_scoped_acquire lock;
     const auto ask = [&](const char* what) {
@@ -112,10 +112,10 @@ CurveOutside make_curve(const Kept& part, const std::string& name) {
 
 class PythonAdmission final : public Admission {
  public:
-  PythonAdmission(Kept part, std::string name) : part_(std::move(part)), name_(std::move(name)) {}
+  PythonAdmission(SharedObject part, std::string name) : part_(std::move(part)), name_(std::move(name)) {}
   double probability(Scored& row) const override {
     const nb::gil_scoped_acquire lock;
-    const Lent<RowView> view(row);
+    const ScopedView<RowView> view(row);
     const double p = number(part_->attr("probability")(view.object()));
     if (!(p >= 0 && p <= 1))
       throw std::invalid_argument(name_ + ".probability must be between 0 and 1, got " + text(p) + " at row " +
@@ -124,7 +124,7 @@ class PythonAdmission final : public Admission {
   }
 
  private:
-  Kept part_;
+  SharedObject part_;
   std::string name_;
 };
 
@@ -132,7 +132,7 @@ class PythonAdmission final : public Admission {
 
 // What all learners with the same part share.
 struct EvictionSource {
-  Kept part;
+  SharedObject part;
   std::string name;
   bool evicts, reweights, row_by_row;
   std::vector<std::pair<std::string, Type>> fields{};  // of its state, once it was asked for it
@@ -166,7 +166,7 @@ class PythonEviction final : public Eviction {
 
   std::shared_ptr<EvictionSource> source_;
   // A copy of the part that is this learner's own, made at its first use.
-  Kept part_;
+  SharedObject part_;
   std::optional<std::map<std::string, Field>> waiting_;  // a state that the copy has not been given yet
 };
 
@@ -217,8 +217,8 @@ class PointsView : public View<PythonEviction> {
 
 Newcomer PythonEviction::absorb(Scored& row) {
   const nb::gil_scoped_acquire lock;
-  const Lent<PointsView> points(*this, row.t);
-  const Lent<RowView> view(row);
+  const ScopedView<PointsView> points(*this, row.t);
+  const ScopedView<RowView> view(row);
   const nb::object answer = part().attr("absorb")(points.object(), view.object());
   const std::string said = nb::cast<std::string>(nb::str(answer));
   if (said == "insert") return Newcomer::inserted;
@@ -234,8 +234,8 @@ Newcomer PythonEviction::absorb(Scored& row) {
 
 void PythonEviction::restore_budget(const Scored& row, std::size_t newest) {
   const nb::gil_scoped_acquire lock;
-  const Lent<PointsView> points(*this, row.t);
-  const Lent<RowView> view(row);
+  const ScopedView<PointsView> points(*this, row.t);
+  const ScopedView<RowView> view(row);
   part().attr("restore_budget")(points.object(), view.object(), newest - first_slot());
   if (too_many())
     throw std::invalid_argument(source_->name + ".restore_budget left " + std::to_string(context_.basis.size()) +
@@ -244,8 +244,8 @@ void PythonEviction::restore_budget(const Scored& row, std::size_t newest) {
 
 void PythonEviction::idle(const Scored& row) {
   const nb::gil_scoped_acquire lock;
-  const Lent<PointsView> points(*this, row.t);
-  const Lent<RowView> view(row);
+  const ScopedView<PointsView> points(*this, row.t);
+  const ScopedView<RowView> view(row);
   part().attr("idle")(points.object(), view.object());
 }
 
@@ -336,8 +336,8 @@ void PythonEviction::visit(Archive& archive) {
 
 }  // namespace
 
-Kept keep(nb::object object) {
-  return Kept(new nb::object(std::move(object)), [](nb::object* kept) {
+SharedObject keep(nb::object object) {
+  return SharedObject(new nb::object(std::move(object)), [](nb::object* kept) {
     const nb::gil_scoped_acquire lock;
     delete kept;
   });
@@ -346,7 +346,7 @@ Kept keep(nb::object object) {
 std::any maker_of(const nb::object& part) {
   const auto kind = nb::cast<std::string>(part.attr("kind"));
   const auto name = nb::cast<std::string>(part.type().attr("__name__"));
-  const Kept kept = keep(part);
+  const SharedObject kept = keep(part);
   if (kind == "loss") return make_curve(kept, name);
   if (kind == "admission")
     return AdmissionMaker([kept, name] { return std::make_unique<PythonAdmission>(kept, name); });

@@ -10,8 +10,8 @@
 namespace onkel {
 
 // A Python object that may be dropped by a thread without the interpreter's lock.
-using Kept = std::shared_ptr<nanobind::object>;
-Kept keep(nanobind::object object);
+using SharedObject = std::shared_ptr<nanobind::object>;
+SharedObject keep(nanobind::object object);
 
 // The `maker` of a part's Spec, by the part's own word of what `kind` it is.
 std::any maker_of(const nanobind::object& part);

@@ -62,7 +62,7 @@ class PySpan {
   SharedSpan span_;
 };
 
-// Patience for the rows of one call is not needed: callers cut their rows into chunks.
+// It does not check for interrupts: callers cut their rows into chunks.
 class PyRowSums {
  public:
   PyRowSums(const PySpan& span, const nb::tuple& loss, const std::string& task, const RowsIn<double>& function,
@@ -122,10 +122,10 @@ void bind_spans(nb::module_& m) {
             },
             "rows"_a.noconvert(), "function"_a)
         .def(
-            "newness",
+            "novelty",
             [](const PySpan& self, const In& x) {
               const Rows rows = self.rows<T>(x);
-              auto values = unlocked([&] { return self.span().newness(rows); });
+              auto values = unlocked([&] { return self.span().novelty(rows); });
               return array(std::move(values), {rows.count});
             },
             "rows"_a.noconvert());

@@ -77,7 +77,7 @@ const char* read_number(const char* p, const char* end, double& value) {
 }
 
 // What is wrong with a line, and where; nothing is wrong while `expected` is empty.
-struct Trouble {
+struct Failure {
   const char* at = nullptr;
   std::string expected;
 };
@@ -88,9 +88,9 @@ class LineReader {
   LineReader(const LibsvmRules& rules, LibsvmRows<T>& rows) : rules_(rules), rows_(rows) {}
 
   // Appends the row of a line that begins with a character which is neither blank nor the end; *end is '\n'.
-  Trouble read(const char* p, const char* end) {
+  Failure read(const char* p, const char* end) {
     double label = 0;
-    if (Trouble trouble = read_label(p, end, label); trouble.at) return trouble;
+    if (Failure failure = read_label(p, end, label); failure.at) return failure;
     p = skip_blanks(p);
     if (std::strncmp(p, "qid:", 4) == 0) {  // ends before '\n' at the latest
       const char* number = p + 4;
@@ -127,7 +127,7 @@ class LineReader {
   }
 
  private:
-  Trouble read_label(const char*& p, const char* end, double& label) const {
+  Failure read_label(const char*& p, const char* end, double& label) const {
     if (!rules_.labelled) {  // a first word without a colon
       const char* q = p;
       while (*q != ':' && !is_blank(*q) && !ends_line(*q)) ++q;
@@ -155,11 +155,11 @@ std::string word_at(const char* p) {
 }  // namespace
 
 template <class T>
-LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules) {
+LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t max_rows, const LibsvmRules& rules) {
   LibsvmRows<T> rows;
   LineReader<T> reader(rules, rows);
   std::string ended;  // the last line, with an end
-  while (rows.labels.size() < most && rows.bytes < text.size()) {
+  while (rows.labels.size() < max_rows && rows.bytes < text.size()) {
     const char* begin = text.data() + rows.bytes;
     const std::size_t left = text.size() - rows.bytes;
     const auto* end = static_cast<const char*>(std::memchr(begin, '\n', left));
@@ -174,13 +174,13 @@ LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t most, co
     const char* p = skip_blanks(begin);
     if (!ends_line(*p)) {
       const std::size_t values = rows.values.size();
-      const Trouble trouble = reader.read(p, end);
-      if (trouble.at) {
+      const Failure failure = reader.read(p, end);
+      if (failure.at) {
         rows.values.resize(values);
         rows.features.resize(values);
-        if (!rows.complaint)
-          rows.complaint = {rows.lines, static_cast<std::size_t>(trouble.at - begin) + 1, trouble.expected,
-                            word_at(trouble.at)};
+        if (!rows.parse_error)
+          rows.parse_error = {rows.lines, static_cast<std::size_t>(failure.at - begin) + 1, failure.expected,
+                              word_at(failure.at)};
         if (!rules.skip) break;
         ++rows.skipped;
       }

@@ -20,7 +20,7 @@ struct LibsvmRules {
   bool skip = false;        // pass over lines that are wrong
 };
 
-struct Complaint {
+struct ParseError {
   std::int64_t line = 0;   // within the text, from 0
   std::size_t column = 0;  // in bytes, from 1
   std::string expected, found;
@@ -35,11 +35,11 @@ struct LibsvmRows {
   std::size_t bytes = 0;  // of the text that were read
   std::int64_t lines = 0;
   std::int64_t skipped = 0;
-  std::optional<Complaint> complaint;  // the first; unless lines are skipped, reading stopped before its line
+  std::optional<ParseError> parse_error;  // the first; unless lines are skipped, reading stopped before its line
 };
 
-// Reads whole lines until there are `most` rows or no whole line is left; `last`: the text's end ends its line too.
+// Reads whole lines until there are `max_rows` rows or no whole line is left; `last`: the text's end ends its line too.
 template <class T>
-LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t most, const LibsvmRules& rules);
+LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t max_rows, const LibsvmRules& rules);
 
 }  // namespace onkel

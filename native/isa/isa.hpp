@@ -45,7 +45,7 @@ inline constexpr NamedKernel named_kernels[] = {
     {"sigmoid", Base::dot, Shape::sigmoid},
 };
 // The base quantity itself.
-inline constexpr Kernel base_alone(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
+inline constexpr Kernel identity_kernel(Base base) { return {base, Shape::identity, 1.0, 0.0, 1}; }
 
 namespace isa {
 
@@ -86,13 +86,17 @@ struct Routines {
   // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
   void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                        double* tile, std::size_t n);
+  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has it; m and n
+  // (the length of a row) are multiples of 8.
+  void (*weigh_distances)(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
+                          double* sums, std::size_t n);
   // Passes of evictions over all points, any n, nothing fused. Where the least of n values is, the first of equals; n
   // where all are infinite or no numbers.
   std::size_t (*least)(const double* values, std::size_t n);
   // squares[j] += unit * weights[j]^2
   void (*add_squares)(double unit, const double* weights, double* squares, std::size_t n);
   // lengths[j] = scale * |weights[j]| * units[j]
-  void (*weigh)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
+  void (*lengths_of)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
   // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to what they are or in its place:
   // what it costs to project points on one whose kernel with itself is 1 / inverse.
   void (*price)(const T* values, const double* diagonal, double inverse, double unit, const double* weights, bool add,

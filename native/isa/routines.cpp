@@ -547,8 +547,8 @@ void add_squares(double unit, const double* __restrict weights, double* __restri
   for (std::size_t j = 0; j < n; ++j) squares[j] += unit * (weights[j] * weights[j]);
 }
 
-void weigh(double scale, const double* __restrict weights, const double* __restrict units, double* __restrict lengths,
-           std::size_t n) {
+void lengths_of(double scale, const double* __restrict weights, const double* __restrict units,
+                double* __restrict lengths, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) lengths[j] = scale * __builtin_fabs(weights[j]) * units[j];
 }
 
@@ -588,9 +588,9 @@ void stretch(double scale, double factor, double level, const double* __restrict
 void below(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest) {
   typedef Simd<double> S;
   constexpr std::size_t n_vectors = score_lanes / S::size;
-  S::Vector counts[n_vectors], sums[n_vectors], most[n_vectors];
+  S::Vector counts[n_vectors], sums[n_vectors], maxima[n_vectors];
   ONKEL_UNROLL
-  for (std::size_t v = 0; v < n_vectors; ++v) counts[v] = sums[v] = most[v] = S::Vector{};
+  for (std::size_t v = 0; v < n_vectors; ++v) counts[v] = sums[v] = maxima[v] = S::Vector{};
   const auto one = S::broadcast(1.0), bound = S::broadcast(limit);
   std::size_t j = 0;
   for (; j + score_lanes <= n; j += score_lanes) {
@@ -601,7 +601,7 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
       const auto counted = S::from_bits(S::to_bits(value) & is_below);
       counts[v] += S::from_bits(S::to_bits(one) & is_below);
       sums[v] += counted;
-      most[v] = S::at_least(most[v], counted);
+      maxima[v] = S::at_least(maxima[v], counted);
     }
   }
   *count = add_lanes(counts);
@@ -610,7 +610,7 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
   ONKEL_UNROLL
   for (std::size_t v = 0; v < n_vectors; ++v) {
     ONKEL_UNROLL
-    for (std::size_t i = 0; i < S::size; ++i) *largest = most[v][i] > *largest ? most[v][i] : *largest;
+    for (std::size_t i = 0; i < S::size; ++i) *largest = maxima[v][i] > *largest ? maxima[v][i] : *largest;
   }
   for (; j < n; ++j) {
     if (!(values[j] < limit)) continue;
@@ -649,6 +649,36 @@ void add_products(const double* x, const double* y, std::size_t y_stride, std::s
       for (std::size_t v = 0; v < vectors_per_tile; ++v) S::store(tile + r * lanes<double> + v * S::size, sums[r][v]);
     }
   }
+}
+
+// One vector of features at a time, in four chains of every fourth row.
+template <Base base>
+ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows,
+                                    double* sums, std::size_t n) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_chains = 4;
+  for (std::size_t j = 0; j < n; j += S::size) {
+    S::Vector chains[n_chains];
+    ONKEL_UNROLL
+    for (std::size_t c = 0; c < n_chains; ++c) chains[c] = S::Vector{};
+    const auto here = S::load(x + j);
+    for (std::size_t k = 0; k < m; k += n_chains) {
+      ONKEL_UNROLL
+      for (std::size_t c = 0; c < n_chains; ++c) {
+        const auto distance = add_feature<double, base>(S::Vector{}, here, S::load(rows + (k + c) * n + j));
+        chains[c] = multiply_add(S::broadcast(weights[k + c]), distance, chains[c]);
+      }
+    }
+    S::store(sums + j, S::load(sums + j) + ((chains[0] + chains[1]) + (chains[2] + chains[3])));
+  }
+}
+
+void weigh_distances(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
+                     double* sums, std::size_t n) {
+  if (squared)
+    weigh_differences<Base::squared_distance>(weights, m, x, rows, sums, n);
+  else
+    weigh_differences<Base::manhattan>(weights, m, x, rows, sums, n);
 }
 
 // Not fused: the sparse points add the same products one at a time.
@@ -727,11 +757,11 @@ constexpr const char* level_name = "baseline";
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
     {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, distances<float>, pick<float>, multiply_rows,
-     update_rows, add_products, least, add_squares, weigh, price<float>, compare<float>, stretch, below,
-     fma_peak<float>},
+     update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<float>, compare<float>, stretch,
+     below, fma_peak<float>},
     {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, distances<double>, pick<double>,
-     multiply_rows, update_rows, add_products, least, add_squares, weigh, price<double>, compare<double>, stretch,
-     below, fma_peak<double>},
+     multiply_rows, update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<double>,
+     compare<double>, stretch, below, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

@@ -6,7 +6,7 @@
 namespace onkel {
 namespace {
 
-constexpr std::size_t most_remembered = 256;
+constexpr std::size_t max_remembered = 256;
 
 }  // namespace
 
@@ -23,11 +23,11 @@ void FixedShare::begin_with_first() {
   weights_[0] = 1.0;
 }
 
-void FixedShare::weigh(std::span<const double> log_likelihoods) {
-  const double most = *std::max_element(log_likelihoods.begin(), log_likelihoods.end());
+void FixedShare::update_weights(std::span<const double> log_likelihoods) {
+  const double largest = *std::max_element(log_likelihoods.begin(), log_likelihoods.end());
   double sum = 0.0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    weights_[i] *= std::exp(log_likelihoods[i] - most);
+    weights_[i] *= std::exp(log_likelihoods[i] - largest);
     sum += weights_[i];
   }
   if (!(sum > 0)) return begin();  // nobody that the row speaks for has any weight
@@ -39,7 +39,7 @@ void FixedShare::remember(std::int64_t t) {
   const std::size_t m = weights_.size();
   rows_.push_back(t);
   history_.insert(history_.end(), weights_.begin(), weights_.end());
-  if (rows_.size() < most_remembered) return;
+  if (rows_.size() < max_remembered) return;
   stride_ *= 2;
   std::size_t kept = 0;
   for (std::size_t k = 0; k < rows_.size(); ++k) {
@@ -62,7 +62,7 @@ void FixedShare::visit(Archive& archive) {
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
   archive.array("rows", rows_);
   archive.matrix("history", history_, experts);
-  archive.require(rows_.size() < most_remembered && history_.size() == rows_.size() * experts &&
+  archive.require(rows_.size() < max_remembered && history_.size() == rows_.size() * experts &&
                       std::is_sorted(rows_.begin(), rows_.end()),
                   "history", "must hold weights for fewer than 256 ascending rows");
 }

@@ -25,7 +25,7 @@ class FixedShare {
   void begin();                // all are equal
   void begin_with_first();     // all weight is the first's
   // After row t: w <- w likelihood, normalised, of which `share` is then divided evenly.
-  void weigh(std::span<const double> log_likelihoods);
+  void update_weights(std::span<const double> log_likelihoods);
   // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
   // many.
   void remember(std::int64_t t);

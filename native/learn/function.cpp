@@ -6,7 +6,7 @@
 namespace onkel {
 namespace {
 
-constexpr std::int64_t most_outputs = 1 << 20;
+constexpr std::int64_t max_outputs = 1 << 20;
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void Function::price(const Basis& basis, const Block& block, std::size_t row, st
 
 void Function::lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const {
   if (outputs() == 1) {
-    isa::routines<double>().weigh(scale_, b_[0].data() + first, units.data(), lengths.data(), lengths.size());
+    isa::routines<double>().lengths_of(scale_, b_[0].data() + first, units.data(), lengths.data(), lengths.size());
     return;
   }
   squares(first, lengths);
@@ -178,7 +178,7 @@ void Function::visit(Archive& archive, const Basis& basis) {
     archive.require(scale_ > smallest_scale && scale_ < largest_scale, "scale", "must be between 2^-10 and 2^10");
     archive.require(scale_sum_ >= 0, "scale_sum", "must not be negative");
     archive.require(ticks_ >= 0, "ticks", "must not be negative");
-    archive.require(outputs >= 1 && outputs <= most_outputs, "outputs", "must be between 1 and 2^20");
+    archive.require(outputs >= 1 && outputs <= max_outputs, "outputs", "must be between 1 and 2^20");
     columns_ = basis.columns();
     if (columns_ == 0) archive.claim("outputs", static_cast<std::size_t>(outputs) * 2 * sizeof(b_[0]));
   }

@@ -10,7 +10,7 @@
 namespace onkel {
 namespace {
 
-constexpr std::size_t most_remembered = 256;
+constexpr std::size_t max_remembered = 256;
 // Of a sum: the step along the gradient, the most that a row's slope counts for, in units of the loss's own size, and
 // the least weight by which a distance is divided.
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
@@ -18,9 +18,9 @@ constexpr std::size_t unbounded = std::size_t{1} << 60;
 
 }  // namespace
 
-Hedge::Hedge(const HedgeChoice& choice, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
              std::size_t budget, const Draws& draws)
-    : choice_(choice),
+    : config_(config),
       loss_(std::move(loss)),
       task_(task),
       pool_(std::move(pool)),
@@ -32,11 +32,11 @@ Hedge::Hedge(const HedgeChoice& choice, Loss loss, Task task, std::unique_ptr<Po
                                                                                        member.view->max_rows() > 1;
                                                                               })),
       draws_(draws),
-      log_discount_(std::log(choice.discount)),
+      log_discount_(std::log(config.discount)),
       logs_(members_.size()),
-      faults_(members_.size()) {
+      errors_(members_.size()) {
   scores_.resize(members_.size() * outputs());
-  weigh();
+  update_weights();
 }
 
 void Hedge::widen(std::size_t outputs) {
@@ -70,7 +70,7 @@ void Hedge::vote(std::span<const double> scores, std::span<double> predicted) co
     if (sums() || task_ == Task::regression) {
       for (std::size_t o = 0; o < outputs; ++o) predicted[o] += weights_[i] * own[o];
     } else if (task_ == Task::binary) {
-      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 || choice_.zero_votes ? -weights_[i] : 0.0;
+      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 || config_.zero_votes ? -weights_[i] : 0.0;
     } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
       predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += weights_[i];
     }
@@ -78,18 +78,20 @@ void Hedge::vote(std::span<const double> scores, std::span<double> predicted) co
 }
 
 // p_i = (1 - delta) theta_i / max theta + delta
-double Hedge::chance(std::size_t i) const { return (1 - choice_.smoothing) * relative_[i] + choice_.smoothing; }
+double Hedge::visit_probability(std::size_t i) const {
+  return (1 - config_.smoothing) * relative_[i] + config_.smoothing;
+}
 
 bool Hedge::visits(std::size_t i, std::int64_t t) const {
-  return choice_.combination != Combination::stochastic ||
-         Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < chance(i);
+  return config_.combination != Combination::stochastic ||
+         Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < visit_probability(i);
 }
 
 // How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
 // holds, and most of its figures come out, only where a score of 0 is a mistake: else a kernel too narrow to say
 // anything keeps the most weight.
-double Hedge::fault(std::span<const double> f, double y, double range) const {
-  if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !choice_.zero_votes) ? 1.0 : 0.0;
+double Hedge::error(std::span<const double> f, double y, double range) const {
+  if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !config_.zero_votes) ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {
     const auto label = static_cast<std::size_t>(y);
     for (std::size_t o = 0; o < f.size(); ++o)
@@ -132,15 +134,15 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
          .t = members_[i].seen + 1,
          .y = example.y,
          .weight = example.weight,
-         .gate = choice_.combination == Combination::spa ? chance(i) : 1.0,
+         .gate = config_.combination == Combination::spa ? visit_probability(i) : 1.0,
          .in_order = example.in_order,
          .block_y = example.block_y + first,
          .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + first,
          .team = example.team},
         scores);
-    faults_[i] = fault(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
+    errors_[i] = error(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
   }
-  if (sums()) judge_sum(example);
+  if (sums()) evaluate_sum(example);
   if (!predicted.empty()) vote(scores_, predicted);
 }
 
@@ -152,18 +154,18 @@ void Hedge::commit() {
   lowest_ = prepared_.lowest;
   highest_ = prepared_.highest;
   if (sums()) {
-    if (prepared_.t > choice_.start) move_along_gradient();
+    if (prepared_.t > config_.start) move_along_gradient();
     share_budget(prepared_.t);
-  } else if (choice_.combination != Combination::uniform) {
-    for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * faults_[i] * log_discount_;
-    weigh();
+  } else if (config_.combination != Combination::uniform) {
+    for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * errors_[i] * log_discount_;
+    update_weights();
     divide_share();
   }
   remember(prepared_.t);
 }
 
 // dl(F)/dtheta_i = l'(F) . f_i, less what is common to all of them, l'(F) . F.
-void Hedge::judge_sum(const Example& example) {
+void Hedge::evaluate_sum(const Example& example) {
   const std::size_t n = outputs();
   std::vector<double> f(n), direction(n), g(n);
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -197,20 +199,20 @@ void Hedge::move_along_gradient() {
   const double unit = task_ != Task::regression ? 1.0 : squares_ / static_cast<double>(moves_);
   for (std::size_t i = 0; i < members_.size() && unit > 0; ++i)
     logs_[i] -= step * std::clamp(prepared_.weight * prepared_.slopes[i] / unit, -steepest, steepest);
-  weigh();
+  update_weights();
   divide_share();
 }
 
 // Learners that know how certain they are can let points go: whenever the number of rows has doubled each has the
 // budget that its weight deserves, and at least half of an equal part.
 void Hedge::share_budget(std::int64_t t) {
-  if (!is_uncertain() || t <= choice_.start || (t & (t - 1)) != 0) return;
+  if (!is_uncertain() || t <= config_.start || (t & (t - 1)) != 0) return;
   const std::size_t m = members_.size();
   if (budget_ >= unbounded) return;
   const auto all = static_cast<double>(budget_ * m), least = all / (2 * static_cast<double>(m));
   for (std::size_t i = 0; i < m; ++i) {
-    const double deserved = least + weights_[i] * (all - least * static_cast<double>(m));
-    members_[i].learner->budget() = std::max<std::size_t>(1, static_cast<std::size_t>(deserved));
+    const double part = least + weights_[i] * (all - least * static_cast<double>(m));
+    members_[i].learner->budget() = std::max<std::size_t>(1, static_cast<std::size_t>(part));
   }
   for (Member& member : members_)
     if (member.view->size() > member.learner->budget())
@@ -222,17 +224,17 @@ const Informed& Hedge::heaviest() const {
   return dynamic_cast<const Informed&>(*members_[static_cast<std::size_t>(found)].learner);
 }
 
-Informed::Moved Hedge::eliminate(double max_distance, std::size_t max_points) {
+Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_points) {
   if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
   const std::size_t m = members_.size();
   std::size_t all = 0;
   for (const Member& member : members_) all += member.view->size();
-  Informed::Moved moved{0.0, 0.0};
+  Informed::Displacement moved{0.0, 0.0};
   for (std::size_t i = 0; i < m; ++i) {
     Member& member = members_[i];
     const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
     const double own = max_distance / (std::max(weights_[i], least_weight) * std::sqrt(static_cast<double>(m)));
-    const Informed::Moved part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
+    const Informed::Displacement part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
     moved.data += weights_[i] * weights_[i] * part.data;
     moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
     if (max_points < unbounded) member.learner->budget() = kept;
@@ -272,7 +274,7 @@ double Hedge::noise_variance() const {
 // A budget for all: the member may have what the others leave. Where its rule raises the budget, it is raised for all.
 template <class Work>
 void Hedge::with_budget(Member& member, const Work& work) {
-  if (choice_.combination != Combination::stochastic && choice_.combination != Combination::spa) {
+  if (config_.combination != Combination::stochastic && config_.combination != Combination::spa) {
     work();
     return;
   }
@@ -291,13 +293,13 @@ void Hedge::count() {
   for (const Member& member : members_) total_ += member.view->size();
 }
 
-void Hedge::weigh() {
-  const double most = *std::max_element(logs_.begin(), logs_.end());
+void Hedge::update_weights() {
+  const double largest = *std::max_element(logs_.begin(), logs_.end());
   double sum = 0.0;
   relative_.resize(logs_.size());
   weights_.resize(logs_.size());
   for (std::size_t i = 0; i < logs_.size(); ++i) {
-    logs_[i] -= most;
+    logs_[i] -= largest;
     relative_[i] = std::exp(logs_[i]);
     sum += relative_[i];
   }
@@ -305,20 +307,20 @@ void Hedge::weigh() {
 }
 
 void Hedge::divide_share() {
-  if (choice_.share == 0) return;  // a logarithm and its exponential would cost bits
+  if (config_.share == 0) return;  // a logarithm and its exponential would cost bits
   for (std::size_t i = 0; i < logs_.size(); ++i)
-    logs_[i] = std::log(with_share(weights_[i], choice_.share, logs_.size()));
-  weigh();
+    logs_[i] = std::log(with_share(weights_[i], config_.share, logs_.size()));
+  update_weights();
 }
 
 void Hedge::remember(std::int64_t t) {
   if (t % stride_ != 0) return;
   history_.insert(history_.end(), weights_.begin(), weights_.end());
   const std::size_t m = members_.size();
-  if (history_.size() < most_remembered * m) return;
-  for (std::size_t k = 1; k < most_remembered; k += 2)
+  if (history_.size() < max_remembered * m) return;
+  for (std::size_t k = 1; k < max_remembered; k += 2)
     std::copy_n(history_.data() + k * m, m, history_.data() + k / 2 * m);
-  history_.resize(most_remembered / 2 * m);
+  history_.resize(max_remembered / 2 * m);
   stride_ *= 2;
 }
 
@@ -372,10 +374,10 @@ void Hedge::keep(const std::vector<std::size_t>& functions) {
   members_ = std::move(kept);
   logs_ = std::move(logs);
   history_ = std::move(history);
-  faults_.resize(members_.size());
+  errors_.resize(members_.size());
   scores_.resize(members_.size() * outputs());
   count();
-  weigh();
+  update_weights();
 }
 
 void Hedge::Member::visit(Archive& archive) {
@@ -413,7 +415,7 @@ void Hedge::visit(Archive& archive) {
   archive.scalar("stride", stride_);
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
   archive.matrix("history", history_, members_.size());
-  archive.require(history_.size() < most_remembered * members_.size(), "history", "must hold fewer than 256 rows");
+  archive.require(history_.size() < max_remembered * members_.size(), "history", "must hold fewer than 256 rows");
   for (Member& member : members_) archive.part("kernel" + std::to_string(member.number), member);
   if (!archive.loading()) return;
   pool_->check_holders();
@@ -422,12 +424,12 @@ void Hedge::visit(Archive& archive) {
     archive.require(member.learner->outputs() == width, "kernels", "must have the same number of outputs");
   scores_.resize(members_.size() * width);
   count();
-  weigh();
+  update_weights();
 }
 
 void Hedge::check_rows(std::int64_t t) const {
   for (const Member& member : members_) {
-    if (member.seen < 0 || member.seen > t || (member.seen != t && choice_.combination != Combination::stochastic))
+    if (member.seen < 0 || member.seen > t || (member.seen != t && config_.combination != Combination::stochastic))
       throw std::invalid_argument("state 'update.seen' must be the number of rows that a kernel's learner saw");
     member.learner->check_rows(member.seen);
     member.view->check_births(t);

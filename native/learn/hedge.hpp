@@ -34,7 +34,7 @@ namespace onkel {
 
 enum class Combination { uniform, deterministic, stochastic, spa, sum };
 
-struct HedgeChoice {
+struct HedgeConfig {
   Combination combination = Combination::deterministic;
   double discount = 0.99;    // gamma in the paper
   double smoothing = 0.001;  // delta in the paper
@@ -43,7 +43,7 @@ struct HedgeChoice {
   bool zero_votes = false;   // of two classes: a score of exactly 0 is a vote for the first, and no mistake
 };
 
-class Hedge final : public Update, public Several, public Uncertain {
+class Hedge final : public Update, public Ensemble, public Uncertain {
  public:
   struct Member {
     std::unique_ptr<View> view;
@@ -55,7 +55,7 @@ class Hedge final : public Update, public Several, public Uncertain {
   };
 
   // `budget`: of each member, or of all together.
-  Hedge(const HedgeChoice& choice, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+  Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
         std::size_t budget, const Draws& draws);
 
   std::size_t outputs() const override { return members_[0].learner->outputs(); }
@@ -86,27 +86,27 @@ class Hedge final : public Update, public Several, public Uncertain {
   const Informed& heaviest() const;
   // Points of each leave (see Informed), until there are no more than `max_points` in all, and on while the sum moves
   // by at most `max_distance` in the direct sum of the kernels' spaces; from then on that is the budget.
-  Informed::Moved eliminate(double max_distance, std::size_t max_points);
+  Informed::Displacement eliminate(double max_distance, std::size_t max_points);
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
  private:
-  bool sums() const { return choice_.combination == Combination::sum; }
-  void judge_sum(const Example& example);
+  bool sums() const { return config_.combination == Combination::sum; }
+  void evaluate_sum(const Example& example);
   void move_along_gradient();
   void share_budget(std::int64_t t);
-  double chance(std::size_t i) const;
+  double visit_probability(std::size_t i) const;
   bool visits(std::size_t i, std::int64_t t) const;
-  double fault(std::span<const double> f, double y, double range) const;
+  double error(std::span<const double> f, double y, double range) const;
   void vote(std::span<const double> scores, std::span<double> predicted) const;
   template <class Work>
   void with_budget(Member& member, const Work& work);
   void count();
-  void weigh();
+  void update_weights();
   void divide_share();
   void remember(std::int64_t t);
 
-  HedgeChoice choice_;
+  HedgeConfig config_;
   Loss loss_;
   Task task_;
   std::unique_ptr<Pool> pool_;
@@ -131,7 +131,7 @@ class Hedge final : public Update, public Several, public Uncertain {
     double residual = 0.0;       // of the sum
     std::vector<double> slopes;  // of the sum's loss, by each weight
   } prepared_;
-  std::vector<double> scores_, faults_;
+  std::vector<double> scores_, errors_;
   double squares_ = 0.0;    // of the residuals of a sum, and how many they are
   std::int64_t moves_ = 0;  // rows that moved its weights
 };

@@ -35,14 +35,14 @@ class Informed : public Uncertain {
   virtual std::vector<double> memory_weights() const = 0;
   virtual std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const = 0;
 
-  struct Moved {
+  struct Displacement {
     double data;  // (a - a')' (lam K + sum_i v_i k_i k_i') (a - a')
     double rkhs;  // |f - f'|^2
   };
   // Points leave, always the one that the rows would miss least, and the others' coefficients become what they are
   // expected to be without it: until there are no more than `max_points`, and on while |f - f'| is at most
   // `max_distance`.
-  virtual Moved eliminate(double max_distance, std::size_t max_points) = 0;
+  virtual Displacement eliminate(double max_distance, std::size_t max_points) = 0;
 };
 
 }  // namespace onkel

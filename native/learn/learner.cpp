@@ -13,7 +13,7 @@
 namespace onkel {
 namespace {
 
-constexpr std::size_t most_frequencies = std::size_t{1} << 28;
+constexpr std::size_t max_frequencies = std::size_t{1} << 28;
 constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
 using History = std::pair<std::vector<std::int64_t>, std::vector<double>>;
@@ -40,11 +40,11 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
     planes = shared_planes(config.kernels);
     constant = false;  // each kernel has its own
   } else {
-    const KernelChoice& kernel = config.kernels.at(0);
+    const KernelConfig& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
     planes = {{kernel.terms, kernel.scales}};
     // They take memory from the first row on, whatever the data: a file must not ask for it with two numbers.
-    if (features_asked(config.recipe) > most_frequencies / config.width)
+    if (features_asked(config.recipe) > max_frequencies / config.width)
       throw std::invalid_argument("random features times features must be at most 2^28");
     fourier = fourier_of(config);
   }
@@ -69,7 +69,7 @@ std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
   auto pool = std::make_unique<Pool>(basis);
   const std::vector<Plane> planes = shared_planes(config.kernels);
   std::vector<Hedge::Member> members;
-  for (const KernelChoice& kernel : config.kernels) {
+  for (const KernelConfig& kernel : config.kernels) {
     auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
     auto learner = make_one(config, kernel.number, *view);
     members.push_back({std::move(view), std::move(learner), kernel.number});
@@ -85,7 +85,7 @@ std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
 
 bool is_foreign(const Config& config) {
   return config.recipe.is_foreign() || std::any_of(config.kernels.begin(), config.kernels.end(),
-                                                   [](const KernelChoice& kernel) { return bool(kernel.function); });
+                                                   [](const KernelConfig& kernel) { return bool(kernel.function); });
 }
 
 }  // namespace
@@ -96,25 +96,24 @@ Learner::Learner(const Config& config)
       basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
       update_(make_update(config, *basis_)) {}
 
-std::size_t Learner::learn(const Batch& batch, Scores* scores, const Effort& effort,
-                           const std::function<bool()>& go_on) {
-  const std::lock_guard call(calls_);
+std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& execution,
+                           const std::function<bool()>& should_continue) {
+  const std::lock_guard call(call_lock_);
   if (scores != nullptr) {
     scores->outputs = outputs_after(batch);
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
   }
-  Team team(batch.rows.count < effort.block_rows ? 1 : effort.threads);
-  const std::size_t step = basis_->rows_at_once(effort.block_rows, update_->looks_ahead());
+  Team team(batch.rows.count < execution.block_rows ? 1 : execution.threads);
+  const std::size_t step = basis_->rows_at_once(execution.block_rows, update_->looks_ahead());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
-    if (begin > 0 && !go_on()) return begin;
-    const std::lock_guard turn(turns_);
+    if (begin > 0 && !should_continue()) return begin;
+    const std::lock_guard turn(state_lock_);
     basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
     ++block_.number;
     block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
     if (config_.task == Task::binary)
       for (double& y : block_y_) y = 2 * y - 1;
-    for (std::size_t row = 0; row < block_.count; ++row)
-      whole_or_not_at_all([&] { learn_row(batch, row, scores, team); });
+    for (std::size_t row = 0; row < block_.count; ++row) all_or_nothing([&] { learn_row(batch, row, scores, team); });
   }
   return batch.rows.count;
 }
@@ -150,7 +149,7 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
 
 // The core's own parts fail before they change anything, if at all. Code from outside may fail at every call.
 template <class Work>
-void Learner::whole_or_not_at_all(const Work& work) {
+void Learner::all_or_nothing(const Work& work) {
   if (!foreign_) return work();
   Saver before(true);
   visit(before);
@@ -174,23 +173,23 @@ std::size_t Learner::outputs_after(const Batch& batch) const {
   return outputs;
 }
 
-Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort,
-                               const std::function<bool()>& go_on) const {
-  const std::lock_guard turn(turns_);
-  const Several* each_of = each ? &several() : nullptr;
+Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& execution,
+                               const std::function<bool()>& should_continue) const {
+  const std::lock_guard turn(state_lock_);
+  const Ensemble* each_of = each ? &ensemble() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
-                    step = basis_->rows_at_once(effort.block_rows);
+                    step = basis_->rows_at_once(execution.block_rows);
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   // Everybody takes the next block that nobody has; the caller's thread alone asks whether to go on.
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{false};
-  Team team(rows.count < 2 * effort.block_rows ? 1 : effort.threads);
+  Team team(rows.count < 2 * execution.block_rows ? 1 : execution.threads);
   team.run([&](std::size_t member) {
     Team alone(1);
     Block block;
-    for (std::size_t begin; (begin = next.fetch_add(effort.block_rows)) < rows.count && !stopped;) {
-      if (member == 0 && begin > 0 && !go_on()) stopped = true;
-      const std::size_t end = stopped ? begin : std::min(rows.count, begin + effort.block_rows);
+    for (std::size_t begin; (begin = next.fetch_add(execution.block_rows)) < rows.count && !stopped;) {
+      if (member == 0 && begin > 0 && !should_continue()) stopped = true;
+      const std::size_t end = stopped ? begin : std::min(rows.count, begin + execution.block_rows);
       for (std::size_t first = begin; first < end; first += step) {
         basis_->tile(rows, first, std::min(step, end - first), block, alone);
         for (std::size_t row = 0; row < block.count; ++row) {
@@ -204,9 +203,9 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Effort& effort
 }
 
 std::vector<double> Learner::variance(const Rows& rows) const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   const Uncertain& update = uncertain();
-  const std::size_t step = basis_->rows_at_once(Effort{}.block_rows);
+  const std::size_t step = basis_->rows_at_once(Execution{}.block_rows);
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
@@ -218,7 +217,7 @@ std::vector<double> Learner::variance(const Rows& rows) const {
 }
 
 double Learner::noise_variance() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   return uncertain().noise_variance();
 }
 
@@ -228,33 +227,33 @@ Informed& Learner::informed() const {
 }
 
 // Of a sum, the heaviest of its learners.
-const Informed& Learner::remembering() const {
+const Informed& Learner::with_memories() const {
   const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
   return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
 }
 
 Informed::Knowledge Learner::information() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   Informed::Knowledge known = informed().information();
   for (std::int64_t& birth : known.births) birth += origin_;
   return known;
 }
 
 void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
   informed().set_information(half, noise, steps);
 }
 
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
                               std::int64_t steps, double weight) {
-  const std::lock_guard call(calls_);
+  const std::lock_guard call(call_lock_);
   Learner other(config_);
   other.set(expansion);
   other.set_information(half, noise, steps);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(),
-                    step = basis_->rows_at_once(Effort{}.block_rows);
+                    step = basis_->rows_at_once(Execution{}.block_rows);
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;
@@ -266,11 +265,11 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   informed().add_information(other.informed(), kernel, weight);
 }
 
-Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
-  Informed::Moved moved;
-  whole_or_not_at_all([&] {
+Informed::Displacement Learner::eliminate(double max_distance, std::size_t max_points) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  Informed::Displacement moved;
+  all_or_nothing([&] {
     auto* hedge = dynamic_cast<Hedge*>(update_.get());
     moved =
         hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
@@ -279,39 +278,39 @@ Informed::Moved Learner::eliminate(double max_distance, std::size_t max_points) 
 }
 
 std::vector<double> Learner::memories() const {
-  const std::lock_guard turn(turns_);
-  return remembering().memories();
+  const std::lock_guard turn(state_lock_);
+  return with_memories().memories();
 }
 
 std::vector<double> Learner::memory_weights() const {
-  const std::lock_guard turn(turns_);
-  return remembering().memory_weights();
+  const std::lock_guard turn(state_lock_);
+  return with_memories().memory_weights();
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
-  const std::lock_guard turn(turns_);
-  return since(origin_, remembering().memory_history());
+  const std::lock_guard turn(state_lock_);
+  return since(origin_, with_memories().memory_history());
 }
 
 void Learner::widen(std::size_t outputs) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
   if (outputs > update_->outputs()) update_->widen(outputs);
 }
 
 void Learner::flush() {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
-  whole_or_not_at_all([&] { update_->flush(t_); });
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  all_or_nothing([&] { update_->flush(t_); });
 }
 
 void Learner::set(const Expansion& expansion) {
-  const std::lock_guard call(calls_);
+  const std::lock_guard call(call_lock_);
   Learner fresh(config_);
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Effort{}.block_rows);
+  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows);
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
@@ -332,54 +331,54 @@ void Learner::set(const Expansion& expansion) {
       fresh.update_->set(fresh.basis_->first_feature() + i, o, expansion.last.features[o * features + i],
                          expansion.average.features[o * features + i]);
   fresh.update_->end_set();
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   adopt(std::move(fresh));
 }
 
 double Learner::compress(double max_distance, std::size_t max_points) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
   double moved = 0.0;
-  whole_or_not_at_all([&] { moved = update_->compress(max_distance, max_points); });
+  all_or_nothing([&] { moved = update_->compress(max_distance, max_points); });
   return moved;
 }
 
 std::int64_t Learner::t() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   return origin_ + t_;
 }
 
 void Learner::begin_after(std::int64_t rows) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
   if (t_ > 0 || rows < 0 || rows > max_rows) throw std::invalid_argument("only a learner that has seen no row begins");
   origin_ = rows;
 }
 
 std::size_t Learner::outputs() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   return update_->outputs();
 }
 
 std::size_t Learner::size() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   return basis_->size_with_ghosts();
 }
 
 std::size_t Learner::bytes() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   ByteCounter counter;
   const_cast<Learner*>(this)->visit(counter);
   return counter.bytes;
 }
 
 double Learner::norm() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   return std::sqrt(std::max(0.0, update_->norm_squared()));
 }
 
 std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   std::vector<double> coefficients;
   for (std::size_t function = 0; function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output) {
@@ -391,7 +390,7 @@ std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) c
 }
 
 std::vector<double> Learner::constants(Which which) const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   std::vector<double> constants;
   for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output)
@@ -400,25 +399,25 @@ std::vector<double> Learner::constants(Which which) const {
 }
 
 Learner::RandomFeatures Learner::random_features(Which which) const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   const Fourier fourier = fourier_of(config_);
   const Scales& scales = config_.kernels[0].scales;
-  RandomFeatures made;
+  RandomFeatures result;
   for (std::size_t i = 0; i < fourier.count(); ++i) {
-    made.phases.push_back(fourier.phase(i));
+    result.phases.push_back(fourier.phase(i));
     for (std::size_t feature = 0; feature < config_.width; ++feature)
-      made.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
+      result.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
   }
   for (std::size_t output = 0; output < update_->outputs(); ++output)
     for (std::size_t i = 0; i < fourier.count(); ++i)
-      made.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
-  return made;
+      result.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
+  return result;
 }
 
-const Several& Learner::several() const {
-  const auto* several = dynamic_cast<const Several*>(update_.get());
-  if (several == nullptr) throw std::invalid_argument("this learner has one kernel, and one function");
-  return *several;
+const Ensemble& Learner::ensemble() const {
+  const auto* ensemble = dynamic_cast<const Ensemble*>(update_.get());
+  if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel, and one function");
+  return *ensemble;
 }
 
 const Uncertain& Learner::uncertain() const {
@@ -428,44 +427,44 @@ const Uncertain& Learner::uncertain() const {
 }
 
 std::vector<double> Learner::weights() const {
-  const std::lock_guard turn(turns_);
-  return several().weights();
+  const std::lock_guard turn(state_lock_);
+  return ensemble().weights();
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
-  const std::lock_guard turn(turns_);
-  return since(origin_, several().weight_history());
+  const std::lock_guard turn(state_lock_);
+  return since(origin_, ensemble().weight_history());
 }
 
 std::vector<std::int64_t> Learner::sizes() const {
-  const std::lock_guard turn(turns_);
-  return several().sizes();
+  const std::lock_guard turn(state_lock_);
+  return ensemble().sizes();
 }
 
 void Learner::keep(const std::vector<std::size_t>& functions) {
-  const std::lock_guard call(calls_);
-  const std::lock_guard turn(turns_);
-  const_cast<Several&>(several()).keep(functions);
-  std::vector<KernelChoice> kernels;
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  const_cast<Ensemble&>(ensemble()).keep(functions);
+  std::vector<KernelConfig> kernels;
   for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
   config_.kernels = std::move(kernels);
 }
 
 State Learner::save() const {
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   Saver saver;
   const_cast<Learner*>(this)->visit(saver);
   return std::move(saver.state);
 }
 
 void Learner::load(const State& state) {
-  const std::lock_guard call(calls_);
+  const std::lock_guard call(call_lock_);
   Learner fresh(config_);
   Loader loader(state);
   fresh.visit(loader);
   loader.finish();
   fresh.check_rows();
-  const std::lock_guard turn(turns_);
+  const std::lock_guard turn(state_lock_);
   adopt(std::move(fresh));
 }
 

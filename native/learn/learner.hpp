@@ -17,7 +17,7 @@
 #include "basis/basis.hpp"
 #include "learn/hedge.hpp"
 #include "learn/informed.hpp"
-#include "learn/turns.hpp"
+#include "learn/ticket_lock.hpp"
 #include "learn/update.hpp"
 #include "linalg/archive.hpp"
 
@@ -25,8 +25,8 @@ namespace onkel {
 
 struct Config {
   Spec recipe;
-  std::vector<KernelChoice> kernels;  // one; any number with a hedge over them
-  std::optional<HedgeChoice> hedge;
+  std::vector<KernelConfig> kernels;  // one; any number with a hedge over them
+  std::optional<HedgeConfig> hedge;
   Task task = Task::binary;
   Type type = Type::f64;    // of rows and kernel values
   bool sparse = false;      // rows are CSR
@@ -53,18 +53,21 @@ class Learner {
     std::vector<double> values;
     std::size_t outputs = 0;
   };
-  struct Effort {
+  struct Execution {
     std::size_t threads = 1;
     std::size_t block_rows = 48;
   };
 
-  // Learns from the rows in order and returns how many it got through before `go_on` (asked once a block) said no.
-  // Throws Diverged at the row that would make the function infinite, and whatever a kernel or a part from outside of
-  // the core throws; everything before that row is learned, and nothing of it. Other threads may read between blocks.
-  // Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not known yet.
-  std::size_t learn(const Batch& batch, Scores* scores, const Effort& effort, const std::function<bool()>& go_on);
-  // Scores of the function that predicts, or of `each` function there is; cut short when `go_on` says no.
-  Scores score(const Rows& rows, bool each, const Effort& effort, const std::function<bool()>& go_on) const;
+  // Learns from the rows in order and returns how many it got through before `should_continue` (asked once a block)
+  // said no. Throws Diverged at the row that would make the function infinite, and whatever a kernel or a part from
+  // outside of the core throws; everything before that row is learned, and nothing of it. Other threads may read
+  // between blocks. Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not
+  // known yet.
+  std::size_t learn(const Batch& batch, Scores* scores, const Execution& execution,
+                    const std::function<bool()>& should_continue);
+  // Scores of the function that predicts, or of `each` function there is; cut short when `should_continue` says no.
+  Scores score(const Rows& rows, bool each, const Execution& execution,
+               const std::function<bool()>& should_continue) const;
   // How uncertain the last function is at each row (see Uncertain), and the variance of the noise.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
@@ -72,7 +75,7 @@ class Learner {
   bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
-  Informed::Moved eliminate(double max_distance, std::size_t max_points);
+  Informed::Displacement eliminate(double max_distance, std::size_t max_points);
   std::vector<double> memories() const;
   std::vector<double> memory_weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const;
@@ -120,7 +123,7 @@ class Learner {
     std::vector<double> coefficients;  // [output][i]
   };
   RandomFeatures random_features(Which which) const;
-  // With a hedge (see Several).
+  // With a hedge (see Ensemble).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
   std::vector<std::int64_t> sizes() const;
@@ -132,21 +135,21 @@ class Learner {
  private:
   void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
   template <class Work>
-  void whole_or_not_at_all(const Work& work);
-  const Several& several() const;
+  void all_or_nothing(const Work& work);
+  const Ensemble& ensemble() const;
   const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
   Informed& informed() const;
-  const Informed& remembering() const;
+  const Informed& with_memories() const;
   void visit(Archive& archive);
   void check_rows() const;
 
   Config config_;
   bool foreign_;  // a kernel or a part is from outside of the core
-  // Who changes something has `calls_` for the whole call, and `turns_` for each piece of it; who reads, only the
-  // latter. `config_`, too, is changed with both.
-  mutable Turns calls_, turns_;
+  // Who changes something has `call_lock_` for the whole call, and `state_lock_` for each piece of it; who reads, only
+  // the latter. `config_`, too, is changed with both.
+  mutable TicketLock call_lock_, state_lock_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
   std::int64_t origin_ = 0;  // rows of the stream before the first that it saw

@@ -12,8 +12,8 @@ namespace {
 CurvePoint perceptron(double z, double) { return {std::max(0.0, -z), z <= 0 ? -1.0 : 0.0, 0.0}; }
 CurvePoint hinge(double z, double) { return {std::max(0.0, 1 - z), z < 1 ? -1.0 : 0.0, 0.0}; }
 CurvePoint squared_hinge(double z, double) {
-  const double short_by = std::max(0.0, 1 - z);
-  return {short_by * short_by, -2 * short_by, z < 1 ? 2.0 : 0.0};
+  const double shortfall = std::max(0.0, 1 - z);
+  return {shortfall * shortfall, -2 * shortfall, z < 1 ? 2.0 : 0.0};
 }
 CurvePoint log_loss(double z, double) {
   const double q = logistic(-z);
@@ -68,7 +68,7 @@ std::size_t strongest_other(std::span<const double> f, std::size_t label) {
 Loss::Loss(const Spec& spec, Task task) : task_(task) {
   if (spec.maker.has_value()) {
     check_task(spec, spec.at("regression") != 0);
-    outside_ = std::any_cast<CurveOutside>(spec.maker);
+    foreign_curve_ = std::any_cast<ForeignCurve>(spec.maker);
     logistic_ = spec.at("logistic") != 0;
     return;
   }
@@ -95,7 +95,7 @@ void Loss::evaluate(Scored& row) const {
   row.set_slope(0.0);
   if (task_ == Task::multiclass && row.f.size() < 2) return;  // no other class is known yet
   arrange(row);
-  const CurvePoint point = curve_ != nullptr ? curve_(row.z, parameter_) : outside_(row.z);
+  const CurvePoint point = curve_ != nullptr ? curve_(row.z, parameter_) : foreign_curve_(row.z);
   row.curvature = point.curvature;
   // At a margin of exactly 0 the perceptron errs without a loss.
   if (point.value < negligible && !row.mistake) return;

@@ -22,7 +22,7 @@ struct CurvePoint {
 
 // The curve of a loss that is written outside of the core: the `maker` of its Spec, whose numbers are "regression" (the
 // curve is the residual's) and "logistic" (scores are log odds, arranged as those of log_loss), 0 or 1.
-using CurveOutside = std::function<CurvePoint(double z)>;
+using ForeignCurve = std::function<CurvePoint(double z)>;
 
 class Loss {
  public:
@@ -40,7 +40,7 @@ class Loss {
 
   CurvePoint (*curve_)(double z, double parameter) = nullptr;
   double parameter_ = 0.0;
-  CurveOutside outside_;  // in place of `curve_`
+  ForeignCurve foreign_curve_;  // in place of `curve_`
   Task task_;
   bool logistic_ = false;
 };

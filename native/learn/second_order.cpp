@@ -9,9 +9,9 @@ namespace onkel {
 namespace {
 
 // What a row's weight may make of the prior's variance there is one part in so many: digits for all rows that follow.
-constexpr double most_certain = 1e10;
-constexpr std::size_t most_candidates = 32;
-constexpr int most_halvings = 20;
+constexpr double max_certainty = 1e10;
+constexpr std::size_t max_candidates = 32;
+constexpr int max_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
 
 double largest(std::span<const double> values) {
@@ -24,23 +24,23 @@ double largest(std::span<const double> values) {
 // cube of those, and few rows have little to say about many points.
 struct Memory {
   double rows;
-  std::size_t share, most;
+  std::size_t share, max_weight;
 };
 constexpr Memory short_memories[] = {{1000, 2, 150}, {100, 4, 70}, {10, 10, 30}};
 
-std::vector<Belief> make_beliefs(const Spec& memory, double lam, bool constant, std::size_t budget,
-                                 std::size_t outputs) {
-  std::vector<Belief> made;
+std::vector<Posterior> make_posteriors(const Spec& memory, double lam, bool constant, std::size_t budget,
+                                       std::size_t outputs) {
+  std::vector<Posterior> result;
   if (memory.name == "FadingMemory") {
-    made.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
+    result.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
   } else if (memory.name == "StreamMemory") {
-    made.emplace_back(1.0, lam, constant, budget, outputs);
-    for (const auto& [rows, share, most] : short_memories)
-      made.emplace_back(1 - 1 / rows, lam, constant, std::clamp<std::size_t>(budget / share, 1, most), outputs);
+    result.emplace_back(1.0, lam, constant, budget, outputs);
+    for (const auto& [rows, share, max_weight] : short_memories)
+      result.emplace_back(1 - 1 / rows, lam, constant, std::clamp<std::size_t>(budget / share, 1, max_weight), outputs);
   } else {
     unknown_part("memory", memory);
   }
-  return made;
+  return result;
 }
 
 }  // namespace
@@ -58,9 +58,9 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       lam_(recipe.part("prior").at("lam")),
       min_slope_(recipe.part("dictionary").at("min_slope")),
       spread_(recipe.part("dictionary").at("spread")),
-      beliefs_(make_beliefs(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
-      share_(beliefs_.size(), beliefs_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
-      each_(beliefs_.size()) {
+      posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
+      share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
+      each_(posteriors_.size()) {
   widen(outputs);
   begin();
 }
@@ -69,27 +69,27 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
 void SecondOrder::begin() {
   candidates_.clear();
   reach();
-  for (Belief& belief : beliefs_) belief.begin();
+  for (Posterior& posterior : posteriors_) posterior.begin();
 }
 
 void SecondOrder::widen(std::size_t outputs) {
   function_.widen(outputs);
   mixed_.widen(outputs);
-  for (View& view : each_) view.widen(outputs);
-  for (Belief& belief : beliefs_) belief.widen(outputs);
+  for (Evaluation& view : each_) view.widen(outputs);
+  for (Posterior& posterior : posteriors_) posterior.widen(outputs);
   for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
 }
 
 void SecondOrder::reach() {
   function_.reach(basis_.columns());
-  for (Belief& belief : beliefs_) belief.reach(basis_.columns());
+  for (Posterior& posterior : posteriors_) posterior.reach(basis_.columns());
 }
 
 void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
   function_.score(basis_, block, row, predicted, predicted);
 }
 
-Scored SecondOrder::scored(const Example& example, std::size_t row, View& view) {
+Scored SecondOrder::scored(const Example& example, std::size_t row, Evaluation& view) {
   return {.basis = &basis_,
           .block = &example.block,
           .row = row,
@@ -112,22 +112,23 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
+  // No kernel value with a point exceeds the larger of the two values with themselves (Cauchy and Schwarz).
+  const double self = row.self();
+  require_in_range({&self, 1}, "the kernel value", example.position);
   // A hedge may let through a share of the rows only.
   const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
-  const bool informative = is_informative(row) && seen, several = awake() > 1 && example.in_order;
+  const bool informative = is_informative(row) && seen, several = n_active() > 1 && example.in_order;
   if (informative || several) {
     k_.resize(basis_.columns());
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
-    const double self = row.self();
-    require_in_range({&self, 1}, "the kernel value", example.position);
   }
   rows_.assign(1, row);
   if (several) {
     rows_.clear();
-    for (View& view : each_) rows_.push_back(scored(example, example.row, view));
+    for (Evaluation& view : each_) rows_.push_back(scored(example, example.row, view));
     score_each();
-    for (const View& view : each_) {
+    for (const Evaluation& view : each_) {
       require_in_range(view.f, "the score", example.position);
       require_in_range(view.g, "the slope", example.position);
     }
@@ -135,41 +136,41 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   prepared_.emplace(Prepared{example, row, seen, informative});
 }
 
-// The weights follow from what was predicted; then the points change, then each belief learns.
+// The weights follow from what was predicted; then the points change, then each posterior learns.
 void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
   nearest_.reset();
-  const double residual = largest(row.g), most = most_certain * lam_ / (informative || several ? row.self() : 1.0);
-  if (!example.in_order) rest();
-  if (several) weigh(example);
+  const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
+  if (!example.in_order) suspend_others();
+  if (several) update_weights(example);
   if (informative) offer(row);
   grow(example.t);
   double variance = 0.0;
   for (std::size_t e = 0; e < rows_.size(); ++e) {
-    rows_[e].weight = std::min(rows_[e].weight, most);
+    rows_[e].weight = std::min(rows_[e].weight, max_weight);
     if (!seen || !is_informative(rows_[e])) continue;
-    if (e > 0) exchange(beliefs_[e], rows_[e]);
-    variance += share_.weights()[e] * take_step(beliefs_[e], example, rows_[e]);
+    if (e > 0) exchange(posteriors_[e], rows_[e]);
+    variance += share_.weights()[e] * take_step(posteriors_[e], example, rows_[e]);
   }
   if (informative) {
-    const double weight = std::min(row.weight, most);
+    const double weight = std::min(row.weight, max_weight);
     noise_ += weight * residual * residual / (1 + weight * variance);
     ++steps_;
   }
-  for (std::size_t e = 0; e < awake(); ++e) beliefs_[e].fade(example.t);
+  for (std::size_t e = 0; e < n_active(); ++e) posteriors_[e].fade(example.t);
   if (several || informative) publish();
-  if (resting_ && example.in_order) wake();
+  if (others_suspended_ && example.in_order) resume_others();
   function_.tick();
 }
 
-// The function becomes the mean of the beliefs.
+// The function becomes the mean of the posteriors.
 void SecondOrder::publish() {
   const std::vector<double>& weights = share_.weights();
   for (std::size_t o = 0; o < outputs(); ++o) {
     mixture_.assign(basis_.columns(), 0.0);
-    for (std::size_t e = 0; e < awake(); ++e)
-      isa::routines<double>().axpy(weights[e], beliefs_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
+    for (std::size_t e = 0; e < n_active(); ++e)
+      isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
     for (const std::size_t slot : dependent_points_) mixture_[slot] = function_.last_coefficient(slot, o);
     function_.become(o, mixture_);
   }
@@ -184,10 +185,10 @@ bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g
 void SecondOrder::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
   if (others >= budget_) return renew(row);
-  const std::size_t room = std::min(most_candidates, budget_ - others);
-  const double kappa = kernel_with_itself(*row.block, row.row), newness = outside(k_, kappa, l_);
-  if (!is_independent(newness, kappa)) return;
-  const double g = largest(row.g), q = row.weight * g * g * std::sqrt(newness);
+  const std::size_t room = std::min(max_candidates, budget_ - others);
+  const double kappa = kernel_with_itself(*row.block, row.row), own = novelty(k_, kappa, l_);
+  if (!is_independent(own, kappa)) return;
+  const double g = largest(row.g), q = row.weight * g * g * std::sqrt(own);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
   if (!std::isfinite(key)) return;  // a slope too small to square
   if (candidates_.size() >= room) {
@@ -223,30 +224,30 @@ double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
 }
 
 // Of a point with these values at the columns of the basis, what lies outside of the span of all members.
-double SecondOrder::outside(std::span<const double> values, double kappa, Buffer<double>& l) const {
+double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer<double>& l) const {
   Buffer<double> k;
   first().pick(values, k);
-  return first().outside(k, kappa, l);
+  return first().novelty(k, kappa, l);
 }
 
-// The point in this slot becomes a member, of every belief that has room for it.
+// The point in this slot becomes a member, of every posterior that has room for it.
 bool SecondOrder::join(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   if (!first().join(slot, values_)) return false;
-  for (std::size_t e = 1; e < awake(); ++e)
-    if (beliefs_[e].size() < beliefs_[e].max_points()) beliefs_[e].join(slot, values_);
+  for (std::size_t e = 1; e < n_active(); ++e)
+    if (posteriors_[e].size() < posteriors_[e].max_points()) posteriors_[e].join(slot, values_);
   return true;
 }
 
 // ---- The step ---------------------------------------------------------------------------------------------------
 
-// Returns the variance of the belief's function at the row, before.
-double SecondOrder::take_step(Belief& belief, const Example& example, Scored row) {
-  if (!belief.has_ahead(example.block.number, example.row)) look_ahead(belief, example);
-  const double s = belief.look(example.row, k_);
+// Returns the variance of the posterior's function at the row, before.
+double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored row) {
+  if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
+  const double s = posterior.prepare_step(example.row, k_);
   const double v = solve(row, s);
-  belief.learn(b_, s, v, example.team);
+  posterior.learn(b_, s, v, example.team);
   return s;
 }
 
@@ -288,7 +289,7 @@ double SecondOrder::solve(Scored& row, double s) {
       }
       loss_.evaluate(row);
       const double reached = s * length / 2 + row.weight * row.loss;
-      if (reached <= value * (1 + rounding) || halvings == most_halvings || inner_steps_ == 1) {
+      if (reached <= value * (1 + rounding) || halvings == max_halvings || inner_steps_ == 1) {
         value = reached;
         break;
       }
@@ -301,69 +302,69 @@ double SecondOrder::solve(Scored& row, double s) {
 
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
 // that turns out otherwise costs time and nothing else.
-void SecondOrder::look_ahead(Belief& belief, const Example& example) {
-  belief.begin_ahead(example.block.number);
-  belief.add_ahead(example.row, k_);  // with its own column, which is not in the block
-  const std::size_t steps = belief.steps_ahead(),
-                    end = example.row + std::min(belief.rows_ahead(example.t), example.block.count - example.row);
-  View view;
+void SecondOrder::precompute(Posterior& posterior, const Example& example) {
+  posterior.begin_precomputing(example.block.number);
+  posterior.add_precomputed_row(example.row, k_);  // with its own column, which is not in the block
+  const std::size_t steps = posterior.steps_ahead(),
+                    end = example.row + std::min(posterior.rows_ahead(example.t), example.block.count - example.row);
+  Evaluation view;
   view.widen(outputs());
   values_.resize(basis_.columns());
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
     Scored row = scored(example, i, view);
     if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
-      if (awake() == 1) {
+      if (n_active() == 1) {
         function_.score(basis_, example.block, i, view.f, {});
       } else {
         for (std::size_t o = 0; o < outputs(); ++o)
-          view.f[o] = basis_.dot(example.block, i, belief.coefficients(o).data());
+          view.f[o] = basis_.dot(example.block, i, posterior.coefficients(o).data());
       }
       loss_.evaluate(row);
       if (!is_informative(row)) continue;
     }
     basis_.values(example.block, i, values_);
-    belief.add_ahead(i, values_);
+    posterior.add_precomputed_row(i, values_);
     ++found;
   }
-  belief.end_ahead(example.team);
+  posterior.finish_precomputing(example.team);
 }
 
-// With s of the span as k . A k: what lies outside of it has the prior's variance. Of several beliefs the mean, and how
-// far they are apart.
+// With s of the span as k . A k: what lies outside of it has the prior's variance. Of several posteriors the mean, and
+// how far they are apart.
 double SecondOrder::variance(Block& block, std::size_t row) const {
   Buffer<double> values(basis_.columns()), k, l;
   basis_.values(block, row, values);
-  const double left = std::max(0.0, outside(values, kernel_with_itself(block, row), l)) / lam_;
-  if (awake() == 1) {
+  const double left = std::max(0.0, novelty(values, kernel_with_itself(block, row), l)) / lam_;
+  if (n_active() == 1) {
     first().pick(values, k);
     return first().variance(k) + left;
   }
   std::vector<double> f(outputs()), mean(outputs());
   double inside = 0.0, apart = 0.0;
   function_.score(basis_, block, row, mean, {});
-  for (std::size_t e = 0; e < beliefs_.size(); ++e) {
-    beliefs_[e].pick(values, k);
-    inside += share_.weights()[e] * beliefs_[e].variance(k);
-    score(beliefs_[e], values, f);
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+    posteriors_[e].pick(values, k);
+    inside += share_.weights()[e] * posteriors_[e].variance(k);
+    score(posteriors_[e], values, f);
     for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
   }
   const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   return inside + left + (noise > 0 ? apart / noise : 0.0);
 }
 
-// What the beliefs make of the row whose columns are in k_.
+// What the posteriors make of the row whose columns are in k_.
 void SecondOrder::score_each() {
-  for (std::size_t e = 0; e < beliefs_.size(); ++e) {
-    score(beliefs_[e], k_, each_[e].f);
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+    score(posteriors_[e], k_, each_[e].f);
     loss_.evaluate(rows_[e]);
   }
 }
 
-// The points that are no members add the same to the score of every belief (see `set`).
-void SecondOrder::score(const Belief& belief, std::span<const double> values, std::span<double> f) const {
+// The points that are no members add the same to the score of every posterior (see `set`).
+void SecondOrder::score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const {
   for (std::size_t o = 0; o < f.size(); ++o) {
-    f[o] = isa::routines<double>().dot(values.data(), belief.coefficients(o).data(), values.size());
+    f[o] = isa::routines<double>().dot(values.data(), posterior.coefficients(o).data(), values.size());
     for (const std::size_t slot : dependent_points_) f[o] += function_.last_coefficient(slot, o) * values[slot];
   }
 }
@@ -392,42 +393,42 @@ void SecondOrder::visit(Archive& archive) {
     for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
   }
   visit_members(archive, first(), slots);
-  first().visit(archive, beliefs_.size() == 1);
+  first().visit(archive, posteriors_.size() == 1);
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
   if (archive.loading()) find_dependent_points();
-  if (beliefs_.size() == 1) {
+  if (posteriors_.size() == 1) {
     for (std::size_t o = 0; o < outputs() && archive.loading(); ++o)
       for (std::size_t column = 0; column < first().columns(); ++column)
         first().set_coefficient(column, o, function_.last_coefficient(first().basis_column(column), o));
     return;
   }
   archive.part("share", share_);
-  auto resting = static_cast<std::int64_t>(resting_);
+  auto resting = static_cast<std::int64_t>(others_suspended_);
   archive.scalar("resting", resting);
   archive.require(resting == 0 || resting == 1, "resting", "must be 0 or 1");
-  resting_ = resting == 1;
+  others_suspended_ = resting == 1;
   archive.scalar("due", due_);
   archive.require(due_ >= 0 && due_ <= 1, "due", "must be between 0 and 1");
-  for (std::size_t e = 1; e < beliefs_.size(); ++e) {
+  for (std::size_t e = 1; e < posteriors_.size(); ++e) {
     struct {
       SecondOrder& self;
-      Belief& belief;
+      Posterior& posterior;
       void visit(Archive& inner) {
-        self.visit_members(inner, belief, {});
-        for (const std::int64_t slot : belief.members())
+        self.visit_members(inner, posterior, {});
+        for (const std::int64_t slot : posterior.members())
           inner.require(self.first().holds(static_cast<std::size_t>(slot)), "members", "must be members of the first");
-        belief.visit(inner, false);
+        posterior.visit(inner, false);
       }
-    } memory{*this, beliefs_[e]};
+    } memory{*this, posteriors_[e]};
     archive.part("memory" + std::to_string(e), memory);
   }
 }
 
-// The slots of a belief's points: each has one, and none is shared, nor one of `others`.
-void SecondOrder::visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others) {
-  std::vector<std::int64_t> members = belief.members();
+// The slots of a posterior's points: each has one, and none is shared, nor one of `others`.
+void SecondOrder::visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others) {
+  std::vector<std::int64_t> members = posterior.members();
   archive.array("members", members);
   if (!archive.loading()) return;
   std::vector<std::int64_t> used = members;
@@ -440,7 +441,7 @@ void SecondOrder::visit_members(Archive& archive, Belief& belief, const std::vec
                         slot < static_cast<std::int64_t>(basis_.end_slot()) &&
                         basis_.alive(static_cast<std::size_t>(slot)),
                     "members", "must hold, as the candidates, slots that have a point");
-  belief.set_members(std::move(members));
+  posterior.set_members(std::move(members));
 }
 
 void SecondOrder::check_rows(std::int64_t t) const {

@@ -4,9 +4,9 @@
 // An informative row, one whose slope |g| is above a threshold, makes one Newton step on
 //   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
-// definition (and the tests'), the one that is computed needs no triangular solve for each row (see belief.hpp).
+// definition (and the tests'), the one that is computed needs no triangular solve for each row (see posterior.hpp).
 //
-// There is a belief for each memory, the longest first, which stands on all points, and the others on some. The
+// There is a posterior for each memory, the longest first, which stands on all points, and the others on some. The
 // function is their mean, weighted by fixed share on the likelihood of what each predicted. Where rows come in no order
 // (`Example::in_order`) the first is alone: the others rest, and start from its function afterwards.
 //
@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
-#include "learn/belief.hpp"
 #include "learn/fixed_share.hpp"
 #include "learn/function.hpp"
 #include "learn/informed.hpp"
 #include "learn/loss.hpp"
+#include "learn/posterior.hpp"
 #include "learn/spec.hpp"
 #include "learn/update.hpp"
 #include "linalg/draws.hpp"
@@ -66,7 +66,7 @@ class SecondOrder final : public Update, public Informed {
   Knowledge information() const override;
   void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
-  Moved eliminate(double max_distance, std::size_t max_points) override;
+  Displacement eliminate(double max_distance, std::size_t max_points) override;
   std::vector<double> memories() const override;
   std::vector<double> memory_weights() const override { return share_.weights(); }
   std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const override {
@@ -82,18 +82,18 @@ class SecondOrder final : public Update, public Informed {
     double key;
   };
   // What a function makes of a row: scores, how the loss falls with them, and its slope.
-  struct View {
+  struct Evaluation {
     std::vector<double> f, direction, g;
     void widen(std::size_t outputs) {
       for (auto* numbers : {&f, &direction, &g}) numbers->resize(outputs);
     }
   };
 
-  Belief& first() { return beliefs_[0]; }
-  const Belief& first() const { return beliefs_[0]; }
-  // How many beliefs learn.
-  std::size_t awake() const { return resting_ ? 1 : beliefs_.size(); }
-  Scored scored(const Example& example, std::size_t row, View& view);
+  Posterior& first() { return posteriors_[0]; }
+  const Posterior& first() const { return posteriors_[0]; }
+  // How many posteriors learn.
+  std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
+  Scored scored(const Example& example, std::size_t row, Evaluation& view);
   double curvature(const Scored& row, std::size_t output) const;
   double steepest(const Scored& row) const;
   double mean_curvature(const Scored& row) const;
@@ -102,20 +102,20 @@ class SecondOrder final : public Update, public Informed {
   void offer(const Scored& row);
   void grow(std::int64_t t);
   bool join(std::size_t slot);
-  double take_step(Belief& belief, const Example& example, Scored row);
+  double take_step(Posterior& posterior, const Example& example, Scored row);
   double solve(Scored& row, double s);
   void reach();
   void begin();
-  void look_ahead(Belief& belief, const Example& example);
-  void score(const Belief& belief, std::span<const double> values, std::span<double> f) const;
+  void precompute(Posterior& posterior, const Example& example);
+  void score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const;
   void score_each();
   void publish();
   // The memories (second_order_memory.cpp).
-  void rest();
-  void wake();
-  void weigh(const Example& example);
+  void suspend_others();
+  void resume_others();
+  void update_weights(const Example& example);
   void renew(const Scored& row);
-  void exchange(Belief& belief, Scored& row);
+  void exchange(Posterior& posterior, Scored& row);
   std::size_t nearest() const;
   std::size_t least_needed();
 
@@ -124,12 +124,12 @@ class SecondOrder final : public Update, public Informed {
   void move(std::size_t output, std::span<const double> coefficients);
   void erase(std::size_t slot);
   void find_dependent_points();
-  void believe();
-  void visit_members(Archive& archive, Belief& belief, const std::vector<std::int64_t>& others);
+  void start_from_function();
+  void visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others);
   void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);
   double kernel_with_itself(Block& block, std::size_t row) const;
-  double outside(std::span<const double> values, double kappa, Buffer<double>& l) const;
+  double novelty(std::span<const double> values, double kappa, Buffer<double>& l) const;
 
   Basis& basis_;
   Function function_;
@@ -140,10 +140,10 @@ class SecondOrder final : public Update, public Informed {
   int inner_steps_;
   std::size_t budget_;
   double lam_, min_slope_, spread_;
-  std::vector<Belief> beliefs_;
+  std::vector<Posterior> posteriors_;
   FixedShare share_;
-  bool resting_ = false;  // all but the first belief
-  double due_ = 0.0;      // of a point to be renewed
+  bool others_suspended_ = false;  // all but the first posterior
+  double due_ = 0.0;               // of a point to be renewed
   std::vector<Candidate> candidates_;
   std::vector<std::size_t> dependent_points_;  // slots of points that are no members, nor candidates
   double noise_ = 0.0;                         // sum of the squared residuals, each over its own variance
@@ -156,8 +156,8 @@ class SecondOrder final : public Update, public Informed {
     bool seen, informative;
   };
   std::optional<Prepared> prepared_;
-  View mixed_;                          // of the function
-  std::vector<View> each_;              // of the beliefs
+  Evaluation mixed_;                    // of the function
+  std::vector<Evaluation> each_;        // of the posteriors
   std::vector<Scored> rows_;            // likewise
   std::optional<std::size_t> nearest_;  // the slot of the point with the largest of the values in k_, once it is found
 

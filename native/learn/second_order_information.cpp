@@ -34,7 +34,7 @@ void SecondOrder::end_set() {
   even.add_evenly(rows / static_cast<double>(first().size() + 1));
   first().adopt(std::move(even));
   find_dependent_points();
-  believe();
+  start_from_function();
 }
 
 // The points that are no members, since they lie in the span of those, and no candidates.
@@ -46,10 +46,10 @@ void SecondOrder::find_dependent_points() {
   });
 }
 
-// The function is the first belief's, and the others start from it at the next row.
-void SecondOrder::believe() {
-  resting_ = false;
-  rest();
+// The function is the first posterior's, and the others start from it at the next row.
+void SecondOrder::start_from_function() {
+  others_suspended_ = false;
+  suspend_others();
   for (std::size_t o = 0; o < outputs(); ++o)
     for (std::size_t column = 0; column < first().columns(); ++column)
       first().set_coefficient(column, o, function_.last_coefficient(first().basis_column(column), o));
@@ -79,7 +79,7 @@ void SecondOrder::set_information(std::span<const double> half, double noise, st
   steps_ = steps;
 }
 
-// The coefficients of an output, in the order of the first belief's columns.
+// The coefficients of an output, in the order of the first posterior's columns.
 std::vector<double> SecondOrder::last(std::size_t output) const {
   std::vector<double> coefficients;
   for (std::size_t column = 0; column < first().columns(); ++column)
@@ -101,7 +101,7 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   Matrix across(n, n_old);  // L^-1 K_old'
   Buffer<double> column;
   for (std::size_t j = 0; j < n_old; ++j) {
-    outside(kernel.subspan(j * width, width), 0.0, column);
+    novelty(kernel.subspan(j * width, width), 0.0, column);
     for (std::size_t i = 0; i < n; ++i) across.at(i, j) = column[i];
   }
   Matrix m(n_fixed() + n, n_fixed() + n_old);
@@ -127,7 +127,7 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   sum.add(theirs.transformed(m), weight);
   for (std::size_t o = 0; o < outputs(); ++o) move(o, first().from_mean(sum.mean(linear[o], lam_)));
   first().adopt(std::move(sum));
-  believe();
+  start_from_function();
   noise_ += weight * old.noise_;
   steps_ += std::llround(weight * static_cast<double>(old.steps_));
   // A weight above 1 counts rows more than once; their mean is what is kept.
@@ -162,7 +162,7 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double max_di
   for (std::size_t i = 0; i < slots.size(); ++i) {
     values_.resize(basis_.columns());
     basis_.row_of(slots[i], scratch_, values_);
-    outside(values_, 0.0, l_);
+    novelty(values_, 0.0, l_);
     std::copy(l_.begin(), l_.end(), inside.row(i));
     for (std::size_t j = 0; j <= i; ++j) {
       const double inner = values_[slots[j]] - isa::routines<double>().dot(inside.row(i), inside.row(j), n);
@@ -186,7 +186,7 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double max_di
 
 // In the coordinates of the points that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in
 // the coefficients the rows and columns of the others are left out.
-SecondOrder::Moved SecondOrder::eliminate(double max_distance, std::size_t max_points) {
+SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_t max_points) {
   drop_candidates();
   find_dependent_points();
   const double room = max_distance * max_distance;
@@ -205,7 +205,7 @@ SecondOrder::Moved SecondOrder::eliminate(double max_distance, std::size_t max_p
   }
   const Matrix kernel = multiply_transposed(rows, rows);
   Elimination elimination(first().covariance(), std::move(a), kernel, n_fixed());
-  Moved moved{0.0, projected};  // what is projected moves at right angles to all that follows
+  Displacement moved{0.0, projected};  // what is projected moves at right angles to all that follows
   while (elimination.left() > 0) {
     elimination.project();
     const double reached = projected + elimination.rkhs_distance();
@@ -221,8 +221,8 @@ SecondOrder::Moved SecondOrder::eliminate(double max_distance, std::size_t max_p
   Triangle half(staying.size());
   for (std::size_t i = 0; i < staying.size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = elimination.covariance().at(staying[i], staying[j]);
-  first().stand_on(staying, rows, half);
-  believe();
+  first().restrict_to(staying, rows, half);
+  start_from_function();
   return moved;
 }
 

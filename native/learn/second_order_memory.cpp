@@ -15,15 +15,15 @@ const double least_log_likelihood = std::log(1e-4);
 
 std::vector<double> SecondOrder::memories() const {
   std::vector<double> rows;
-  for (const Belief& belief : beliefs_) rows.push_back(belief.memory());
+  for (const Posterior& posterior : posteriors_) rows.push_back(posterior.memory());
   return rows;
 }
 
-// The function that there is becomes the first belief's.
-void SecondOrder::rest() {
-  if (resting_ || beliefs_.size() == 1) return;
-  resting_ = true;
-  for (std::size_t e = 1; e < beliefs_.size(); ++e) beliefs_[e].begin();
+// The function that there is becomes the first posterior's.
+void SecondOrder::suspend_others() {
+  if (others_suspended_ || posteriors_.size() == 1) return;
+  others_suspended_ = true;
+  for (std::size_t e = 1; e < posteriors_.size(); ++e) posteriors_[e].begin();
   share_.begin_with_first();
   due_ = 0.0;
   for (std::size_t o = 0; o < outputs(); ++o)
@@ -32,39 +32,39 @@ void SecondOrder::rest() {
 }
 
 // Of equal weights nothing is known yet; the first had them all, so that the function stays.
-void SecondOrder::wake() {
-  for (std::size_t e = 1; e < beliefs_.size(); ++e)
-    beliefs_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1));
-  resting_ = false;
+void SecondOrder::resume_others() {
+  for (std::size_t e = 1; e < posteriors_.size(); ++e)
+    posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1));
+  others_suspended_ = false;
 }
 
 // Of classes, the probability of the label where scores are log odds, and e^-loss otherwise. Of targets, the normal
-// density beside its peak, with one variance of the noise for all: else a belief would gain by a small one.
+// density beside its peak, with one variance of the noise for all: else a posterior would gain by a small one.
 double SecondOrder::log_likelihood(const Scored& row) const {
   if (task_ != Task::regression) return std::max(-row.loss, least_log_likelihood);
   const double noise = noise_variance();
   return noise > 0 ? std::max(-row.g[0] * row.g[0] / (2 * noise), least_log_likelihood) : 0.0;
 }
 
-void SecondOrder::weigh(const Example& example) {
+void SecondOrder::update_weights(const Example& example) {
   std::vector<double> logs;
   for (const Scored& row : rows_) logs.push_back(example.weight * log_likelihood(row));
-  share_.weigh(logs);
+  share_.update_weights(logs);
   share_.remember(example.t);
-  const Belief& winner = beliefs_[share_.winner()];
+  const Posterior& winner = posteriors_[share_.winner()];
   if (winner.fades() && first().size() >= budget_) due_ = std::min(1.0, due_ + 1 / winner.memory());
 }
 
-// At a full budget the row takes the place of the point that the function needs least, where one is due. Beliefs that
-// stand on fewer points make room for it too.
+// At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
+// that stand on fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
   if (due_ < 1 - 1e-9) return;  // the sum of so many parts
   const double kappa = kernel_with_itself(*row.block, row.row);
-  if (!is_independent(outside(k_, kappa, l_), kappa)) return;
+  if (!is_independent(novelty(k_, kappa, l_), kappa)) return;
   due_ = 0.0;
   const std::size_t leaver = least_needed();
-  for (Belief& belief : beliefs_)
-    if (belief.holds(leaver)) belief.leave(leaver);
+  for (Posterior& posterior : posteriors_)
+    if (posterior.holds(leaver)) posterior.leave(leaver);
   erase(leaver);
   const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
   reach();
@@ -76,19 +76,19 @@ void SecondOrder::renew(const Scored& row) {
   score_each();
 }
 
-// A belief that stands on some of the points follows the rows: where the nearest of all points to a row that is
+// A posterior that stands on some of the points follows the rows: where the nearest of all points to a row that is
 // informative for it is not its own, it takes the place of the one that it needs least, once in a period at most.
-void SecondOrder::exchange(Belief& belief, Scored& row) {
-  if (!belief.may_exchange(row.t)) return;
+void SecondOrder::exchange(Posterior& posterior, Scored& row) {
+  if (!posterior.may_exchange(row.t)) return;
   if (!nearest_) nearest_ = nearest();
   const std::size_t slot = *nearest_;
-  if (belief.holds(slot)) return;
-  belief.exchanged(row.t);
-  belief.leave(belief.least_needed());
+  if (posterior.holds(slot)) return;
+  posterior.exchanged(row.t);
+  posterior.leave(posterior.least_needed());
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
-  belief.join(slot, values_);
-  score(belief, k_, row.f);
+  posterior.join(slot, values_);
+  score(posterior, k_, row.f);
   loss_.evaluate(row);
 }
 
@@ -100,13 +100,13 @@ std::size_t SecondOrder::nearest() const {
   }));
 }
 
-// What a point's leaving costs all beliefs, in the metric of the data, by their weights.
+// What a point's leaving costs all posteriors, in the metric of the data, by their weights.
 std::size_t SecondOrder::least_needed() {
   std::vector<double> costs(basis_.columns(), 0.0);
-  for (std::size_t e = 0; e < beliefs_.size(); ++e) {
-    const std::vector<double> own = beliefs_[e].costs();
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+    const std::vector<double> own = posteriors_[e].costs();
     for (std::size_t i = 0; i < own.size(); ++i)
-      costs[static_cast<std::size_t>(beliefs_[e].members()[i])] += share_.weights()[e] * own[i];
+      costs[static_cast<std::size_t>(posteriors_[e].members()[i])] += share_.weights()[e] * own[i];
   }
   const auto& members = first().members();
   return static_cast<std::size_t>(*std::min_element(members.begin(), members.end(), [&](auto a, auto b) {

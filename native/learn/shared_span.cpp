@@ -14,7 +14,7 @@ constexpr std::size_t lanes = Triangle::lanes;
 constexpr double tolerance = 1.001e-4;
 constexpr double least_length = 1e-100;
 
-bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
+bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
 
 Scored scored_row(const RowSums::Setup& setup, double y, double weight, std::span<double> f,
                   std::span<double> direction, std::span<double> g) {
@@ -69,10 +69,10 @@ SharedSpan::SharedSpan(std::unique_ptr<Basis> basis, const Rows& points)
     l.assign(Cholesky::room_for(n_points_), 0.0);
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), i, l.begin());
     factor_.solve(l);
-    const double outside = values[first + i] - isa::routines<double>().dot(l.data(), l.data(), Cholesky::room_for(i));
-    if (!(outside > least_length))
+    const double novelty = values[first + i] - isa::routines<double>().dot(l.data(), l.data(), Cholesky::room_for(i));
+    if (!(novelty > least_length))
       throw std::invalid_argument("point " + std::to_string(i) + " lies in the span of those before it");
-    factor_.append(l, std::sqrt(outside));
+    factor_.append(l, std::sqrt(novelty));
     for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed() + i, n_fixed() + j) = factor_.at(i, j);
   }
   forward_.emplace(lower);
@@ -100,8 +100,8 @@ void SharedSpan::coordinates(Tiles& tiles, std::size_t count) const {
   forward_->solve(tiles.data(), (count + lanes - 1) / lanes);
 }
 
-std::vector<double> SharedSpan::newness(const Rows& rows) const {
-  std::vector<double> outside(rows.count);
+std::vector<double> SharedSpan::novelty(const Rows& rows) const {
+  std::vector<double> novelty(rows.count);
   Block block;
   Tiles tiles;
   Team alone(1);
@@ -116,11 +116,11 @@ std::vector<double> SharedSpan::newness(const Rows& rows) const {
         const double* z = tiles.data() + (at + row) / lanes * rounded() * lanes + (at + row) % lanes;
         double inside = 0.0;
         for (std::size_t i = n_fixed(); i < size(); ++i) inside += z[i * lanes] * z[i * lanes];
-        outside[begin + at + row] = std::max(0.0, basis_->self_kernel(block, row, 0) - inside);
+        novelty[begin + at + row] = std::max(0.0, basis_->self_kernel(block, row, 0) - inside);
       }
     }
   }
-  return outside;
+  return novelty;
 }
 
 Buffer<double> in_tiles(std::span<const double> function, std::size_t size) {
@@ -290,39 +290,39 @@ std::vector<std::int64_t> choose_points(Basis& basis, const Rows& candidates, st
                                         std::size_t n_first, std::size_t budget) {
   insert_all(basis, candidates);
   const std::size_t n = candidates.count, first = basis.first_slot();
-  const std::size_t most = std::min(budget, n);
-  Matrix coordinates(n, most);
-  std::vector<double> kappa(n), outside(n), values(basis.columns());
+  const std::size_t max_chosen = std::min(budget, n);
+  Matrix coordinates(n, max_chosen);
+  std::vector<double> kappa(n), novelty(n), values(basis.columns());
   std::vector<bool> done(n, false);
-  for (std::size_t i = 0; i < n; ++i) outside[i] = kappa[i] = basis.self_kernel(first + i, 0);
+  for (std::size_t i = 0; i < n; ++i) novelty[i] = kappa[i] = basis.self_kernel(first + i, 0);
   const auto next = [&](std::size_t turn) {
     if (turn < n_first) return turn;
     std::size_t best = n;
     double highest = 0.0;
     for (std::size_t i = n_first; i < n; ++i) {
-      if (done[i] || !is_independent(outside[i], kappa[i])) continue;
-      const double key = keys[i] / std::sqrt(outside[i]);
+      if (done[i] || !is_independent(novelty[i], kappa[i])) continue;
+      const double key = keys[i] / std::sqrt(novelty[i]);
       if (best == n || key > highest) best = i, highest = key;
     }
     return best;
   };
   std::vector<std::int64_t> chosen;
   Block scratch;
-  for (std::size_t turn = 0; chosen.size() < most; ++turn) {
+  for (std::size_t turn = 0; chosen.size() < max_chosen; ++turn) {
     const std::size_t c = next(turn);
     if (c == n) break;
     done[c] = true;
-    if (!is_independent(outside[c], kappa[c])) continue;
+    if (!is_independent(novelty[c], kappa[c])) continue;
     basis.row_of(first + c, scratch, values);
     const std::size_t m = chosen.size(), width = Cholesky::room_for(m);
-    const double root = std::sqrt(outside[c]);
+    const double root = std::sqrt(novelty[c]);
     chosen.push_back(static_cast<std::int64_t>(c));
     for (std::size_t i = 0; i < n; ++i) {
       if (done[i]) continue;
       const double inner = isa::routines<double>().dot(coordinates.row(i), coordinates.row(c), width);
       const double l = (values[first + i] - inner) / root;
       coordinates.at(i, m) = l;
-      outside[i] -= l * l;
+      novelty[i] -= l * l;
     }
   }
   return chosen;

@@ -37,8 +37,8 @@ class SharedSpan {
   // Kernel values of at most block_rows rows, and the coordinates that they become.
   void kernel_tiles(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Tiles& tiles) const;
   void coordinates(Tiles& tiles, std::size_t count) const;
-  // Of each row, the squared length that lies outside of the span: kernel(x, x) - |z|^2, z without the constant.
-  std::vector<double> newness(const Rows& rows) const;
+  // Of each row, the squared distance from the span: kernel(x, x) - |z|^2, z without the constant.
+  std::vector<double> novelty(const Rows& rows) const;
   // Of each row the scores of functions by their coefficients, [output][coordinate]: [row][output].
   std::vector<double> scores(const Rows& rows, std::span<const double> function) const;
   // x <- L^-1 x and x <- L^-T x, of size() values.

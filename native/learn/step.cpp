@@ -45,13 +45,13 @@ struct ImportanceStep final : Step {
 };
 
 // The step that just removes a piecewise linear loss has length l / (|g|^2 kernel(x, x)); |g|^2 is 1 for two classes
-// and for regression, 2 for several classes. `softness` lengthens the denominator (PA-II), `most` bounds the step.
-void passive_aggressive(Scored& row, double most, double softness = 0.0) {
+// and for regression, 2 for several classes. `softness` lengthens the denominator (PA-II), `cap` bounds the step.
+void passive_aggressive(Scored& row, double cap, double softness = 0.0) {
   double squared_length = 0.0;
   for (const double g : row.g) squared_length += g * g;
   squared_length *= row.self();
   // A row of length 0 moves no score: there is nothing to learn from it.
-  along_gradient(row, squared_length > 0 ? std::min(most, row.loss / (squared_length + softness)) : 0.0);
+  along_gradient(row, squared_length > 0 ? std::min(cap, row.loss / (squared_length + softness)) : 0.0);
 }
 
 struct HardPassiveAggressiveStep final : Step {  // PA

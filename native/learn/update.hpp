@@ -82,9 +82,9 @@ class Update {
 };
 
 // What an update can tell that is made of several functions (a hedge), each of which has a part in the prediction.
-class Several {
+class Ensemble {
  public:
-  virtual ~Several() = default;
+  virtual ~Ensemble() = default;
   // The scores of each, [function][output].
   virtual void predict_each(Block& block, std::size_t row, std::span<double> scores) const = 0;
   // Their weights, now and after some of the rows so far ([row][function]), and their sizes.

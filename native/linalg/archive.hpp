@@ -118,8 +118,8 @@ class Loader : public Archive {
   bool loading() const override { return true; }
   bool verbatim() const override { return verbatim_; }
   void claim(const std::string& name, std::size_t bytes) override {
-    claimed_ = bytes > most_claimed - claimed_ ? most_claimed + 1 : claimed_ + bytes;
-    require(claimed_ <= most_claimed, name, "asks for much more memory than the state holds");
+    claimed_ = bytes > max_claimed - claimed_ ? max_claimed + 1 : claimed_ + bytes;
+    require(claimed_ <= max_claimed, name, "asks for much more memory than the state holds");
   }
   // Every array of the file must have been asked for.
   void finish() const {
@@ -137,7 +137,7 @@ class Loader : public Archive {
     return found->second.bytes.data();
   }
   bool holds(const std::string& name) const override { return state_.count(name) != 0; }
-  static constexpr std::size_t most_claimed = std::size_t{1} << 26;
+  static constexpr std::size_t max_claimed = std::size_t{1} << 26;
   const State& state_;
   bool verbatim_;
   std::size_t asked_ = 0, claimed_ = 0;

@@ -60,23 +60,23 @@ std::vector<Cholesky::Rotation> Cholesky::remove(std::size_t j) {
     }
     left[k] = length;
   }
-  Cholesky made = leading(j);
+  Cholesky result = leading(j);
   std::vector<double> l(size_);
   for (std::size_t i = 0; i < m; ++i) {
     std::copy_n(row(j + 1 + i), j, l.begin());
     for (std::size_t k = 0; k < i; ++k) l[j + k] = columns[k * m + i];
-    made.append(l, columns[i * m + i]);
+    result.append(l, columns[i * m + i]);
   }
-  *this = std::move(made);
+  *this = std::move(result);
   return rotations;
 }
 
 Cholesky Cholesky::leading(std::size_t n) const {
-  Cholesky made;
-  made.size_ = n;
-  made.rows_.assign(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(offset(n)));
-  made.diagonal_.assign(diagonal_.begin(), diagonal_.begin() + static_cast<std::ptrdiff_t>(n));
-  return made;
+  Cholesky result;
+  result.size_ = n;
+  result.rows_.assign(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(offset(n)));
+  result.diagonal_.assign(diagonal_.begin(), diagonal_.begin() + static_cast<std::ptrdiff_t>(n));
+  return result;
 }
 
 void Cholesky::visit(Archive& archive) {

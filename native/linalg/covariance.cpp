@@ -22,7 +22,7 @@ void Covariance::reach(std::size_t columns) {
   Buffer<double> wider(columns * columns, 0.0);
   for (std::size_t tile = 0; tile < columns_ / lanes; ++tile)
     std::copy_n(tiles_.data() + tile * columns_ * lanes, columns_ * lanes, wider.data() + tile * columns * lanes);
-  Buffer<double> longer(most_open * columns, 0.0);
+  Buffer<double> longer(max_open * columns, 0.0);
   for (std::size_t j = 0; j < open(); ++j)
     std::copy_n(open_.data() + j * columns_, columns_, longer.data() + j * columns);
   tiles_ = std::move(wider);
@@ -47,7 +47,7 @@ void Covariance::finish(const double* k, double* product) const {
 }
 
 void Covariance::change(std::span<const double> c, double sign, Team* team) {
-  if (open() == most_open) fold(team);
+  if (open() == max_open) fold(team);
   std::copy_n(c.begin(), columns_, open_.data() + open() * columns_);
   signs_.push_back(sign);
   if (sign > 0) return;
@@ -114,7 +114,7 @@ void Covariance::remove(std::size_t j) {
 }
 
 Matrix Covariance::among(std::span<const std::size_t> columns) const {
-  Matrix made(columns.size(), columns.size());
+  Matrix result(columns.size(), columns.size());
   for (std::size_t i = 0; i < columns.size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) {
       double value = at(columns[i], columns[j]);
@@ -122,9 +122,9 @@ Matrix Covariance::among(std::span<const std::size_t> columns) const {
         const double* c = open_.data() + change * columns_;
         value -= signs_[change] * c[columns[i]] * c[columns[j]];
       }
-      made.at(i, j) = made.at(j, i) = value;
+      result.at(i, j) = result.at(j, i) = value;
     }
-  return made;
+  return result;
 }
 
 // What lies below the diagonal in this tile is copied to its mirror image.
@@ -143,18 +143,18 @@ void Covariance::mirror(std::size_t tile) {
 
 // A long tile is shared out with a short one.
 void Covariance::fold(Team* team) {
-  packed_.resize(columns_ * most_open);
+  packed_.resize(columns_ * max_open);
   for (std::size_t i = 0; i < columns_; ++i)
-    for (std::size_t j = 0; j < most_open; ++j)
-      packed_[i * most_open + j] = j < open() ? -signs_[j] * open_[j * columns_ + i] : 0.0;
+    for (std::size_t j = 0; j < max_open; ++j)
+      packed_[i * max_open + j] = j < open() ? -signs_[j] * open_[j * columns_ + i] : 0.0;
   const std::size_t tiles = columns_ / lanes;
   const auto fold_tile = [&](std::size_t tile) {
     const std::size_t begin = tile * lanes;
     // Side by side: rows a power of two apart would push each other out of the cache.
-    alignas(isa::tile_bytes) double across[most_open * lanes];
+    alignas(isa::tile_bytes) double across[max_open * lanes];
     for (std::size_t j = 0; j < open(); ++j)
       std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
-    isa::routines<double>().add_products(packed_.data() + begin * most_open, across, lanes, open(), most_open,
+    isa::routines<double>().add_products(packed_.data() + begin * max_open, across, lanes, open(), max_open,
                                          tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
     mirror(tile);
   };
@@ -175,22 +175,22 @@ void Covariance::visit(Archive& archive, std::span<const std::size_t> members) {
   for (const std::size_t member : members) largest.push_back(largest_[member]);
   for (std::size_t i = 0; i < n && !archive.loading(); ++i)
     for (std::size_t j = 0; j <= i; ++j) half.push_back(at(members[i], members[j]));
-  for (std::size_t c = 0; c < most_open && !archive.loading(); ++c)
+  for (std::size_t c = 0; c < max_open && !archive.loading(); ++c)
     for (const std::size_t member : members) changes.push_back(c < m ? open_[c * columns_ + member] : 0.0);
-  signs.resize(most_open, 0.0);
+  signs.resize(max_open, 0.0);
   archive.array("largest", largest);
   archive.array("signs", signs);
   archive.array("matrix", half);
   archive.array("open", changes);
   if (!archive.loading()) return;
   const auto end = std::find(signs.begin(), signs.end(), 0.0);
-  archive.require(signs.size() == most_open && std::all_of(signs.begin(), end, [](double s) { return s * s == 1; }) &&
+  archive.require(signs.size() == max_open && std::all_of(signs.begin(), end, [](double s) { return s * s == 1; }) &&
                       std::all_of(end, signs.end(), [](double s) { return s == 0; }),
                   "signs", "must hold 32 numbers, first those that are 1 or -1, then zeros");
   archive.require(largest.size() == n, "largest", "must hold one number for each member");
   for (std::size_t i = 0; i < n; ++i) largest_[members[i]] = largest[i];
   archive.require(half.size() == n * (n + 1) / 2, "matrix", "must hold the half of a matrix of the members");
-  archive.require(changes.size() == most_open * n, "open", "must hold 32 numbers for each member");
+  archive.require(changes.size() == max_open * n, "open", "must hold 32 numbers for each member");
   for (std::size_t i = 0, next = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) at(members[i], members[j]) = at(members[j], members[i]) = half[next++];
   signs_.assign(signs.begin(), end);

@@ -22,7 +22,7 @@ namespace onkel {
 
 class Covariance {
  public:
-  static constexpr std::size_t most_open = 32;
+  static constexpr std::size_t max_open = 32;
 
   std::size_t columns() const { return columns_; }
   void reach(std::size_t columns);  // more columns, zeros; a multiple of 16
@@ -38,7 +38,7 @@ class Covariance {
   // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
   double size_of_terms(std::span<const double> k);
   // The changes that wait are folded in.
-  void settle() {
+  void apply_pending() {
     if (open() > 0) fold(nullptr);
   }
   // Of column j; no change waits.

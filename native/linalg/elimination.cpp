@@ -17,19 +17,19 @@ Elimination::Elimination(Matrix covariance, Matrix coefficients, const Matrix& k
       kernel_(kernel),
       kernel_moves_(coefficients_.rows(), coefficients_.columns()),
       n_fixed_(n_fixed),
-      left_(coefficients_.columns() - n_fixed),
-      gone_(coefficients_.columns(), false),
+      remaining_(coefficients_.columns() - n_fixed),
+      removed_(coefficients_.columns(), false),
       step_(kernel.stride(), 0.0),
       kernel_step_(kernel.stride(), 0.0) {}
 
 std::size_t Elimination::cheapest(double& cost) const {
-  std::size_t found = gone_.size();
-  for (std::size_t j = n_fixed_; j < gone_.size(); ++j) {
-    if (gone_[j]) continue;
+  std::size_t found = removed_.size();
+  for (std::size_t j = n_fixed_; j < removed_.size(); ++j) {
+    if (removed_[j]) continue;
     double square = 0.0;
     for (std::size_t o = 0; o < coefficients_.rows(); ++o) square += coefficients_.at(o, j) * coefficients_.at(o, j);
     const double here = square / std::max(covariance_.at(j, j), least_variance);
-    if (found < gone_.size() && !(here < cost)) continue;
+    if (found < removed_.size() && !(here < cost)) continue;
     found = j;
     cost = here;
   }
@@ -42,9 +42,9 @@ void Elimination::project() {
   double cost = 0.0;
   leaver_ = cheapest(cost);
   variance_ = std::max(covariance_.at(leaver_, leaver_), least_variance);
-  for (std::size_t i = 0; i < gone_.size(); ++i) step_[i] = covariance_.at(leaver_, i) / variance_;
+  for (std::size_t i = 0; i < removed_.size(); ++i) step_[i] = covariance_.at(leaver_, i) / variance_;
   step_[leaver_] = 1.0;
-  for (std::size_t i = 0; i < gone_.size(); ++i) kernel_step_[i] = dot(kernel_.row(i), step_.data(), step_.size());
+  for (std::size_t i = 0; i < removed_.size(); ++i) kernel_step_[i] = dot(kernel_.row(i), step_.data(), step_.size());
   const double length = dot(step_.data(), kernel_step_.data(), step_.size());
   next_data_ = data_ + cost;
   next_rkhs_ = rkhs_;
@@ -63,19 +63,19 @@ void Elimination::remove() {
     axpy(-a, kernel_step_.data(), kernel_moves_.row(o), step_.size());
     coefficients_.at(o, leaver_) = 0.0;
   }
-  for (std::size_t i = 0; i < gone_.size(); ++i)
+  for (std::size_t i = 0; i < removed_.size(); ++i)
     axpy(-step_[i] * variance_, step_.data(), covariance_.row(i), step_.size());
-  for (std::size_t i = 0; i < gone_.size(); ++i) covariance_.at(i, leaver_) = covariance_.at(leaver_, i) = 0.0;
-  gone_[leaver_] = true;
-  --left_;
+  for (std::size_t i = 0; i < removed_.size(); ++i) covariance_.at(i, leaver_) = covariance_.at(leaver_, i) = 0.0;
+  removed_[leaver_] = true;
+  --remaining_;
   data_ = next_data_;
   rkhs_ = next_rkhs_;
 }
 
 std::vector<std::size_t> Elimination::staying() const {
   std::vector<std::size_t> columns;
-  for (std::size_t i = 0; i < gone_.size(); ++i)
-    if (!gone_[i]) columns.push_back(i);
+  for (std::size_t i = 0; i < removed_.size(); ++i)
+    if (!removed_[i]) columns.push_back(i);
   return columns;
 }
 

@@ -19,7 +19,7 @@ class Elimination {
   // `coefficients`: [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
   Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed);
 
-  std::size_t left() const { return left_; }  // columns that could leave
+  std::size_t left() const { return remaining_; }  // columns that could leave
   // Finds the column to leave next; the squared distances are what they would be without it.
   void project();
   double data_distance() const { return next_data_; }
@@ -37,8 +37,8 @@ class Elimination {
   Matrix covariance_, coefficients_;
   const Matrix& kernel_;
   Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
-  std::size_t n_fixed_, left_;
-  std::vector<bool> gone_;
+  std::size_t n_fixed_, remaining_;
+  std::vector<bool> removed_;
   double data_ = 0.0, rkhs_ = 0.0, next_data_ = 0.0, next_rkhs_ = 0.0;
   std::size_t leaver_ = 0;
   double variance_ = 0.0;

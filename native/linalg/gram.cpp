@@ -20,7 +20,7 @@ std::size_t Gram::position(std::size_t slot) const {
 // One pass over the half of P_0 that is stored: row i gives its part of d_i and, mirrored, what it adds to d_0 ..
 // d_{i-1}. Two rows stay in the cache while the n vectors pass by.
 std::vector<double> Gram::multiply(std::span<const double> k, std::size_t n) {
-  if (pending_ + n > most_pending) apply_pending();
+  if (pending_ + n > max_pending) apply_pending();
   const std::size_t m = size(), stride = row_length(m);
   const auto& routines = isa::routines<double>();
   Buffer<double> rows(n * stride, 0.0), products(n * stride, 0.0);
@@ -35,10 +35,10 @@ std::vector<double> Gram::multiply(std::span<const double> k, std::size_t n) {
       sums[i] = dots[0] + weights[i + 1] * row(i + 1)[i];
       sums[i + 1] = dots[1];
     }
-  std::vector<double> made(n * m);
+  std::vector<double> result(n * m);
   for (std::size_t r = 0; r < n; ++r)
-    std::copy_n(&products[r * stride], m, made.begin() + static_cast<std::ptrdiff_t>(r * m));
-  return made;
+    std::copy_n(&products[r * stride], m, result.begin() + static_cast<std::ptrdiff_t>(r * m));
+  return result;
 }
 
 void Gram::project(std::span<const double> k, double kappa, std::span<const double> ahead) {
@@ -55,15 +55,15 @@ void Gram::project(std::span<const double> k, double kappa, std::span<const doub
     routines.axpy(change.a * routines.dot(change.u.data(), k_.data(), rounded), change.u.data(), projection_.data(),
                   rounded);
   }
-  outside_ = kappa - routines.dot(k_.data(), projection_.data(), rounded);
+  novelty_ = kappa - routines.dot(k_.data(), projection_.data(), rounded);
   kappa_ = kappa;
 }
 
 // A newcomer also brings the members near it closer to the span of all the others; 1 / P_ii is how far they are.
 bool Gram::independent() const {
-  if (!(outside_ > 0 && outside_ > tolerance * kappa_)) return false;
+  if (!(novelty_ > 0 && novelty_ > tolerance * kappa_)) return false;
   for (std::size_t i = 0; i < size(); ++i) {
-    const double unit = tolerance * kappas_[i], growth = unit * projection_[i] * projection_[i] / outside_;
+    const double unit = tolerance * kappas_[i], growth = unit * projection_[i] * projection_[i] / novelty_;
     // A member at the limit must not keep out newcomers that have little to do with it.
     if (!(unit * diagonal_[i] + growth < 1 || growth < 0.01)) return false;
   }
@@ -80,13 +80,13 @@ void Gram::append(std::size_t slot) {
   diagonal_.push_back(0.0);
   projection_.resize(std::max(projection_.size(), n + 1));
   projection_[n] = -1.0;
-  wait(1 / outside_, {projection_.data(), n + 1});
+  wait(1 / novelty_, {projection_.data(), n + 1});
   newest_is_last_change_ = true;
 }
 
 // P += a u u', later; but for its diagonal, which is wanted now.
 void Gram::wait(double a, std::span<const double> u) {
-  if (pending_ == most_pending) apply_pending();
+  if (pending_ == max_pending) apply_pending();
   if (pending_ == changes_.size()) changes_.emplace_back();
   Change& change = changes_[pending_++];
   change.a = a;

@@ -32,7 +32,7 @@ class Gram {
   std::size_t position(std::size_t slot) const;
 
   // How many newcomers may be projected ahead, and come, between two sweeps.
-  static constexpr std::size_t most_ahead = 32;
+  static constexpr std::size_t max_ahead = 32;
   // P_0 k for n rows of size() values each, [row][size()]; true until a sweep or a removal. There is room for as many
   // to come.
   std::vector<double> multiply(std::span<const double> k, std::size_t n);
@@ -40,7 +40,7 @@ class Gram {
   // is P_0 k, where it is known.
   void project(std::span<const double> k, double kappa, std::span<const double> ahead = {});
   std::span<const double> projection() const { return {projection_.data(), size()}; }  // d
-  double outside() const { return outside_; }                                          // s
+  double novelty() const { return novelty_; }                                          // s
   bool independent() const;
 
   // The newcomer just projected, which must be independent, becomes the member at the last position.
@@ -60,7 +60,7 @@ class Gram {
   void visit(Archive& archive);
 
  private:
-  static constexpr std::size_t most_pending = 2 * most_ahead;
+  static constexpr std::size_t max_pending = 2 * max_ahead;
   // A change that waits: a u u'.
   struct Change {
     double a = 0.0;
@@ -86,7 +86,7 @@ class Gram {
   std::size_t pending_ = 0;
   // Of the newcomer projected last, and the diagonal before it became a member.
   Buffer<double> projection_;
-  double outside_ = 0.0, kappa_ = 0.0;
+  double novelty_ = 0.0, kappa_ = 0.0;
   bool newest_is_last_change_ = false;
   std::vector<double> diagonal_before_;
   Buffer<double> k_, grown_, factors_;  // scratch

@@ -6,11 +6,11 @@
 namespace onkel {
 
 Information Information::from_half(std::size_t n, std::span<const double> half) {
-  Information made(n);
+  Information result(n);
   const double* next = half.data();
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = *next++;
-  return made;
+    for (std::size_t j = 0; j <= i; ++j) result.matrix_.at(i, j) = *next++;
+  return result;
 }
 
 Information Information::from_covariance(const Matrix& covariance, const Triangle& lower, double lam) {
@@ -24,11 +24,11 @@ Information Information::from_covariance(const Matrix& covariance, const Triangl
     for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = coordinates.at(i, j);
   Triangle inverse = Triangle::identity(n);
   Solver::of_symmetric(std::move(half), std::numeric_limits<double>::min()).solve(inverse);
-  Information made;
-  made.matrix_ = gram(inverse);
-  for (std::size_t i = 0; i < n; ++i) made.matrix_.at(i, i) -= lam;
-  for (std::size_t i = n; i < made.matrix_.rows(); ++i) made.matrix_.at(i, i) = 0.0;
-  return made;
+  Information result;
+  result.matrix_ = gram(inverse);
+  for (std::size_t i = 0; i < n; ++i) result.matrix_.at(i, i) -= lam;
+  for (std::size_t i = n; i < result.matrix_.rows(); ++i) result.matrix_.at(i, i) = 0.0;
+  return result;
 }
 
 void Information::reach(std::size_t n) {
@@ -115,10 +115,10 @@ std::vector<double> Information::times(const std::vector<double>& w) const { ret
 
 Information Information::transformed(const Matrix& m) const {
   const Matrix whole = multiply_transposed(multiply_transposed(m, dense()), m);
-  Information made(m.rows());
+  Information result(m.rows());
   for (std::size_t i = 0; i < m.rows(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = whole.at(i, j);
-  return made;
+    for (std::size_t j = 0; j <= i; ++j) result.matrix_.at(i, j) = whole.at(i, j);
+  return result;
 }
 
 Information Information::without_last(const std::vector<Cholesky::Rotation>& rotations, std::size_t first) const {
@@ -137,31 +137,31 @@ Information Information::without_last(const std::vector<Cholesky::Rotation>& rot
   for (std::size_t i = 0; i < size(); ++i)
     for (std::size_t j = 0; j < size(); ++j) turned.at(i, j) = half_turned.at(j, i);
   turn(turned);
-  Information made(size() - 1);
+  Information result(size() - 1);
   for (std::size_t i = 0; i + 1 < size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = turned.at(i, j);
-  return made;
+    for (std::size_t j = 0; j <= i; ++j) result.matrix_.at(i, j) = turned.at(i, j);
+  return result;
 }
 
 Information Information::leading(std::size_t n) const {
   add_waiting();
-  Information made(n);
+  Information result(n);
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j <= i; ++j) made.matrix_.at(i, j) = matrix_.at(i, j);
-  return made;
+    for (std::size_t j = 0; j <= i; ++j) result.matrix_.at(i, j) = matrix_.at(i, j);
+  return result;
 }
 
 Matrix Information::dense() const {
   add_waiting();
   constexpr std::size_t lanes = Triangle::lanes;
-  Matrix made(size(), size());
+  Matrix result(size(), size());
   for (std::size_t begin = 0; begin < size(); begin += lanes) {
     const double* tile = matrix_.tile(begin / lanes);
     for (std::size_t i = begin; i < size(); ++i)
       for (std::size_t j = begin; j <= std::min(i, begin + lanes - 1); ++j)
-        made.at(i, j) = made.at(j, i) = tile[(i - begin) * lanes + j - begin];
+        result.at(i, j) = result.at(j, i) = tile[(i - begin) * lanes + j - begin];
   }
-  return made;
+  return result;
 }
 
 void Information::visit(Archive& archive, std::size_t n) {

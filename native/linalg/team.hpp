@@ -22,7 +22,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  std::size_t most_members() const { return std::max<std::size_t>(1, wanted_); }
+  std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
   // Calls work(0) on the caller's thread, and work(member) on those of the others that come before it has returned: a
   // machine with other things to do may keep them away, and nobody waits for who has not begun. So the work is cut into
   // pieces that the members take one by one. What one of them throws is thrown again here.

@@ -22,9 +22,9 @@ void multiply_block(const double* x, double* block) {
 }  // namespace
 
 Triangle Triangle::identity(std::size_t n) {
-  Triangle made(n);
-  for (std::size_t i = 0; i < made.rows_; ++i) made.at(i, i) = 1.0;
-  return made;
+  Triangle result(n);
+  for (std::size_t i = 0; i < result.rows_; ++i) result.at(i, i) = 1.0;
+  return result;
 }
 
 void Triangle::reach(std::size_t n) {
@@ -54,14 +54,14 @@ Triangle gram(const Triangle& v) {
     for (std::size_t i = t * lanes; i < n; ++i)
       for (std::size_t l = 0; l < lanes; ++l)
         transposed[(t * lanes + l) * n + i] = v.tile(t)[(i - t * lanes) * lanes + l];
-  Triangle made(v.size());
+  Triangle result(v.size());
   for (std::size_t t = 0; t < n / lanes; ++t)
     for (std::size_t i = t * lanes; i < n; i += lanes) {
       const std::size_t below = (i - t * lanes) * lanes;
       isa::routines<double>().add_products(transposed.data() + i * n + i, v.tile(t) + below, lanes, n - i, n,
-                                           made.tile(t) + below, lanes);
+                                           result.tile(t) + below, lanes);
     }
-  return made;
+  return result;
 }
 
 Solver::Solver(Triangle lower) : below_(std::move(lower)), inverses_(below_.rows() * lanes, 0.0) {
@@ -78,12 +78,12 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
   const double lowest = 4 * static_cast<double>(n) * std::numeric_limits<double>::epsilon() * largest;
   const double raise = std::max(0.0, lowest - least), floor = std::max(least, lowest) / 2;
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix.at(i, i) += raise;
-  Solver made;
-  made.below_ = std::move(matrix);
-  made.inverses_.assign(n * lanes, 0.0);
+  Solver result;
+  result.below_ = std::move(matrix);
+  result.inverses_.assign(n * lanes, 0.0);
   Buffer<double> before, across(block_size);
   for (std::size_t block = 0; block < n / lanes; ++block) {
-    double* const diagonal = made.below_.tile(block);
+    double* const diagonal = result.below_.tile(block);
     for (std::size_t j = 0; j < lanes; ++j)
       for (std::size_t i = j; i < lanes; ++i) {
         double rest = diagonal[i * lanes + j];
@@ -91,11 +91,11 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
         diagonal[i * lanes + j] = i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
       }
     for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
-    made.invert_block(block);
+    result.invert_block(block);
     // The rows below, X D^-T, are kept with their sign turned; then every later tile loses its share X X'.
     double* const below = diagonal + block_size;
     const std::size_t first = (block + 1) * lanes, count = n - first;
-    const double* inverse = made.inverses_.data() + block * block_size;
+    const double* inverse = result.inverses_.data() + block * block_size;
     for (std::size_t i = 0; i < lanes; ++i)
       for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -inverse[i * lanes + j];
     before.assign(below, below + count * lanes);
@@ -106,10 +106,10 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
       const double* rows = below + (t * lanes - first) * lanes;
       for (std::size_t i = 0; i < lanes; ++i)
         for (std::size_t j = 0; j < lanes; ++j) across[j * lanes + i] = -rows[i * lanes + j];
-      routines.add_products(rows, across.data(), lanes, lanes, lanes, made.below_.tile(t), n - t * lanes);
+      routines.add_products(rows, across.data(), lanes, lanes, lanes, result.below_.tile(t), n - t * lanes);
     }
   }
-  return made;
+  return result;
 }
 
 // Column by column, by forward substitution.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +36,8 @@ class FadingMeans:
 
     def add(self, **values: Floats) -> None:
         """Take in the values of some rows, under the same names each time."""
+        from scipy.signal import lfilter  # a sixth of a second, which only those pay who need it
+
         numbers = self._n_rows + 1 + np.arange(len(next(iter(values.values()))))
         kept = numbers % self._stride == 0
         for name, each in values.items():

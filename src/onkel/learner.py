@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.learned import LearnedFunction
+from onkel.learned_function import LearnedFunction
 from onkel.parts import Hedge, SecondOrder, StreamMemory
 
 Array = NDArray[Any]

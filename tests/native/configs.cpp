@@ -18,7 +18,7 @@ class Line {
     for (std::string word; words >> word;) take(word.substr(0, word.find('=')), word.substr(word.find('=') + 1));
     end_factor();
   }
-  NamedConfig made() { return std::move(made_); }
+  NamedConfig result() { return std::move(made_); }
 
  private:
   void take(const std::string& key, const std::string& value) {
@@ -46,7 +46,7 @@ class Line {
       end_factor();
       factor_.name = value;
     } else if (key == "hedge") {
-      config.hedge = HedgeChoice{};
+      config.hedge = HedgeConfig{};
       config.hedge->combination = combination_named(value);
     } else if (key == "discount") {
       config.hedge->discount = std::stod(value);
@@ -98,7 +98,7 @@ class Line {
 std::vector<NamedConfig> read_configs(const std::string& path) {
   std::ifstream file(path);
   std::vector<NamedConfig> configs;
-  for (std::string line; std::getline(file, line);) configs.push_back(Line(line).made());
+  for (std::string line; std::getline(file, line);) configs.push_back(Line(line).result());
   if (configs.empty()) throw std::invalid_argument("'" + path + "' holds no configuration");
   return configs;
 }

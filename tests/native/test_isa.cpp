@@ -453,7 +453,7 @@ void check_passes() {
     if (n > 5) weights[5] = 0.0;
     std::vector<double> squares = before, lengths(n), costs = before, similarities(n), stretched = weights;
     routines.add_squares(0.3, weights.data(), squares.data(), n);
-    routines.weigh(0.7, weights.data(), units.data(), lengths.data(), n);
+    routines.lengths_of(0.7, weights.data(), units.data(), lengths.data(), n);
     routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), true, costs.data(), n);
     std::vector<double> alone(n);
     routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), false, alone.data(), n);

@@ -34,18 +34,18 @@ Stream make_stream(const Config& config) {
 
 // Up to the row that it cannot learn from, if there is one: with some kernels some learners diverge.
 void learn(Learner& learner, const Stream& stream, std::size_t begin, std::size_t end, std::size_t chunk,
-           const Learner::Effort& effort) {
+           const Learner::Execution& execution) {
   try {
     for (; begin < end; begin += chunk)
-      learner.learn(stream.batch(begin, std::min(end, begin + chunk)), nullptr, effort, always);
+      learner.learn(stream.batch(begin, std::min(end, begin + chunk)), nullptr, execution, always);
   } catch (const Diverged&) {
   }
 }
 
-const char* fault(const Config& config) {
+const char* error(const Config& config) {
   const Stream stream = make_stream(config);
   Learner row_by_row(config), by_two(config), saved(config), beside(config);
-  const Learner::Effort one{1, 48}, two{2, 8};
+  const Learner::Execution one{1, 48}, two{2, 8};
   learn(row_by_row, stream, 0, n_rows, 1, one);
   const State expected = row_by_row.save();
 
@@ -90,8 +90,8 @@ int main(int count, char** words) {
   int failed = 0;
   const auto configs = onkel::read_configs(words[1]);
   for (const auto& [name, config] : configs)
-    if (const char* fault = onkel::fault(config)) {
-      std::fprintf(stderr, "%s: %s\n", name.c_str(), fault);
+    if (const char* error = onkel::error(config)) {
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), error);
       failed = 1;
     }
   std::printf("%zu learners\n", configs.size());

@@ -1,8 +1,8 @@
 """The second-order learner of docs/newton.md in orthonormal coordinates of the dictionary's span, one row at a time.
 
 Features z(x) = L^-1 k(D, x), with K = L L' and the constant column in front; mean w, information H = sum v z z' beside
-that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. There is one such belief for each memory;
-the function is their mean, weighted by fixed share.
+that of the prior N(0, I / lam), so that the covariance is P = (lam I + H)^-1. There is one such posterior for each
+memory; the function is their mean, weighted by fixed share.
 """
 
 import sys
@@ -24,7 +24,7 @@ LEAST_LIKELIHOOD = 1e-4
 
 
 @dataclass
-class Belief:
+class Posterior:
     """What one memory believes of the function."""
 
     learner: "Newton"
@@ -126,17 +126,17 @@ class Newton(Budgeted):
         self.noise, self.steps, self.due = 0.0, 0, 0.0
         if self.forget == "stream":
             budget = sys.maxsize if self.budget is None else self.budget
-            self.beliefs = [Belief(self, 1.0)] + [
-                Belief(self, 1 - 1 / rows, min(most, max(1, budget // share))) for rows, share, most in MEMORIES
+            self.posteriors = [Posterior(self, 1.0)] + [
+                Posterior(self, 1 - 1 / rows, min(most, max(1, budget // share))) for rows, share, most in MEMORIES
             ]
         else:
-            self.beliefs = [Belief(self, self.forget)]
-        self.weights = np.full(len(self.beliefs), 1 / len(self.beliefs))
+            self.posteriors = [Posterior(self, self.forget)]
+        self.weights = np.full(len(self.posteriors), 1 / len(self.posteriors))
 
     @property
     def first(self):
         """The longest memory, which stands on all points."""
-        return self.beliefs[0]
+        return self.posteriors[0]
 
     # what tests ask of a learner with one memory
     order = property(lambda self: self.first.order)
@@ -148,9 +148,9 @@ class Newton(Budgeted):
         return self.first.z(x)
 
     def variance(self, x):
-        zs = [belief.z(x) for belief in self.beliefs]
-        f = np.array([z @ belief.w for z, belief in zip(zs, self.beliefs, strict=True)])
-        inside = sum(u * (z @ b.P @ z) for u, z, b in zip(self.weights, zs, self.beliefs, strict=True))
+        zs = [posterior.z(x) for posterior in self.posteriors]
+        f = np.array([z @ posterior.w for z, posterior in zip(zs, self.posteriors, strict=True)])
+        inside = sum(u * (z @ b.P @ z) for u, z, b in zip(self.weights, zs, self.posteriors, strict=True))
         noise = self.noise / self.steps if self.task == "regression" else 1.0
         apart = self.weights @ ((f - self.weights @ f) ** 2).sum(axis=1) / noise
         outside = 1 - self.first.inside(x) @ self.first.inside(x)
@@ -172,7 +172,7 @@ class Newton(Budgeted):
                 self.close_call(abs(slope - threshold))
             return slope > threshold
 
-        several = len(self.beliefs) > 1
+        several = len(self.posteriors) > 1
         if several:
             self.weigh(x, label, weight)
         informative = hard(slope)
@@ -181,38 +181,38 @@ class Newton(Budgeted):
         self.grow()
         weight = min(weight, MOST_CERTAIN * self.lam / self.self_kernel)
         variance = 0.0
-        for belief, share in zip(self.beliefs, self.weights, strict=True):
-            own = np.abs(self.at(belief.z(x) @ belief.w, label, 1.0)[1]).max() if several else slope
+        for posterior, share in zip(self.posteriors, self.weights, strict=True):
+            own = np.abs(self.at(posterior.z(x) @ posterior.w, label, 1.0)[1]).max() if several else slope
             if hard(own):
-                if several and belief is not self.first:
-                    self.exchange(belief, x)
-                variance += share * self.step(belief, x, label, weight)
+                if several and posterior is not self.first:
+                    self.exchange(posterior, x)
+                variance += share * self.step(posterior, x, label, weight)
         if informative:
             self.noise += weight * slope**2 / (1 + weight * variance)
             self.steps += 1
-        for belief in self.beliefs:
-            belief.fade(self.t)
+        for posterior in self.posteriors:
+            posterior.fade(self.t)
         self.publish()
         for member in self._columns_in_order():
             member.total = member.total + member.a
         self._show()
 
     def publish(self):
-        """The function is the mean of the beliefs."""
+        """The function is the mean of the posteriors."""
         columns = ([self.constant] if self.fit_intercept else []) + self.order
         for member in columns:
             member.a = np.zeros(self.f.shape[1])
-        for belief, share in zip(self.beliefs, self.weights, strict=True):
-            own = ([self.constant] if self.fit_intercept else []) + belief.order
-            for member, a in zip(own, belief.coefficients(), strict=True):
+        for posterior, share in zip(self.posteriors, self.weights, strict=True):
+            own = ([self.constant] if self.fit_intercept else []) + posterior.order
+            for member, a in zip(own, posterior.coefficients(), strict=True):
                 member.a = member.a + share * a
 
     # -- the memories
     def weigh(self, x, label, weight):
         """Fixed share (Herbster and Warmuth) on the likelihood of what each memory predicted."""
-        logs = np.zeros(len(self.beliefs))
-        for e, belief in enumerate(self.beliefs):
-            value, g, _ = self.at(belief.z(x) @ belief.w, label, 1.0)
+        logs = np.zeros(len(self.posteriors))
+        for e, posterior in enumerate(self.posteriors):
+            value, g, _ = self.at(posterior.z(x) @ posterior.w, label, 1.0)
             if self.task != "regression":
                 logs[e] = -value
             elif self.noise > 0:
@@ -220,7 +220,7 @@ class Newton(Budgeted):
         logs = weight * np.maximum(logs, np.log(LEAST_LIKELIHOOD))
         shares = self.weights * np.exp(logs - logs.max())
         self.weights = (1 - SHARE) * shares / shares.sum() + SHARE / len(logs)
-        winner = self.beliefs[int(np.argmax(self.weights))]
+        winner = self.posteriors[int(np.argmax(self.weights))]
         if self.budget is not None and len(self.order) >= self.budget:
             apart = np.sort(self.weights)
             self.close_call(apart[-1] - apart[-2])
@@ -228,39 +228,39 @@ class Newton(Budgeted):
 
     def renew(self, x):
         """At a full budget a hard row takes the place of the point that is needed least, once in a memory."""
-        if self.due < 1 - 1e-9 or self.newness(x) <= TOLERANCE:
+        if self.due < 1 - 1e-9 or self.novelty(x) <= TOLERANCE:
             return
         self.due = 0.0
         costs = dict.fromkeys(map(id, self.order), 0.0)
-        for belief, share in zip(self.beliefs, self.weights, strict=True):
-            for member, cost in zip(belief.order, belief.costs(), strict=True):
+        for posterior, share in zip(self.posteriors, self.weights, strict=True):
+            for member, cost in zip(posterior.order, posterior.costs(), strict=True):
                 costs[id(member)] += share * cost
         totals = [costs[id(member)] for member in self.order]
         leaver = self.cheapest(self.order, totals, totals)
-        for belief in self.beliefs:
-            if any(member is leaver for member in belief.order):
-                belief.leave(leaver)
+        for posterior in self.posteriors:
+            if any(member is leaver for member in posterior.order):
+                posterior.leave(leaver)
         self.publish()
         self.leave(leaver)
         self.join(self.enter(x, self.t - 1, np.zeros(self.f.shape[1])))
 
-    def exchange(self, belief, x):
-        """A full belief takes in the nearest of all points, for the one that it needs least."""
-        if len(belief.order) < belief.room or self.t < belief.next_exchange:
+    def exchange(self, posterior, x):
+        """A full posterior takes in the nearest of all points, for the one that it needs least."""
+        if len(posterior.order) < posterior.room or self.t < posterior.next_exchange:
             return
         near = self.kernel(x, self.order)
         apart = np.sort(near)
         nearest = self.order[int(np.argmax(near))]
-        if len(near) > 1 and len(belief.order) < len(self.order):
+        if len(near) > 1 and len(posterior.order) < len(self.order):
             self.close_call(apart[-1] - apart[-2])
-        if any(member is nearest for member in belief.order):
+        if any(member is nearest for member in posterior.order):
             return
-        belief.next_exchange = self.t + 5 * belief.period
-        belief.leave(belief.least_needed())
-        belief.join(nearest, 1 - np.sum(belief.inside(nearest.x) ** 2))
+        posterior.next_exchange = self.t + 5 * posterior.period
+        posterior.leave(posterior.least_needed())
+        posterior.join(nearest, 1 - np.sum(posterior.inside(nearest.x) ** 2))
 
     # -- the dictionary
-    def newness(self, x):
+    def novelty(self, x):
         new = 1 - np.sum(self.first.inside(x) ** 2)
         self.close_call(0.01 * abs(new / TOLERANCE - 1))
         return new
@@ -272,7 +272,7 @@ class Newton(Budgeted):
         if room <= 0:
             self.renew(x)
             return
-        new = self.newness(x)
+        new = self.novelty(x)
         if new <= TOLERANCE:
             return
         key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
@@ -295,12 +295,12 @@ class Newton(Budgeted):
                 self.leave(best[1])
 
     def join(self, member):
-        """The point joins every belief that has room for it."""
-        if self.newness(member.x) <= TOLERANCE:
+        """The point joins every posterior that has room for it."""
+        if self.novelty(member.x) <= TOLERANCE:
             return False
-        for belief in self.beliefs:
-            if len(belief.order) < belief.room:
-                belief.join(member, 1 - np.sum(belief.inside(member.x) ** 2))
+        for posterior in self.posteriors:
+            if len(posterior.order) < posterior.room:
+                posterior.join(member, 1 - np.sum(posterior.inside(member.x) ** 2))
         return True
 
     # -- the step
@@ -333,10 +333,10 @@ class Newton(Budgeted):
             diagonal = {"squared_error": 1.0, "squared_hinge": 2.0 * (z < 1)}[self.loss] * direction**2
         return weight * value, weight * g, weight * diagonal
 
-    def step(self, belief, x, label, weight):
+    def step(self, posterior, x, label, weight):
         """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then H += v z z'. Returns s."""
-        z, P = belief.z(x), belief.P
-        m, s = z @ belief.w, z @ P @ z
+        z, P = posterior.z(x), posterior.P
+        m, s = z @ posterior.w, z @ P @ z
         b = np.zeros(len(m))
         value, g, diagonal = self.at(m, label, weight)
         for _ in range(1 if self.task == "regression" else STEPS):
@@ -351,11 +351,11 @@ class Newton(Budgeted):
             value, g, diagonal = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
         v = diagonal.sum() / max(1, len(m) - 1)
-        belief.w = belief.w + np.outer(P @ z, b)
-        belief.H = belief.H + v * np.outer(z, z)
+        posterior.w = posterior.w + np.outer(P @ z, b)
+        posterior.H = posterior.H + v * np.outer(z, z)
         return s
 
     def _know(self, label):
         super()._know(label)
-        for belief in self.beliefs:
-            belief.w = np.pad(belief.w, ((0, 0), (0, self.f.shape[1] - belief.w.shape[1])))
+        for posterior in self.posteriors:
+            posterior.w = np.pad(posterior.w, ((0, 0), (0, self.f.shape[1] - posterior.w.shape[1])))

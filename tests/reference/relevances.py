@@ -12,7 +12,7 @@ CONSTANT = 0.3125
 
 
 def validation_loss(
-    X: Any, y: Any, weight: Any, at: Any, *, task: str, classes: int = 1, kernel: str = "rbf", most_points: int = 300
+    X: Any, y: Any, weight: Any, at: Any, *, task: str, classes: int = 1, kernel: str = "rbf", max_points: int = 300
 ) -> float:
     """Return the loss on each half of the rows of what is fitted to the other.
 
@@ -20,7 +20,7 @@ def validation_loss(
     """
     scales, lam = np.exp(at[:-1]), np.exp(at[-1])
     n = len(X)
-    m = min(most_points, n // 2)
+    m = min(max_points, n // 2)
     rows, points = X * scales, (X * scales)[[k * n // m for k in range(m)]]
     like = {"rbf": RBF, "laplacian": Laplacian}[kernel](1.0)
     phi = np.hstack([like.matrix(rows, points), np.full((n, 1), CONSTANT)])

@@ -53,9 +53,9 @@ std::size_t Eviction::smallest(std::size_t except) {
   const auto diagonal = context_.basis.diagonal();
   for (std::size_t j = 0; j < norms_.size(); ++j) norms_[j] *= diagonal[j];
   std::size_t found = cheapest(norms_, except);
-  const double most = equal * norms_[found - first];
+  const double limit = equal * norms_[found - first];
   for (std::size_t j = 0; j < norms_.size(); ++j)
-    if (norms_[j] <= most && context_.basis.born(first + j) < context_.basis.born(found)) found = first + j;
+    if (norms_[j] <= limit && context_.basis.born(first + j) < context_.basis.born(found)) found = first + j;
   return found;
 }
 

@@ -17,19 +17,19 @@ class GrowAtRandom final : public Eviction {
 
   // The other rule hears of every newcomer, whether or not one has to leave: it may keep something about all points.
   void restore_budget(const Scored& row, std::size_t newest) override {
-    bool heard = false;
+    bool was_told = false;
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       if (context_.draws.uniform(row.t, Purpose::eviction, draw) < beta_ / static_cast<double>(row.t)) {
         // One point leaves, however many are too many.
         const std::size_t budget = std::exchange(context_.budget, context_.basis.size() - 1);
         maintenance_->restore_budget(row, newest);
         context_.budget = budget;
-        heard = true;
+        was_told = true;
       } else {
         ++context_.budget;
       }
     }
-    if (!heard) maintenance_->restore_budget(row, newest);
+    if (!was_told) maintenance_->restore_budget(row, newest);
   }
 
   void idle(const Scored& row) override { maintenance_->idle(row); }

@@ -36,7 +36,7 @@ struct ProjectNewcomer : Eviction {
   void visit(Archive& archive) override { archive.part("gram", points); }
 
   // The distance of the step from the span; for one coefficient y it is the papers' delta.
-  double distance(std::span<const double> c) const { return length(c) * std::sqrt(std::max(0.0, points.outside())); }
+  double distance(std::span<const double> c) const { return length(c) * std::sqrt(std::max(0.0, points.novelty())); }
 
   Newcomer take_in(Scored& row) {
     const bool full = context_.basis.size() >= context_.budget;
@@ -62,7 +62,7 @@ struct ProjectronPlusPlus : ProjectNewcomer {
     // Several classes: g has length sqrt(2), and all that the papers say of y k(x, .) holds of g k(x, .).
     const double g = length(row.g);
     const double squared_length =
-        g * g * (row.self() - std::max(0.0, points.outside()));  // |P k|^2, the constant's included
+        g * g * (row.self() - std::max(0.0, points.novelty()));  // |P k|^2, the constant's included
     const double away = distance(row.g);
     if (!(squared_length > 0)) return Newcomer::refused;
     const double tau = step(row.loss, squared_length, away == 0 ? 0.0 : U * away, row.weight);
@@ -71,16 +71,16 @@ struct ProjectronPlusPlus : ProjectNewcomer {
     points.add_projection(row.coefficient);
     return Newcomer::absorbed;
   }
-  // tau, or 0 to leave the row alone; `most` is 1 times the row's weight.
-  virtual double step(double loss, double squared_length, double away, double most) const = 0;
+  // tau, or 0 to leave the row alone; `cap` is 1 times the row's weight.
+  virtual double step(double loss, double squared_length, double away, double cap) const = 0;
 
   double U;
 };
 
 struct AggressiveProjection final : ProjectronPlusPlus {  // 2009, Figure 3
   using ProjectronPlusPlus::ProjectronPlusPlus;
-  double step(double loss, double squared_length, double away, double most) const override {
-    return std::min({loss / squared_length, 2 * (loss - away) / squared_length, most});
+  double step(double loss, double squared_length, double away, double cap) const override {
+    return std::min({loss / squared_length, 2 * (loss - away) / squared_length, cap});
   }
 };
 
@@ -89,8 +89,8 @@ struct AggressiveProjection2008 final : ProjectronPlusPlus {
   AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : ProjectronPlusPlus(spec, context) {
     eta = 0.0;
   }
-  double step(double loss, double squared_length, double away, double most) const override {
-    const double tau = std::min(loss / squared_length, most);
+  double step(double loss, double squared_length, double away, double cap) const override {
+    const double tau = std::min(loss / squared_length, cap);
     return 2 * loss - tau * squared_length - 2 * away >= 0 ? tau : 0.0;
   }
 };

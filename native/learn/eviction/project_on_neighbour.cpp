@@ -23,7 +23,7 @@ class ProjectOnNeighbour final : public Eviction {
     know_neighbours(newest);
     squares(costs_);
     double* const costs = costs_.data() - context_.basis.first_slot();
-    each_but(newest, [&](std::size_t r, double) { costs[r] *= project(r, newest).distance_squared; });
+    for_each_except(newest, [&](std::size_t r, double) { costs[r] *= project(r, newest).distance_squared; });
     const std::size_t leaves = cheapest(costs_, newest);
     const Projection onto = project(leaves, newest);
     const std::size_t neighbour = nearest_[leaves].slot;
@@ -34,7 +34,7 @@ class ProjectOnNeighbour final : public Eviction {
     }
     evict(leaves);
     replace_neighbour(leaves);
-    welcome(newest);
+    update_neighbours(newest);
   }
 
   // Neighbours are a function of the set: they are found again, not saved.
@@ -86,7 +86,7 @@ class ProjectOnNeighbour final : public Eviction {
     values_.resize(context_.basis.columns());
     context_.basis.row_of(slot, scratch_, values_);
     Neighbour found;
-    each_but(slot, [&](std::size_t other, double self) {
+    for_each_except(slot, [&](std::size_t other, double self) {
       if (other != except) found.consider(other, values_[other], self);
     });
     nearest_[slot] = found;
@@ -99,10 +99,10 @@ class ProjectOnNeighbour final : public Eviction {
       if (nearest_[slot].slot == left && context_.basis.alive(slot)) search(slot, no_slot);
   }
 
-  void welcome(std::size_t newest) {
+  void update_neighbours(std::size_t newest) {
     const double newest_self = context_.basis.diagonal(newest);
     Neighbour found;
-    each_but(newest, [&](std::size_t slot, double self) {
+    for_each_except(newest, [&](std::size_t slot, double self) {
       nearest_[slot].consider(newest, newcomer_[slot], newest_self);
       found.consider(slot, newcomer_[slot], self);
     });
@@ -111,7 +111,7 @@ class ProjectOnNeighbour final : public Eviction {
 
   // The points but one, with their kernel with themselves.
   template <class Visit>
-  void each_but(std::size_t except, const Visit& visit) const {
+  void for_each_except(std::size_t except, const Visit& visit) const {
     const Basis& basis = context_.basis;
     const std::size_t first = basis.first_slot(), end = basis.end_slot();
     const double* const diagonal = basis.diagonal().data();

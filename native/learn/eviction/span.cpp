@@ -30,8 +30,8 @@ double Span::include_points(double max_squared_distance) {
     if (!known[slot]) new_points.push_back(slot);
   std::stable_sort(new_points.begin(), new_points.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
-  for (std::size_t first = 0; first < new_points.size(); first += Gram::most_ahead) {
-    const std::size_t count = std::min(Gram::most_ahead, new_points.size() - first);
+  for (std::size_t first = 0; first < new_points.size(); first += Gram::max_ahead) {
+    const std::size_t count = std::min(Gram::max_ahead, new_points.size() - first);
     append_points(std::span(new_points).subspan(first, count), inside);
   }
   return replace(inside, max_squared_distance);
@@ -74,7 +74,7 @@ double Span::replace(const std::vector<std::size_t>& inside, double max_squared_
   for (const std::size_t slot : inside) {
     project_point(slot);
     for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
-    double further = moved + squared_length(slot) * outside();
+    double further = moved + squared_length(slot) * novelty();
     for (std::size_t e = 0; e < rows.size(); ++e) {
       double along = 0.0, inner = values_[replaced[e]];
       for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(replaced[e], o);

@@ -20,7 +20,7 @@ class Span {
 
   // Projects a row on the points, and measures how far outside of them it lies. Changes nothing else.
   void project(const Scored& row);
-  double outside() const { return gram_.outside(); }  // squared
+  double novelty() const { return gram_.novelty(); }  // the row's squared distance from the span
   bool independent() const { return gram_.independent(); }
   // f += c * (the projection of the row projected last)
   void add_projection(std::span<const double> c);

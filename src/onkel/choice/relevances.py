@@ -84,7 +84,7 @@ def learned_kernels(
             task=task,
             classes=n_classes,
             kernel=search.kernel.name,
-            most_points=POINTS,
+            max_points=POINTS,
             at=[*centre, math.log(0.1)],
             centre=centre.tolist(),
             spread=search.spread,

@@ -22,12 +22,9 @@ def client_of(address: str) -> Iterator[Any]:
     if kind == "local":
         if not number.isdigit() or int(number) < 1:
             raise Misused(f"--cluster {address}: expected local:N with N processes, such as local:2")
-        with (
-            distributed.LocalCluster(
-                n_workers=int(number), threads_per_worker=1, dashboard_address="127.0.0.1:0"
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        from onkel.dask.local import LocalProcesses
+
+        with LocalProcesses(int(number)) as cluster, distributed.Client(cluster) as client:
             yield client
         return
     try:

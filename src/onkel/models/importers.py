@@ -271,19 +271,19 @@ def _head(text: bytes) -> tuple[dict[str, list[str]], int]:
 
 def _points(text: bytes, begin: int, n_features: int | None) -> tuple[NDArray[np.float64], Any]:
     """Coefficients and points, which stand in the file as labels and rows do."""
-    coefficients, values, features, offsets, _, _, _, complaint = _core.read_libsvm(
+    coefficients, values, features, offsets, _, _, _, parse_error = _core.read_libsvm(
         text,
         begin=begin,
         last=True,
-        most=2**62,
+        max_rows=2**62,
         labelled=True,
         zero_based=False,
         width=n_features or MOST_FEATURES,
         skip=False,
         single=False,
     )
-    if complaint is not None:
-        line, column, expected, found = complaint
+    if parse_error is not None:
+        line, column, expected, found = parse_error
         line += text.count(b"\n", 0, begin) + 1
         got = repr(found.decode("utf-8", "backslashreplace")) if found else "nothing"
         raise ValueError(f"line {line}, column {column}: expected {expected}, got {got}")

@@ -2,9 +2,9 @@
 
 The first half are points of a function fitted to the common sample: they cover the rows. The rest are rows that this
 function gets wrong. A partition proposes the best of its own by the key ``log(u) / q``,
-``q = weight g^2 sqrt(newness)``, ``g`` the slope under that function and newness what lies outside of the first half's
+``q = weight g^2 sqrt(novelty)``, ``g`` the slope under that function and novelty what lies outside of the first half's
 span: the reservoir of a single pass, with hindsight. Proposals are merged in the tree, the best are kept, and of those
-points are chosen one by one, each by its newness beside all that were chosen before.
+points are chosen one by one, each by its novelty beside all that were chosen before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Proposals:
     """Rows that would be points, the best first."""
 
     limit: int  # of rows
-    ranks: Floats  # keys with the newness beside the sample's points
+    ranks: Floats  # keys with the novelty beside the sample's points
     keys: Floats  # keys without it
     X: Any
 
@@ -72,10 +72,10 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
         scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
         keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.min_slope)
         hard = np.flatnonzero(np.isfinite(keys))
-        newness = wanted.first.core.newness(wanted.first.as_rows(X[hard]))
-        new = newness > 0
-        hard, newness = hard[new], newness[new]
-        ranks = keys[hard] / np.sqrt(newness)
+        novelty = wanted.first.core.novelty(wanted.first.as_rows(X[hard]))
+        new = novelty > 0
+        hard, novelty = hard[new], novelty[new]
+        ranks = keys[hard] / np.sqrt(novelty)
         best = best.with_others(Proposals(wanted.limit, ranks, keys[hard], X[hard]))
     return best
 

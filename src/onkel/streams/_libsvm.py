@@ -74,11 +74,11 @@ class LibsvmStream(TextStream):
 
     def _rows(self, skip: bool) -> tuple[Any, ...]:
         """Labels, values, features, offsets, number of wrong lines, the first problem: of at most a chunk of rows."""
-        labels, values, features, offsets, n_bytes, n_lines, skipped, complaint = _core.read_libsvm(
+        labels, values, features, offsets, n_bytes, n_lines, skipped, parse_error = _core.read_libsvm(
             self._text,
             begin=self._used,
             last=self._last,
-            most=self.chunk_rows,
+            max_rows=self.chunk_rows,
             labelled=self._labelled,
             zero_based=self._zero_based,
             width=self._limit,
@@ -86,8 +86,8 @@ class LibsvmStream(TextStream):
             single=self._dtype == "float32",
         )
         problem = None
-        if complaint is not None:
-            line, column, expected, found = complaint
+        if parse_error is not None:
+            line, column, expected, found = parse_error
             got = repr(found.decode("utf-8", "backslashreplace")) if found else "nothing"
             hint = self._hint if "at most" in expected else ""
             problem = (

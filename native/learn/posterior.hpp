@@ -1,5 +1,5 @@
-// Belief: what one memory makes of the rows: a function on a span of points (and the constant), and how certain each of
-// its coefficients is (docs/newton.md).
+// Posterior: what one memory makes of the rows: a function on a span of points (and the constant), and how certain each
+// of its coefficients is (docs/newton.md).
 //
 // The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
 // curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
@@ -28,13 +28,14 @@
 
 namespace onkel {
 
-// Whether enough of a point lies outside of a span for it to join: `outside` of its squared length `kappa`.
-bool is_independent(double outside, double kappa);
+// Whether a point may join: `novelty`, its squared distance from the span, must be large enough beside its squared
+// length `kappa`.
+bool is_independent(double novelty, double kappa);
 
-class Belief {
+class Posterior {
  public:
-  // `max_points`: how many points it may stand on.
-  Belief(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
+  // `max_points`: how many points it may have.
+  Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
 
   bool fades() const { return forget_ < 1; }
   double memory() const { return std::round(1e9 / (1 - forget_)) / 1e9; }  // in rows
@@ -48,7 +49,7 @@ class Belief {
   std::size_t basis_column(std::size_t column) const {
     return column < n_fixed_ ? 0 : static_cast<std::size_t>(members_[column - n_fixed_]);
   }
-  // One coefficient for each column of the basis, 0 where it does not stand on it.
+  // One coefficient for each column of the basis, 0 where it has none there.
   const Buffer<double>& coefficients(std::size_t output) const { return a_[output]; }
   void set_coefficient(std::size_t column, std::size_t output, double value) {
     a_[output][basis_column(column)] = value;
@@ -59,22 +60,23 @@ class Belief {
   void reach(std::size_t basis_columns);
   // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
   // what so long a memory holds of so many rows.
-  void begin_as(const Belief& other, double rows);
+  void begin_as(const Posterior& other, double rows);
 
   // ---- A row ---------------------------------------------------------------------------------------------------
   // Its values at these columns, of those at all of the basis.
   void pick(std::span<const double> values, Buffer<double>& k) const;
-  // A_0 k is computed ahead for rows of a block, by their numbers and their values at all columns of the basis; it is
-  // good until A_0 changes.
-  bool has_ahead(std::uint64_t block, std::size_t row);
-  void begin_ahead(std::uint64_t block);
-  void add_ahead(std::size_t row, std::span<const double> values);
-  void end_ahead(Team* team);
+  // A_0 k may be computed for several rows of a block at once, given by their numbers and their values at all columns
+  // of the basis; the products are valid until A_0 changes.
+  bool is_precomputed(std::uint64_t block, std::size_t row);
+  void begin_precomputing(std::uint64_t block);
+  void add_precomputed_row(std::size_t row, std::span<const double> values);
+  void finish_precomputing(Team* team);
   // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
   std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
-  // h = A k of a row that is computed ahead; returns s = k . A k, or 0 where that is rounding: the function is known.
-  double look(std::size_t row, std::span<const double> values);
+  // h = A k of a row whose A_0 k is precomputed; returns s = k . A k, or 0 where that is rounding: the function is
+  // known.
+  double prepare_step(std::size_t row, std::span<const double> values);
   // After that: a += h b for each output, and the information v of the row.
   void learn(std::span<const double> b, double s, double v, Team* team);
   // Whether it is full, and may exchange a point at row t; it did so.
@@ -85,8 +87,8 @@ class Belief {
   double variance(const Buffer<double>& k) const;  // k . A k
 
   // ---- Points --------------------------------------------------------------------------------------------------
-  // kappa - |L^-1 k|^2 of a point with these values at its columns; l = L^-1 k.
-  double outside(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
+  // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
+  double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
   // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
   // the others.
   bool extend(std::size_t slot, std::span<const double> values);
@@ -104,10 +106,10 @@ class Belief {
   void adopt(Information information);  // from now on this is known
   const Cholesky& factor() const { return factor_; }
   Matrix covariance() const;  // of the coefficients
-  // Only these columns stay, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
+  // Keeps only these columns, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
   // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
   // left out.
-  void stand_on(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance);
+  void restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance);
   std::vector<double> mean(std::span<const double> coefficients) const;  // the coordinates w = L' a
   std::vector<double> from_mean(std::span<const double> w) const;        // a = L^-T w
 
@@ -120,8 +122,8 @@ class Belief {
   std::vector<double> own(std::size_t output) const;  // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }
-  double look_by_information();
-  std::size_t padded() const { return covariance_.columns(); }
+  double prepare_step_by_information();
+  std::size_t padded_columns() const { return covariance_.columns(); }
 
   double forget_, lam_;
   std::size_t n_fixed_, max_points_;
@@ -138,13 +140,13 @@ class Belief {
   Information information_;     // where the memory fades
 
   // Scratch.
-  struct Ahead {
+  struct Precomputed {
     std::uint64_t block = 0;
     std::int64_t folds = -1;
     std::size_t columns = 0;
     std::vector<std::size_t> rows;
     Buffer<double> k, products;
-  } ahead_;
+  } precomputed_;
   Buffer<double> k_, h_, z_, l_, d_, spread_;
 };
 

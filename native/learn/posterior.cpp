@@ -1,4 +1,4 @@
-#include "learn/belief.hpp"
+#include "learn/posterior.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,9 +24,9 @@ std::int64_t period_of(double forget) {
 
 }  // namespace
 
-bool is_independent(double outside, double kappa) { return outside > tolerance * kappa && outside > least_length; }
+bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
 
-Belief::Belief(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
+Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
     : forget_(forget),
       lam_(lam),
       n_fixed_(constant ? 1 : 0),
@@ -37,7 +37,7 @@ Belief::Belief(double forget, double lam, bool constant, std::size_t max_points,
   begin();
 }
 
-void Belief::begin() {
+void Posterior::begin() {
   members_.clear();
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   factor_ = {};
@@ -51,37 +51,37 @@ void Belief::begin() {
   if (fades()) information_.reach(1);
   stale_ = fades_at_every_row();
   if (stale_) return;
-  k_.assign(padded(), 0.0);
+  k_.assign(padded_columns(), 0.0);
   k_[0] = 1 / std::sqrt(lam_);
   covariance_.change(k_, -1.0);
 }
 
-void Belief::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
+void Posterior::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
 
-void Belief::reach(std::size_t basis_columns) {
+void Posterior::reach(std::size_t basis_columns) {
   if (basis_columns <= basis_columns_) return;
   basis_columns_ = basis_columns;
   for (auto& a : a_) a.resize(basis_columns, 0.0);
 }
 
-void Belief::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
+void Posterior::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
 
-std::vector<double> Belief::own(std::size_t output) const {
+std::vector<double> Posterior::own(std::size_t output) const {
   std::vector<double> coefficients(columns());
   for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = a_[output][basis_column(i)];
   return coefficients;
 }
 
-void Belief::set_own(std::size_t output, std::span<const double> coefficients) {
+void Posterior::set_own(std::size_t output, std::span<const double> coefficients) {
   for (std::size_t i = 0; i < coefficients.size(); ++i) a_[output][basis_column(i)] = coefficients[i];
 }
 
-bool Belief::holds(std::size_t slot) const {
+bool Posterior::holds(std::size_t slot) const {
   return std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) != members_.end();
 }
 
 // In orthonormal coordinates that begin with those of the first points, the projection is the first of them.
-void Belief::begin_as(const Belief& other, double rows) {
+void Posterior::begin_as(const Posterior& other, double rows) {
   begin();
   const std::size_t n = std::min(max_points_, other.size());
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -100,74 +100,75 @@ void Belief::begin_as(const Belief& other, double rows) {
 
 // ---- A row ------------------------------------------------------------------------------------------------------
 
-void Belief::pick(std::span<const double> values, Buffer<double>& k) const {
-  k.resize(padded());
+void Posterior::pick(std::span<const double> values, Buffer<double>& k) const {
+  k.resize(padded_columns());
   if (n_fixed_ == 1) k[0] = values[0];
   for (std::size_t i = 0; i < members_.size(); ++i) k[n_fixed_ + i] = values[static_cast<std::size_t>(members_[i])];
   std::fill(k.begin() + static_cast<std::ptrdiff_t>(columns()), k.end(), 0.0);
 }
 
-bool Belief::has_ahead(std::uint64_t block, std::size_t row) {
+bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) {
   if (fades_at_every_row()) return true;
   derive();
-  return ahead_.block == block && ahead_.folds == covariance_.folds() &&
-         std::find(ahead_.rows.begin(), ahead_.rows.end(), row) != ahead_.rows.end();
+  return precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
+         std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) != precomputed_.rows.end();
 }
 
 // A matrix that stays in the first-level cache is read for each row as quickly as for several.
-std::size_t Belief::steps_ahead() const {
+std::size_t Posterior::steps_ahead() const {
   constexpr std::size_t columns_in_cache = 64;
-  return padded() <= columns_in_cache ? 1 : Covariance::most_open - covariance_.open() + 1;
+  return padded_columns() <= columns_in_cache ? 1 : Covariance::max_open - covariance_.open() + 1;
 }
 
-std::size_t Belief::rows_ahead(std::int64_t t) const {
+std::size_t Posterior::rows_ahead(std::int64_t t) const {
   return fades() ? static_cast<std::size_t>(period_ - (t - 1) % period_) : std::numeric_limits<std::size_t>::max();
 }
 
-void Belief::begin_ahead(std::uint64_t block) {
-  ahead_.block = block;
-  ahead_.folds = covariance_.folds();
-  ahead_.columns = padded();
-  ahead_.rows.clear();
-  ahead_.k.clear();
+void Posterior::begin_precomputing(std::uint64_t block) {
+  precomputed_.block = block;
+  precomputed_.folds = covariance_.folds();
+  precomputed_.columns = padded_columns();
+  precomputed_.rows.clear();
+  precomputed_.k.clear();
 }
 
-void Belief::add_ahead(std::size_t row, std::span<const double> values) {
+void Posterior::add_precomputed_row(std::size_t row, std::span<const double> values) {
   pick(values, k_);
-  ahead_.rows.push_back(row);
-  ahead_.k.insert(ahead_.k.end(), k_.begin(), k_.end());
+  precomputed_.rows.push_back(row);
+  precomputed_.k.insert(precomputed_.k.end(), k_.begin(), k_.end());
 }
 
-void Belief::end_ahead(Team* team) {
-  ahead_.products.resize(ahead_.k.size());
-  covariance_.multiply(ahead_.k.data(), ahead_.rows.size(), ahead_.products.data(), team);
+void Posterior::finish_precomputing(Team* team) {
+  precomputed_.products.resize(precomputed_.k.size());
+  covariance_.multiply(precomputed_.k.data(), precomputed_.rows.size(), precomputed_.products.data(), team);
 }
 
-double Belief::look(std::size_t row, std::span<const double> values) {
+double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
   pick(values, k_);
   if (fades()) {
-    outside(k_, 0.0, l_);
+    novelty(k_, 0.0, l_);
     z_.assign(round_up(columns(), Triangle::lanes), 0.0);
     if (n_fixed_ == 1) z_[0] = k_[0];
     std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
   }
-  if (fades_at_every_row()) return look_by_information();
-  const auto at = std::find(ahead_.rows.begin(), ahead_.rows.end(), row) - ahead_.rows.begin();
-  h_.assign(padded(), 0.0);
-  std::copy_n(ahead_.products.data() + at * static_cast<std::ptrdiff_t>(ahead_.columns), ahead_.columns, h_.begin());
+  if (fades_at_every_row()) return prepare_step_by_information();
+  const auto at = std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) - precomputed_.rows.begin();
+  h_.assign(padded_columns(), 0.0);
+  std::copy_n(precomputed_.products.data() + at * static_cast<std::ptrdiff_t>(precomputed_.columns),
+              precomputed_.columns, h_.begin());
   covariance_.finish(k_.data(), h_.data());
   const double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
   return s > digits * covariance_.size_of_terms(k_) ? s : 0.0;
 }
 
-double Belief::look_by_information() {
+double Posterior::prepare_step_by_information() {
   d_ = z_;
   const Solver root = information_.root(lam_);
   root.solve(d_);
   double s = 0.0;
   for (const double u : d_) s += u * u;
   root.solve_transposed(d_);
-  h_.assign(padded(), 0.0);
+  h_.assign(padded_columns(), 0.0);
   if (n_fixed_ == 1) h_[0] = d_[0];
   l_.assign(Cholesky::room_for(members_.size()), 0.0);
   std::copy_n(d_.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), l_.begin());
@@ -176,7 +177,7 @@ double Belief::look_by_information() {
   return s;
 }
 
-void Belief::learn(std::span<const double> b, double s, double v, Team* team) {
+void Posterior::learn(std::span<const double> b, double s, double v, Team* team) {
   if (fades() && v != 0) information_.add_row(std::span(z_).first(columns()), v);
   if (s == 0) return;
   spread_.assign(basis_columns_, 0.0);
@@ -190,15 +191,15 @@ void Belief::learn(std::span<const double> b, double s, double v, Team* team) {
   covariance_.change(h_, 1.0, team);
 }
 
-void Belief::fade(std::int64_t t) {
+void Posterior::fade(std::int64_t t) {
   if (!fades() || t % period_ != 0 || information_.size() == 0) return;
   information_.scale(fading_);
   stale_ = true;
 }
 
-double Belief::variance(const Buffer<double>& k) const {
+double Posterior::variance(const Buffer<double>& k) const {
   derive();
-  Buffer<double> h(padded());
+  Buffer<double> h(padded_columns());
   covariance_.multiply(k.data(), 1, h.data());
   covariance_.finish(k.data(), h.data());
   return std::max(0.0, isa::routines<double>().dot(k.data(), h.data(), h.size()));
@@ -206,7 +207,7 @@ double Belief::variance(const Buffer<double>& k) const {
 
 // ---- Points -----------------------------------------------------------------------------------------------------
 
-double Belief::outside(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
+double Posterior::novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
   const std::size_t n = members_.size();
   l.assign(Cholesky::room_for(n), 0.0);
   std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
@@ -215,9 +216,9 @@ double Belief::outside(const Buffer<double>& k, double kappa, Buffer<double>& l)
 }
 
 // L grows by (l, sqrt(s)), and d_ holds L^-T l.
-bool Belief::extend(std::size_t slot, std::span<const double> values) {
+bool Posterior::extend(std::size_t slot, std::span<const double> values) {
   pick(values, k_);
-  const double kappa = values[slot], s = outside(k_, kappa, l_);
+  const double kappa = values[slot], s = novelty(k_, kappa, l_);
   if (!is_independent(s, kappa)) return false;
   d_ = l_;
   factor_.solve_transposed(d_);
@@ -229,7 +230,7 @@ bool Belief::extend(std::size_t slot, std::span<const double> values) {
 }
 
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
-bool Belief::join(std::size_t slot, std::span<const double> values) {
+bool Posterior::join(std::size_t slot, std::span<const double> values) {
   if (!fades_at_every_row()) derive();
   const std::size_t n = members_.size();
   if (!extend(slot, values)) return false;
@@ -237,16 +238,16 @@ bool Belief::join(std::size_t slot, std::span<const double> values) {
   stale_ = fades_at_every_row();
   if (stale_) return true;
   const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
-  k_.assign(padded(), 0.0);
+  k_.assign(padded_columns(), 0.0);
   for (std::size_t i = 0; i < n; ++i) k_[n_fixed_ + i] = unit * d_[i];
   k_[n_fixed_ + n] = -unit;
   covariance_.change(k_, -1.0);
   return true;
 }
 
-std::vector<double> Belief::costs() {
+std::vector<double> Posterior::costs() {
   derive();
-  covariance_.settle();
+  covariance_.apply_pending();
   std::vector<double> costs(members_.size(), 0.0);
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const auto slot = static_cast<std::size_t>(members_[i]);
@@ -256,20 +257,20 @@ std::vector<double> Belief::costs() {
   return costs;
 }
 
-std::size_t Belief::least_needed() {
+std::size_t Posterior::least_needed() {
   const std::vector<double> costs = this->costs();
   const auto least = std::min_element(costs.begin(), costs.end()) - costs.begin();
   return static_cast<std::size_t>(members_[static_cast<std::size_t>(least)]);
 }
 
-void Belief::leave(std::size_t slot) {
+void Posterior::leave(std::size_t slot) {
   derive();
-  covariance_.settle();
+  covariance_.apply_pending();
   const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
   const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
-  k_.assign(padded(), 0.0);
+  k_.assign(padded_columns(), 0.0);
   k_[column] = 1.0;
-  h_.resize(padded());
+  h_.resize(padded_columns());
   covariance_.multiply(k_.data(), 1, h_.data());  // A_:j
   const double variance = std::max(h_[column], std::numeric_limits<double>::min());
   for (auto& a : a_) {
@@ -288,7 +289,7 @@ void Belief::leave(std::size_t slot) {
 // ---- What is known ----------------------------------------------------------------------------------------------
 
 // Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
-void Belief::derive() const {
+void Posterior::derive() const {
   if (!stale_) return;
   if (inverse_.size() != columns()) {
     inverse_ = Triangle::identity(columns());
@@ -298,7 +299,7 @@ void Belief::derive() const {
   stale_ = false;
 }
 
-Triangle Belief::coordinates() const {
+Triangle Posterior::coordinates() const {
   Triangle lower(columns());
   if (n_fixed_ == 1) lower.at(0, 0) = 1.0;
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -309,25 +310,25 @@ Triangle Belief::coordinates() const {
   return lower;
 }
 
-Matrix Belief::covariance() const {
+Matrix Posterior::covariance() const {
   derive();
   std::vector<std::size_t> all(columns());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return covariance_.among(all);
 }
 
-Information Belief::current_information() const {
+Information Posterior::current_information() const {
   return fades() ? information_ : Information::from_covariance(covariance(), coordinates(), lam_);
 }
 
-void Belief::adopt(Information information) {
+void Posterior::adopt(Information information) {
   information_ = std::move(information);
   stale_ = true;
   derive();
   if (!fades()) information_ = {};
 }
 
-void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
+void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
   const std::size_t n = this->columns();
   std::vector<std::int64_t> members;
   Cholesky factor;
@@ -363,7 +364,7 @@ void Belief::stand_on(const std::vector<std::size_t>& columns, const Matrix& row
   stale_ = false;
 }
 
-std::vector<double> Belief::mean(std::span<const double> coefficients) const {
+std::vector<double> Posterior::mean(std::span<const double> coefficients) const {
   std::vector<double> w(columns(), 0.0);
   if (n_fixed_ == 1) w[0] = coefficients[0];
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -371,7 +372,7 @@ std::vector<double> Belief::mean(std::span<const double> coefficients) const {
   return w;
 }
 
-std::vector<double> Belief::from_mean(std::span<const double> w) const {
+std::vector<double> Posterior::from_mean(std::span<const double> w) const {
   Buffer<double> points(Cholesky::room_for(members_.size()), 0.0);
   std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), points.begin());
   factor_.solve_transposed(points);
@@ -383,7 +384,7 @@ std::vector<double> Belief::from_mean(std::span<const double> w) const {
 // ---- State ------------------------------------------------------------------------------------------------------
 
 // On loading the members are there, and room for as many outputs as the function has.
-void Belief::visit(Archive& archive, bool alone) {
+void Posterior::visit(Archive& archive, bool alone) {
   if (!archive.loading() && !fades_at_every_row()) derive();
   archive.part("factor", factor_);
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
@@ -395,7 +396,7 @@ void Belief::visit(Archive& archive, bool alone) {
     make_room();
   }
   struct {
-    Belief& self;
+    Posterior& self;
     void visit(Archive& inner) {
       std::vector<std::size_t> all(self.columns());
       std::iota(all.begin(), all.end(), std::size_t{0});
@@ -404,7 +405,7 @@ void Belief::visit(Archive& archive, bool alone) {
   } covariance{*this};
   if (!fades_at_every_row()) archive.part("covariance", covariance);
   struct {
-    Belief& self;
+    Posterior& self;
     void visit(Archive& inner) { self.information_.visit(inner, self.columns()); }
   } information{*this};
   if (fades()) archive.part("information", information);

@@ -1,4 +1,4 @@
-// Patience: what long work asks whether to go on.
+// InterruptCheck: whether long work should continue, or the user has pressed Ctrl-C.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 namespace onkel {
 
 // Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
-class Patience {
+class InterruptCheck {
  public:
   bool operator()() {
     const auto now = std::chrono::steady_clock::now();

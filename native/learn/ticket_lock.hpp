@@ -1,5 +1,6 @@
-// Turns: a lock whose holders come in the order of asking: who lets go of it between two pieces of work and asks again
-// lets in who waits. (With std::mutex the one that runs would mostly have it again.)
+// TicketLock: a lock whose holders take turns in the order in which they asked for it, so that a thread that releases
+// it between two pieces of work lets those in that wait. (With std::mutex the running thread would mostly get it
+// again.)
 #pragma once
 
 #include <atomic>
@@ -8,7 +9,7 @@
 
 namespace onkel {
 
-class Turns {
+class TicketLock {
  public:
   // Throws std::logic_error where this thread holds it already: a part or a kernel that calls its own learner. Throws
   // std::runtime_error where the process was forked while another thread held it: that thread is not here to let go,

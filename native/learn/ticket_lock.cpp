@@ -1,4 +1,4 @@
-#include "learn/turns.hpp"
+#include "learn/ticket_lock.hpp"
 
 #include <stdexcept>
 
@@ -17,7 +17,7 @@ std::atomic<std::uint64_t> forks{0};
 
 }  // namespace
 
-void Turns::lock() {
+void TicketLock::lock() {
   if (holder_.load(std::memory_order_relaxed) == std::this_thread::get_id())
     throw std::logic_error("a kernel or a part must not use the learner that it is part of");
   const std::uint64_t present = forks.load(std::memory_order_relaxed);
@@ -33,7 +33,7 @@ void Turns::lock() {
   holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
-void Turns::unlock() {
+void TicketLock::unlock() {
   holder_.store({}, std::memory_order_relaxed);
   now_.fetch_add(1);
   now_.notify_all();
