@@ -16,6 +16,12 @@ constexpr std::size_t max_remembered = 256;
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 
+bool all_look_ahead(const std::vector<Hedge::Member>& members) {
+  return std::all_of(members.begin(), members.end(), [](const Hedge::Member& member) {
+    return member.learner->looks_ahead() && member.view->max_rows() > 1;
+  });
+}
+
 }  // namespace
 
 Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
@@ -26,11 +32,7 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       pool_(std::move(pool)),
       members_(std::move(members)),
       budget_(budget),
-      by_blocks_(choice.combination != Combination::stochastic && std::all_of(members_.begin(), members_.end(),
-                                                                              [](const Member& member) {
-                                                                                return member.learner->looks_ahead() &&
-                                                                                       member.view->max_rows() > 1;
-                                                                              })),
+      by_blocks_(config.combination != Combination::stochastic && all_look_ahead(members_)),
       draws_(draws),
       log_discount_(std::log(config.discount)),
       logs_(members_.size()),
