@@ -614,6 +614,20 @@ MUTANTS = [
         "test_exactness.py -k row_by_row",
     ),
     Mutant(
+        "sparse rows that wait see a newcomer's column",
+        "native/basis/sparse.cpp",
+        "gather(base, row_at(block, row, m), point, norm)",
+        "gather(base, row_at(block, from, m), point, norm)",
+        "test_exactness.py -k prepares_ahead",
+    ),
+    Mutant(
+        "rows that wait see a newcomer's column in every kernel of several",
+        "native/basis/pool.cpp",
+        "table_row<T>(block, row)[slot] = values[row - from];",
+        "table_row<T>(block, row)[slot] = values[0];",
+        "test_exactness.py -k prepares_ahead",
+    ),
+    Mutant(
         "every piece of what threads share is computed",
         "native/linalg/team.cpp",
         "work(begin, std::min(n, begin + piece));",
