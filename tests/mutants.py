@@ -1675,7 +1675,7 @@ MUTANTS = [
     Mutant(
         "checks: a model that was copied goes on as the one that was not",
         "src/onkel/checks.py",
-        '        _assert_same(other, whole, f"a model that was {how} amid the stream", "one that was not")\n',
+        '        _assert_same(other, whole, f"a model that was {how} in the middle of the stream", "one that was not")\n',
         "",
         "test_checks.py -k broken",
     ),
