@@ -63,9 +63,16 @@ MUTANTS = [
     Mutant(
         "the gradient of the validation loss knows that the fit moves, too",
         "native/choice/relevances.cpp",
-        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
-        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);",
+        "",
         "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a few rows do not widen the kernel that many rows chose",
+        "src/onkel/choice/choosing.py",
+        "has_all_rows=n <= len(latest)",
+        "has_all_rows=True",
+        "test_choosing_again.py -k few_rows",
     ),
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
@@ -685,6 +692,27 @@ MUTANTS = [
         "std::min(alpha, row.weight * row.loss) / beta",
         "row.weight * row.loss / std::max(beta, alpha * 0)",
         "test_differential.py -k 'test_same_as_the_paper and SPA'",
+    ),
+    Mutant(
+        "SPA's pace is that of the points and of the rows that are left",
+        "native/learn/admission.cpp",
+        "unspent = points - static_cast<double>(admitted);",
+        "unspent = points;",
+        "test_theorems.py -k follows_the_stream",
+    ),
+    Mutant(
+        "the mean that SPA's pace goes by follows the losses",
+        "native/learn/admission.cpp",
+        "mean + (capped - mean) * 2 / (static_cast<double>(rows) + 2)",
+        "mean + (capped - mean) / (static_cast<double>(rows) + 1)",
+        "test_differential.py -k follows_the_stream",
+    ),
+    Mutant(
+        "a saved SPA goes on at its pace",
+        "native/learn/admission.cpp",
+        '    archive.scalar("admitted", admitted);\n',
+        "",
+        "test_checks.py -k 'every_part_passes and PacedLossSampling'",
     ),
     Mutant(
         "a score of exactly 0 is a mistake",

@@ -263,6 +263,8 @@ def test_feature_names_are_in_the_sentence():
 
 PARTS = [
     (lambda: onkel.recipes.SPA(loss="perceptron"), "LossSampling.*perceptron"),
+    (lambda: onkel.recipes.SPA(beta="stream", budget=10), "needs `budget` and `horizon`"),
+    (lambda: onkel.recipes.SPA(beta="streams"), "beta.*stream"),
     (lambda: onkel.recipes.PA(loss="perceptron"), "PassiveAggressiveStep.*perceptron"),
     (lambda: parts.GradientStep(eta=-1), "eta"),
     (lambda: parts.GradientStep(eta=2, lam=1), "eta"),

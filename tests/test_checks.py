@@ -11,7 +11,7 @@ from looping import loop
 from onkel import checks, parts
 from onkel.parts.python import PythonAdmission, PythonEviction, PythonKernel, PythonLoss
 
-NUMBERS = {"eta": 0.3, "lam": 0.05, "cap": 0.8, "beta": 0.5, "eps": 0.1}
+NUMBERS = {"eta": 0.3, "lam": 0.05, "cap": 0.8, "beta": 0.5, "eps": 0.1, "points": 10, "horizon": 50}
 OWN = {
     name: part(**{f.name: NUMBERS[f.name] for f in fields(part) if f.name in NUMBERS})
     for name, part in parts.PARTS.items()

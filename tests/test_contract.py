@@ -162,6 +162,9 @@ def test_spa_spends_its_budget_over_the_rows_of_fit():
     assert told._learner.recipe.admission.beta == 10.0
     untold = onkel.SPAClassifier(budget=100).partial_fit(X, y, classes=[0, 1])
     assert untold._learner.recipe.admission.beta == 1.0
+    whole = onkel.SPAClassifier(budget=100, n_epochs=2, beta="stream", random_state=0).fit(X, y)
+    assert whole._learner.recipe.admission == onkel.parts.PacedLossSampling(points=100, horizon=800)
+    assert whole.n_support_ == 100
 
 
 def test_spa_warns_outside_the_papers_range():

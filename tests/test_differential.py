@@ -1,11 +1,14 @@
 """Every recipe against its paper's pseudo-code in NumPy: same support vectors, same coefficients, same scores."""
 
 import numpy as np
+import pytest
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 
 from looping import loop
-from table import SMALL, WHOLE, Case, cases, loop_by_learner, variants
+from onkel import recipes
+from reference.spa import PacedSPA
+from table import SMALL, WHOLE, Case, Named, cases, loop_by_learner, variants
 
 # How far the core may be from the reference, relative to the sizes of the terms; a decision closer than CLOSE to its
 # threshold ends the comparison (the reference says where), since rounding alone could turn it.
@@ -109,6 +112,27 @@ def test_float32_is_the_papers_up_to_a_close_call(case, fit_intercept):
 @variants
 def test_every_variant_is_the_papers_over_a_longer_stream(case):
     assert compare_longer_stream(case, fit_intercept=True) == LONG
+
+
+@loop
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("points", [5, 60])
+def test_spa_that_follows_the_stream_is_the_reference(task, points):
+    # Over more rows than the horizon, some of them twice as heavy.
+    def learner(horizon, **own):
+        return recipes.SPA(**own, beta="stream", budget=points, horizon=horizon)
+
+    def reference(**own):
+        return PacedSPA(points_wanted=points, **own)
+
+    loss = "epsilon_insensitive" if task == "regression" else "hinge"
+    parameters = {"eta": 0.4, "alpha": 0.8, "loss": loss, "horizon": 150}
+    case = Case(Named(learner, reference), task, "float64", average=True)
+    X, y = case.data(200)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(X))
+    settings = {"gamma": 0.7, "budget": None, "fit_intercept": True, "batch_size": 1, "seed": 5}
+    settings["n_classes"] = 3 if task == "multiclass" else 1
+    assert compare(case, X, y, weight, parameters, settings) == len(X)
 
 
 LONG = 300 if WHOLE else 200

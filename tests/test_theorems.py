@@ -94,6 +94,28 @@ def test_spa_with_a_horizon_and_a_budget():
     assert mean <= 100 + 3 * error
 
 
+def changing_stream(n, noise, then):
+    """Labels flipped with one probability, and from the middle on with another."""
+    (X, y), (Z, v) = stream(n // 2, seed=2, noise=noise), stream(n // 2, seed=3, noise=then)
+    return np.concatenate([X, Z]), np.concatenate([y, v])
+
+
+@loop
+@pytest.mark.parametrize(("noise", "then"), [(0.5, 0.5), (0.05, 0.05), (0.4, 0.05), (0.05, 0.4)])
+@pytest.mark.parametrize("points", [20, 200])
+def test_spa_that_follows_the_stream_spends_its_budget_and_no_more(noise, then, points):
+    # With a fixed beta = alpha T / B, Theorem 5.2's, it spends 15 to 60 % of B here.
+    X, y = changing_stream(2000, noise, then)
+    sizes = []
+    for seed in range(5):
+        recipe = onkel.recipes.SPA(horizon=2000, budget=points, beta="stream")
+        learner = onkel.Learner(recipe, gamma=GAMMA, average=False, seed=seed)  # no hard cap
+        learner.learn_rows(X, y)
+        sizes.append(learner.n_support)
+    assert max(sizes) <= points
+    assert np.mean(sizes) >= 0.97 * points
+
+
 # -- OSKL -------------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "learn/logistic.hpp"
 
@@ -93,6 +94,39 @@ struct LossSampling final : Admission {
   double alpha, beta;
 };
 
+// SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spends what N_t points have left of B over the rows that are
+// left of T, if they have the mean s_t of min(alpha, l) over the rows so far. Rows weigh by their number in that mean,
+// so that it follows losses that fall as the learner learns. Beyond T what is left is spent on the next rows.
+struct PacedLossSampling final : Admission {
+  explicit PacedLossSampling(const Spec& spec)
+      : alpha(spec.at("alpha")), points(spec.at("points")), horizon(spec.at("horizon")) {}
+  double probability(Scored& row) const override {
+    const double capped = cap(row), unspent = points - static_cast<double>(admitted);
+    if (capped == 0 || unspent <= 0) return 0.0;
+    const double rows_left = std::max(1.0, horizon - static_cast<double>(row.t - 1));
+    return std::min(1.0, capped * unspent / (mean_with(capped) * rows_left));
+  }
+  void learned(const Scored& row, bool was_admitted) override {
+    mean = mean_with(cap(row));
+    ++rows;
+    admitted += was_admitted ? 1 : 0;
+  }
+  void visit(Archive& archive) override {
+    archive.scalar("mean", mean);
+    archive.scalar("rows", rows);
+    archive.scalar("admitted", admitted);
+    archive.require(mean >= 0 && mean <= alpha, "mean", "must be between 0 and alpha");
+    archive.require(admitted >= 0 && admitted <= rows, "admitted", "must be a number of rows");
+  }
+
+  double cap(const Scored& row) const { return std::min(alpha, row.weight * row.loss); }
+  double mean_with(double capped) const { return mean + (capped - mean) * 2 / (static_cast<double>(rows) + 2); }
+
+  double alpha, points, horizon;
+  double mean = 0.0;
+  std::int64_t rows = 0, admitted = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Admission> make_admission(const Spec& spec) {
@@ -106,6 +140,7 @@ std::unique_ptr<Admission> make_admission(const Spec& spec) {
   if (spec.name == "AuxiliaryCutoff") return std::make_unique<AuxiliaryCutoff>(spec);
   if (spec.name == "GradientSampling") return std::make_unique<GradientSampling>(spec);
   if (spec.name == "LossSampling") return std::make_unique<LossSampling>(spec);
+  if (spec.name == "PacedLossSampling") return std::make_unique<PacedLossSampling>(spec);
   unknown_part("admission", spec);
 }
 

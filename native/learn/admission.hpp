@@ -7,6 +7,7 @@
 
 #include "learn/scored.hpp"
 #include "learn/spec.hpp"
+#include "linalg/archive.hpp"
 
 namespace onkel {
 
@@ -15,6 +16,9 @@ class Admission {
   virtual ~Admission() = default;
   // p_t. A rule that learns along another curve than the loss puts that curve's slope into row.g.
   virtual double probability(Scored& row) const = 0;
+  // The row has been learned from, as a support vector or not.
+  virtual void learned(const Scored& /*row*/, bool /*admitted*/) {}
+  virtual void visit(Archive& /*archive*/) {}
 };
 
 // What makes an admission that is written outside of the core: the `maker` of its Spec.

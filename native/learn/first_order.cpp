@@ -78,6 +78,7 @@ void FirstOrder::commit() {
   const bool inserted = admitted_ && budget_ > 0 && join(row);
   if (period_ == 1 && !inserted) eviction_->idle(row);
   if (period_ > 1 && row.t % period_ == 0) end_batch(row);
+  admission_->learned(row, admitted_);
   function_.tick();
 }
 
@@ -198,6 +199,7 @@ void FirstOrder::visit(Archive& archive) {
     void visit(Archive& inner) { self.function_.visit(inner, self.basis_); }
   } function{*this};
   archive.part("function", function);
+  archive.part("admission", *admission_);
   archive.part("eviction", *eviction_);
   if (radius_ != 0) archive.scalar("norm_squared", norm_squared_);
   if (archive.loading()) {

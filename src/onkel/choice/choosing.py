@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 from onkel.choice import stages
 from onkel.choice.again import PERIOD, Trial, Watch, check_losses
-from onkel.choice.competition import NEIGHBOURS, WIDTHS, Competition, gaussian
+from onkel.choice.competition import WIDTHS, Competition, gaussian
 from onkel.choice.rows import Rows, Window, loss_of
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
@@ -273,7 +273,7 @@ class ChoosingLearner(Stateful):
         if n > stages.AGAIN and (
             "gamma" not in self.chosen or (before.relevances_of(len(relevances)) == relevances).all()
         ):
-            kernel, lam, widths = before, competition.lam, NEIGHBOURS
+            kernel, lam, widths = before, competition.lam, [0]
         if n >= stages.COMPETE:
             share = min(2, len(own.kernels))  # terms of a sum have their parts of the budget
             kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
@@ -294,7 +294,8 @@ class ChoosingLearner(Stateful):
         own, rows, n = self.current, self._rows(), self.t - self.begun
         if self.spent > self.t:
             return
-        competition = Competition(own, rows[-stages.LATEST :], self._n_classes)
+        latest = rows[-stages.LATEST :]
+        competition = Competition(own, latest, self._n_classes, has_all_rows=n <= len(latest))
         earlier = rows[: -stages.LATEST // 2][-stages.KEPT // 2 :] if stages.learns_relevances(n) else rows[:0]
         kernel, lam = self._better(competition, earlier, after_change)
         self.spent += competition.learned_from

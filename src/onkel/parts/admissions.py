@@ -19,6 +19,7 @@ __all__ = [
     "MarginSampling",
     "OnGradient",
     "OnMistake",
+    "PacedLossSampling",
 ]
 
 
@@ -98,3 +99,17 @@ class LossSampling(Admission):
     needs_start = True
     alpha: float = number(1.0, above=0)
     beta: float = number(1.0, above=0)
+
+
+@dataclass(frozen=True)
+class PacedLossSampling(Admission):
+    """SPA's rule with a ``beta_t`` that spends a number of ``points`` (B) over a ``horizon`` of T rows.
+
+    ``beta_t = s_t (T - t + 1) / (B - N_t)``, where ``N_t`` rows have been admitted and ``s_t`` is the mean of
+    ``min(alpha, l)`` so far, each row weighted by its number.
+    """
+
+    needs_start = True
+    alpha: float = number(1.0, above=0)
+    points: int = number(100, at_least=1, integer=True)
+    horizon: int = number(1000, at_least=1, integer=True)

@@ -19,6 +19,7 @@ from onkel.parts import (
     ImportanceStep,
     LossSampling,
     MarginSampling,
+    PacedLossSampling,
     SparsePassiveAggressiveStep,
     loss_named,
 )
@@ -151,17 +152,19 @@ def SPA(
         float | None,
         Note(
             "Aggressiveness η.",
-            "None is α/β, which minimises the mistake bound of the paper's Theorem 5.1.",
+            "None is α/β, which minimises the mistake bound of the paper's Theorem 5.1; α where β is the stream's.",
             part="SparsePassiveAggressiveStep",
         ),
     ] = None,
     alpha: Annotated[float, Note("α: larger losses do not make a row more likely to join.", part="LossSampling")] = 1.0,
     beta: Annotated[
-        float | None,
+        float | str | None,
         Note(
             "β ≥ α: a row is admitted with probability min(α, loss)/β.",
             "None is α max(1, T/B) with the `budget` B over T rows (of `fit`, or `horizon`), so that "
-            "E[support vectors] ≤ B; without these it is α.",
+            'E[support vectors] ≤ B; without these it is α. "stream" follows the losses, so that over T rows all of B '
+            "is spent and no more.",
+            kind='float or "stream"',
             part="LossSampling",
         ),
     ] = None,
@@ -169,36 +172,45 @@ def SPA(
     epsilon: Epsilon = 0.1,
     horizon: Annotated[
         int | None,
-        Note("T: how many rows `partial_fit` will see in all, for ``beta=None``.", limits={"at_least": 1}),
+        Note("T: how many rows `partial_fit` will see in all, where `beta` is not given.", limits={"at_least": 1}),
     ] = None,
     budget: Annotated[
-        int | None, Note("B: the expected number of support vectors, for ``beta=None``.", limits={"at_least": 1})
+        int | None,
+        Note("B: the expected number of support vectors, where `beta` is not given.", limits={"at_least": 1}),
     ] = None,
 ) -> FirstOrder:
     """Sparse passive-aggressive learning, Algorithm 1.
 
     A row is admitted with probability ``rho_t = min(alpha, l_t) / beta`` and joins with
     ``tau_t = min(eta / rho_t, l_t / k(x, x))`` (Proposition 1), so that ``E[support vectors] <= alpha T / beta``
-    (Theorem 5.2).
+    (Theorem 5.2). That bound is far from sharp where losses are small; with ``beta="stream"`` it is met.
 
     Examples
     --------
     >>> from onkel import recipes
     >>> recipes.SPA(horizon=10_000, budget=500).admission
     LossSampling(alpha=1.0, beta=20.0)
+    >>> recipes.SPA(horizon=10_000, budget=500, beta="stream").admission
+    PacedLossSampling(alpha=1.0, points=500, horizon=10000)
     """
-    if beta is None:
-        spread = max(1.0, horizon / budget) if horizon is not None and budget is not None else 1.0
-        beta = alpha * spread
-    if beta < alpha:
-        warnings.warn(
-            f"beta = {beta:g} is less than alpha = {alpha:g}: probabilities are cut at 1, "
-            "where the paper's bounds do not hold",
-            stacklevel=3,  # the caller of the recipe, beyond its check
-        )
+    admission: Admission
+    if isinstance(beta, str):
+        if horizon is None or budget is None:
+            raise ValueError('beta="stream" spends a budget over a number of rows: it needs `budget` and `horizon`')
+        admission, step = PacedLossSampling(alpha=alpha, points=budget, horizon=horizon), alpha
+    else:
+        if beta is None:
+            beta = alpha * max(1.0, horizon / budget) if horizon is not None and budget is not None else alpha
+        admission, step = LossSampling(alpha=alpha, beta=beta), alpha / beta
+        if beta < alpha:
+            warnings.warn(
+                f"beta = {beta:g} is less than alpha = {alpha:g}: probabilities are cut at 1, "
+                "where the paper's bounds do not hold",
+                stacklevel=3,  # the caller of the recipe, beyond its check
+            )
     return FirstOrder(
         loss_named(loss, epsilon=epsilon),
-        LossSampling(alpha=alpha, beta=beta),
-        SparsePassiveAggressiveStep(eta=alpha / beta if eta is None else eta),
+        admission,
+        SparsePassiveAggressiveStep(eta=step if eta is None else eta),
         average=True,
     )

@@ -10,6 +10,7 @@ together for ``onkel compare --report``.
 
 from onkel.report._comparison import comparison
 from onkel.report._parts import Column, Shown, View, bars, contents, details, facts, page, plots, section, table
+from onkel.report._pictures import pictures
 from onkel.report._surface import surface
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "details",
     "facts",
     "page",
+    "pictures",
     "plots",
     "section",
     "surface",

@@ -18,6 +18,9 @@ def surface(
     rows: Sequence[Sequence[float]] = (),
     support: Sequence[Sequence[float]] = (),
     classes: Sequence[object] = (),
+    sure: Sequence[Sequence[int]] = (),
+    sure_said: str = "",
+    support_said: str = "support vectors",
 ) -> str:
     """Return a figure of the classes that are predicted over a rectangle.
 
@@ -34,6 +37,12 @@ def surface(
         Bold dots: the support vectors.
     classes : list, default=()
         Names for the legend.
+    sure : list of lists of int, default=()
+        For each cell whether the prediction is a confident one; dashed lines are drawn around those that are.
+    sure_said : str, default=""
+        What those lines are, for the legend.
+    support_said : str, default="support vectors"
+        What the bold dots are.
 
     Examples
     --------
@@ -70,18 +79,21 @@ def surface(
         for y, shift in ((bottom, 0), (top, 10))
     )
     box = f"{-_MARGIN:g} -4 {width + _MARGIN + 4:.1f} {height + _MARGIN:.1f}"
-    said = f"{title}: {len(support)} support vectors" if support else title
+    said = f"{title}: {len(support)} {support_said}" if support else title
     key = "".join(
         f'<span><i class="swatch" style="color: var(--s{k % _COLOURS})"></i> {escape(str(name))}</span> '
         for k, name in enumerate(classes)
     )
+    dashes = f'<path class="border sure" d="{_borders(sure, cell)}"/>' if sure else ""
+    if sure:
+        key += f'<span><i class="swatch sure"></i> {escape(sure_said)}</span> '
     return (
         f'<figure class="surface"><figcaption>{escape(title)}</figcaption>'
         f'<svg viewBox="{box}" role="img" aria-label="{escape(said)}">'
         f'<g class="regions" shape-rendering="crispEdges">{regions}</g>'
-        f'<path class="border" d="{_borders(grid, cell)}"/>'
+        f'<path class="border" d="{_borders(grid, cell)}"/>{dashes}'
         f'<g class="rows">{dots}</g><g class="support">{points}</g>{ticks}</svg>'
-        f'<p class="key">{key}<span><i class="swatch support"></i> support vectors</span></p></figure>'
+        f'<p class="key">{key}<span><i class="swatch support"></i> {escape(support_said)}</span></p></figure>'
     )
 
 

@@ -22,7 +22,7 @@ from onkel.parts import FirstOrder, GradientStep, MoveIntoFeatures, OnGradient, 
 from onkel.reproduce._cells import NEWTON, Result
 from onkel.reproduce._data import Missing
 from onkel.reproduce._metrics import late_mean, regularised_risk
-from onkel.reproduce._textons import brodatz
+from onkel.reproduce._textons import TEXTURES, brodatz, textures
 from onkel.streams.generators import mixture, mixture_modes
 
 Labels = NDArray[np.int64]
@@ -43,6 +43,7 @@ _POINTS = 40  # of a curve, before its last 5 %
 _LATE = 5
 _CURVE_ROWS = {"multidist": 2_500, "mnist": 1_000, "brodatz": 1_000}  # of the test set; a curve's end is on all of it
 _GRID = 90
+_THUMBNAIL = 64  # pixels of a texture's picture
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
@@ -83,9 +84,14 @@ def bayes_error(draw: int) -> float:
     True
     """
     _, _, X_test, y_test = _whole("multidist", draw)
-    squared = ((X_test[:, None, None] - mixture_modes(draw)) ** 2).sum(axis=-1)
-    densities = np.exp(-squared / (2 * DEVIATION**2)).sum(axis=2)
-    return float(np.mean(densities.argmax(axis=1) != y_test))
+    return float(np.mean(likeliest(X_test, draw) != y_test))
+
+
+def likeliest(X: NDArray[np.float64], draw: int) -> Labels:
+    """Return the class of greatest true density for each row."""
+    squared = ((X[:, None, None] - mixture_modes(draw)) ** 2).sum(axis=-1)
+    classes: Labels = np.exp(-squared / (2 * DEVIATION**2)).sum(axis=2).argmax(axis=1)
+    return classes
 
 
 # -- online learners ---------------------------------------------------------------------------------------------------
@@ -152,10 +158,11 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
     return onkel.KernelClassifier(recipe, budget=budget, **shared)
 
 
-def decisions(*, task: str, parsimony: float, seed: int) -> Result:
+def decisions(*, task: str, parsimony: float, seed: int, confidence: float) -> Result:
     """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are.
 
-    With the shares of the dictionary and of the rows that are within one standard deviation of a mode.
+    With the shares of the dictionary and of the rows that are within one standard deviation of a mode, and, of a model
+    with probabilities, where the largest is at least the `confidence`.
     """
     X, y, _, _ = split("multidist", seed, None)
     est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", seed)
@@ -163,21 +170,45 @@ def decisions(*, task: str, parsimony: float, seed: int) -> Result:
     est.partial_fit(X[:n], y[:n], classes=np.arange(5))
     (left, bottom), (right, top) = np.percentile(X, 0.2, axis=0) - 0.2, np.percentile(X, 99.8, axis=0) + 0.2
     xs, ys = (low + (np.arange(_GRID) + 0.5) * (high - low) / _GRID for low, high in ((left, right), (bottom, top)))
-    classes = est.predict(np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)).reshape(_GRID, _GRID)
+    plane = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)
+    classes, certain = est.predict(plane), None
+    if hasattr(est, "predict_proba"):
+        certain = (est.predict_proba(plane).max(axis=1) >= confidence).astype(int)
     support = est.support_vectors_
+
+    def lines(values: Any) -> list[str]:
+        return [] if values is None else ["".join(map(str, line)) for line in values.reshape(_GRID, _GRID)]
 
     def near_modes(points: Any) -> float:
         squared = ((points[:, None] - mixture_modes(draw_of(seed)).reshape(-1, 2)) ** 2).sum(axis=2)
         return float(np.mean(squared.min(axis=1) <= DEVIATION**2))
 
     return {
-        "grid": ["".join(map(str, line)) for line in classes],
+        "grid": lines(classes),
+        "truth": lines(likeliest(plane, draw_of(seed))),
+        "sure": lines(certain),
         "extent": [float(left), float(right), float(bottom), float(top)],
         "rows": [[round(float(a), 3), round(float(b), 3), int(k)] for (a, b), k in zip(X[:400], y[:400], strict=True)],
         "support": support.round(3).tolist(),
         "near_modes": near_modes(support),
         "rows_near_modes": near_modes(X),
     }
+
+
+def pictures(*, set: str) -> Result:
+    """Return the first digit of each class, or each texture, as lines of grey levels from 0 to 255."""
+    named: dict[str, Any] = {}
+    if set == "mnist":
+        X, y, _, _ = _whole(set, 0)
+        rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        for digit in range(10):
+            named[str(digit)] = 255 * rows[np.flatnonzero(y == digit)[0]].reshape(28, 28)
+    else:
+        for number, image in zip(TEXTURES, textures(), strict=True):
+            side = min(image.shape) // _THUMBNAIL * _THUMBNAIL
+            step = side // _THUMBNAIL
+            named[f"D{number}"] = image[:side, :side].reshape(_THUMBNAIL, step, _THUMBNAIL, step).mean(axis=(1, 3))
+    return {"named": {name: image.round().clip(0, 255).astype(int).tolist() for name, image in named.items()}}
 
 
 # -- batch learners ----------------------------------------------------------------------------------------------------

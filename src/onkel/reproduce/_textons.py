@@ -41,10 +41,11 @@ def brodatz(n_train: int = 10_000, n_test: int = 5_000) -> tuple[Any, Any, Any, 
 
 @lru_cache(maxsize=1)
 def _patches(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    return histograms(_textures(), n)
+    return histograms(textures(), n)
 
 
-def _textures() -> list[Image]:
+def textures() -> list[Image]:
+    """Return the images."""
     try:
         path = found("brodatz", ARCHIVE)
     except (OSError, ValueError) as error:

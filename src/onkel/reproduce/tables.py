@@ -179,7 +179,7 @@ def written_paper(entry: Entry) -> str:
 def written_ours(entry: Entry) -> str:
     """Return ours as text, with the verdict; in brackets what makes it less than a result."""
     if entry.is_claim:
-        verdicts = {"within": "holds", "worse": "does not hold", "missing": "missing"}
+        verdicts = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
         return f"{entry.note}: {verdicts.get(entry.verdict, 'not judged')}"
     if entry.ours is None:
         return "missing"

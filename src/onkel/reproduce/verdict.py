@@ -4,7 +4,7 @@
   paper's; then it is "within", and "better" if it is better by more than that. A tolerance above 3 points is said.
 - A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; more is "worse",
   fewer is "better", unless the same learner's rate is worse: then it is "worse" too.
-- A claim that a figure makes holds ("within") or does not ("worse").
+- A claim that a figure makes holds ("within"), does not ("worse"), or is undecided.
 - Times, risks, and claims about times are shown and not judged: the machines differ, and so do the mixture and the
   textures. Nor are the counts and sparsities of learners without a budget where fewer rows were run than the paper's,
   since they do not grow evenly with the rows.
@@ -134,8 +134,9 @@ class Entry:
     paper : Figure or None
         None for what the paper does not have.
     ours : Measured or None
-        None where there is no run. Of a claim the mean is 1 where it holds, 0 where it does not.
-    verdict : {"better", "within", "worse", "missing", ""}
+        None where there is no run. Of a claim the mean is 1 where it holds, 0 where it does not, and 0.5 where the
+        runs leave it open.
+    verdict : {"better", "within", "worse", "undecided", "missing", ""}
         Nothing where there is nothing to judge.
     note : str
     apart : str
@@ -208,7 +209,7 @@ def verdict(metric: str, paper: Figure | None, ours: Measured | None, share: flo
     if kind in _COUNTS and share < 1:
         return ""
     if kind == "claim":
-        return "within" if ours.mean == 1.0 else "worse"
+        return {1.0: "within", 0.0: "worse"}.get(ours.mean, "undecided")
     if paper.mean is None:
         return ""
     if kind == "rate":
@@ -288,8 +289,8 @@ class Findings:
         for metric in metrics:
             self.enter(data, learner, metric, Measured.of(float(run[metric]) for run in there), lacking, share)
 
-    def claim(self, data: str, claim: str, holds: bool | None, note: str, *, about_time: bool = False) -> None:
-        """Say whether a claim of papers/*.tsv holds (None: it could not be looked at), and what was seen."""
+    def claim(self, data: str, claim: str, holds: float | None, note: str, *, about_time: bool = False) -> None:
+        """Say whether a claim of papers/*.tsv holds (0.5: open; None: it could not be looked at), and what was seen."""
         metric = "time claim" if about_time else "claim"
         self.enter(data, claim, metric, None if holds is None else Measured(float(holds), None, 1), note)
 
