@@ -63,9 +63,16 @@ MUTANTS = [
     Mutant(
         "the gradient of the validation loss knows that the fit moves, too",
         "native/choice/relevances.cpp",
-        "count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);",
-        "count_for(own.begin + i, o, 0.0, e[i * outputs_ + o]);",
+        "add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);",
+        "",
         "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a few rows do not widen the kernel that many rows chose",
+        "src/onkel/choice/choosing.py",
+        "has_all_rows=n <= len(latest)",
+        "has_all_rows=True",
+        "test_choosing_again.py -k few_rows",
     ),
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
@@ -1178,7 +1185,7 @@ MUTANTS = [
         "test_checkpoint.py -k spoilt_ones",
     ),
     Mutant(
-        "persistence: a spoilt checkpoint is passed over",
+        "persistence: a damaged checkpoint is skipped",
         "src/onkel/models/checkpoint.py",
         "            except (ValueError, OSError) as error:\n",
         "            except OSError as error:\n",
@@ -1696,8 +1703,8 @@ MUTANTS = [
     Mutant(
         "checks: a model that was copied goes on as the one that was not",
         "src/onkel/checks.py",
-        '        _assert_same(other, whole, f"a model that was {how} amid the stream", "one that was not")\n',
-        "",
+        '_assert_same(other, whole, f"a model',
+        '_assert_same(whole, whole, f"a model',
         "test_checks.py -k broken",
     ),
     Mutant(

@@ -1,6 +1,7 @@
 """Newton chooses its kernel again: after a change, at doublings of the stream, and only where it gains by it."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from onkel import recipes
 from onkel.choice import ChoosingLearner, stages
 from onkel.choice.again import PERIOD, Trial
 from onkel.choice.change import BLOCK, RisingLoss
+from onkel.choice.competition import Competition
 from onkel.choice.rows import Rows, Window
 
 CHANGE = 2400  # rows after which the stream below becomes another one
@@ -55,6 +57,20 @@ def test_a_kernel_that_was_right_is_replaced_when_the_stream_changes(followed):
     before.learn_rows(X[:CHANGE], y[:CHANGE])
     assert learner.current.kernel.gamma >= 4 * before.current.kernel.gamma
     assert learner.t == len(y)
+
+
+def test_a_few_rows_do_not_widen_the_kernel_that_many_rows_chose():
+    X = np.random.default_rng(3).uniform(-1, 1, size=(8192, 2))
+    y = (X.sum(axis=1) > 0).astype(float)
+    learner = new(budget=20, chosen=["gamma"])
+    learner.learn_rows(X[:-1], y[:-1])
+    narrow = replace(learner.current.kernel, gamma=500.0)
+    learner.current = learner.current.blank(kernel=narrow)
+    learner.current.learn_rows(X[:-1], y[:-1])
+    latest = Rows(X[-1024:], y[-1024:], np.ones(1024))
+    assert Competition(learner.current, latest, 1).better_width(narrow, 0.01, 1, False).gamma < narrow.gamma
+    learner.learn_rows(X[-1:], y[-1:])
+    assert learner.t == 8192 and learner.trial is None
 
 
 def test_points_keep_their_positions_in_the_stream(followed):

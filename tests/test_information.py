@@ -330,7 +330,7 @@ def test_information_of_any_size_has_a_covariance(size):
         assert (variance >= 0).all()
         assert (variance <= 1.001 * (1 + CONSTANT**2) / LAM).all()
         learner.learn_rows(X, y)
-        assert np.abs(learner.score_rows(X)).max() < 1e3
+        assert 0.1 < np.abs(learner.score_rows(X)).max() < 1e3  # the other rows have been learned from
 
 
 # -- fewer points

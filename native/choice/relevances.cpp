@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <utility>
 
 #include "learn/logistic.hpp"
 #include "linalg/triangle.hpp"
@@ -14,10 +15,12 @@ namespace {
 constexpr double constant_column = 0.3125;  // as that of a learner
 constexpr std::size_t rows_at_once = 64;
 constexpr int max_newton_steps = 40, max_halvings = 20;
-constexpr double still_shorter = 0.1;  // of Newton's decrement
-constexpr double converged = 1e-9;     // of Newton's decrement, a row
-constexpr double flattest = 1e-6;      // the least curvature of a row
-constexpr double longest_step = 2.0;   // of a log scale at once
+constexpr int max_conjugate_steps = 50;
+constexpr double converged = 1e-9;  // of Newton's decrement, a row
+// What may be left of the squared residual of a linear system: of a Newton step, and of the adjoint.
+constexpr double rough = 1e-2, exact = 1e-10;
+constexpr double flattest = 1e-6;     // the least curvature of a row
+constexpr double longest_step = 2.0;  // of a log scale at once
 constexpr std::size_t remembered = 8;
 
 double dot(std::span<const double> a, std::span<const double> b) {
@@ -33,12 +36,13 @@ ValidationLoss::ValidationLoss(const Data& data)
       outputs_(data.task == Task::multiclass ? data.classes : 1),
       points_(std::min(data.max_points, data.count / 2)),
       columns_(points_ + 1),
-      stride_((columns_ + isa::score_lanes - 1) / isa::score_lanes * isa::score_lanes) {
+      stride_(round_up(columns_, isa::score_lanes)),
+      features_(round_up(data.width, isa::lanes<double>)) {
   for (const std::size_t first : {0, 1}) {
     folds_[first].begin = order_.size();
     for (std::size_t i = first; i < data.count; i += 2) order_.push_back(i);
     folds_[first].end = order_.size();
-    folds_[first].a.assign(outputs_ * columns_, 0.0);
+    folds_[first].scores.assign((folds_[first].end - folds_[first].begin) * outputs_, 0.0);
   }
   std::vector<std::size_t> where(data.count);
   for (std::size_t i = 0; i < data.count; ++i) where[order_[i]] = i;
@@ -61,15 +65,19 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
                     n_tiles = (points_ + lanes - 1) / lanes;
   std::vector<double> scales(d);
   for (std::size_t j = 0; j < d; ++j) scales[j] = std::exp(at[j]);
-  scaled_.resize(n * d);
+  scaled_.assign(n * features_, 0.0);
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < d; ++j) scaled_[i * d + j] = data_.rows[order_[i] * d + j] * scales[j];
+    for (std::size_t j = 0; j < d; ++j) scaled_[i * features_ + j] = data_.rows[order_[i] * d + j] * scales[j];
   tiles_.assign(n_tiles * lanes * d, 0.0);
+  points_as_rows_.assign(stride_ * features_, 0.0);
   for (std::size_t k = 0; k < points_; ++k)
-    for (std::size_t j = 0; j < d; ++j) tiles_[(k / lanes * d + j) * lanes + k % lanes] = scaled_[place_[k] * d + j];
+    for (std::size_t j = 0; j < d; ++j) {
+      const double value = scaled_[place_[k] * features_ + j];
+      tiles_[(k / lanes * d + j) * lanes + k % lanes] = points_as_rows_[k * features_ + j] = value;
+    }
   phi_.resize(n * stride_);
   const Kernel kernel{data_.base, Shape::exponential, 1.0, 0.0, 1};
-  isa::routines<double>().tile(kernel, scaled_.data(), n, d, tiles_.data(), n_tiles, d, phi_.data(), stride_);
+  isa::routines<double>().tile(kernel, scaled_.data(), n, features_, tiles_.data(), n_tiles, d, phi_.data(), stride_);
   for (std::size_t i = 0; i < n; ++i) {
     double* row = phi_.data() + i * stride_;
     row[points_] = constant_column;
@@ -77,44 +85,62 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
   }
 }
 
+// Coefficients, [output][column], with zeros up to the stride of phi.
+Buffer<double> ValidationLoss::padded(std::span<const double> a, std::size_t columns) const {
+  Buffer<double> result(outputs_ * stride_, 0.0);
+  for (std::size_t o = 0; o < outputs_; ++o) std::copy_n(a.data() + o * columns_, columns, result.data() + o * stride_);
+  return result;
+}
+
 // phi a, [row][output], of the rows [begin, end).
 std::vector<double> ValidationLoss::times(std::span<const double> a, std::size_t begin, std::size_t end) const {
   std::vector<double> result((end - begin) * outputs_);
-  Buffer<double> padded(stride_, 0.0);
-  for (std::size_t o = 0; o < outputs_; ++o) {
-    std::copy_n(a.data() + o * columns_, columns_, padded.begin());
-    for (std::size_t i = begin; i < end; ++i)
+  const Buffer<double> by = padded(a, columns_);
+  for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t o = 0; o < outputs_; ++o)
       result[(i - begin) * outputs_ + o] =
-          isa::routines<double>().dot(phi_.data() + i * stride_, padded.data(), stride_);
-  }
+          isa::routines<double>().dot(phi_.data() + i * stride_, by.data() + o * stride_, stride_);
   return result;
 }
 
 // phi' v, [output][column], of v [row][output].
 std::vector<double> ValidationLoss::transposed_times(std::span<const double> v, std::size_t begin,
                                                      std::size_t end) const {
-  std::vector<double> result(outputs_ * columns_, 0.0);
-  Buffer<double> sum(stride_);
-  for (std::size_t o = 0; o < outputs_; ++o) {
-    std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t i = begin; i < end; ++i)
-      isa::routines<double>().axpy(v[(i - begin) * outputs_ + o], phi_.data() + i * stride_, sum.data(), stride_);
-    std::copy_n(sum.begin(), columns_, result.begin() + static_cast<std::ptrdiff_t>(o * columns_));
+  Buffer<double> sums(outputs_ * stride_, 0.0);
+  for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t o = 0; o < outputs_; ++o)
+      isa::routines<double>().axpy(v[(i - begin) * outputs_ + o], phi_.data() + i * stride_, sums.data() + o * stride_,
+                                   stride_);
+  std::vector<double> result(outputs_ * columns_);
+  for (std::size_t o = 0; o < outputs_; ++o)
+    std::copy_n(sums.data() + o * stride_, columns_, result.data() + o * columns_);
+  return result;
+}
+
+// (phi' V phi + lam K) a of the rows [begin, end), V their curvatures; for one output. phi is read once.
+std::vector<double> ValidationLoss::curved(std::span<const double> a, std::span<const double> v, double lam,
+                                           std::size_t begin, std::size_t end) const {
+  const Buffer<double> by = padded(a, columns_);
+  Buffer<double> sums(stride_, 0.0);
+  for (std::size_t i = begin; i < end; ++i) {
+    const double* row = phi_.data() + i * stride_;
+    const double value = v[i - begin] * isa::routines<double>().dot(row, by.data(), stride_);
+    isa::routines<double>().axpy(value, row, sums.data(), stride_);
   }
+  std::vector<double> result = penalty_times(a);
+  for (std::size_t j = 0; j < columns_; ++j) result[j] = sums[j] + lam * result[j];
   return result;
 }
 
 // K a, [output][column]: the points' kernel matrix, and 1 for the constant.
 std::vector<double> ValidationLoss::penalty_times(std::span<const double> a) const {
   std::vector<double> result(outputs_ * columns_);
-  Buffer<double> padded(stride_);
-  for (std::size_t o = 0; o < outputs_; ++o) {
-    std::fill(padded.begin(), padded.end(), 0.0);
-    std::copy_n(a.data() + o * columns_, points_, padded.begin());
-    for (std::size_t k = 0; k < points_; ++k)
-      result[o * columns_ + k] = isa::routines<double>().dot(phi_.data() + place_[k] * stride_, padded.data(), stride_);
-    result[o * columns_ + points_] = a[o * columns_ + points_];
-  }
+  const Buffer<double> by = padded(a, points_);
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t o = 0; o < outputs_; ++o)
+      result[o * columns_ + k] =
+          isa::routines<double>().dot(phi_.data() + place_[k] * stride_, by.data() + o * stride_, stride_);
+  for (std::size_t o = 0; o < outputs_; ++o) result[o * columns_ + points_] = a[o * columns_ + points_];
   return result;
 }
 
@@ -124,22 +150,18 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
   const double lam = std::exp(at[data_.width]);
   double slope = 0.0;
   const double loss = validate(0, lam, slope) + validate(1, lam, slope);
-  // dl/dtheta_j = -p sum_ik g_ik |z_ij - z_kj|^p, z the scaled rows.
+  // dl/dtheta_j = -p sum_ik g_ik k_ik |z_ij - z_kj|^p, z the scaled rows.
   const std::size_t d = data_.width;
-  std::vector<double> sums(d, 0.0);
-  double* const sum = sums.data();
-  for (std::size_t i = 0; i < data_.count; ++i)
-    for (std::size_t k = 0; k < points_; ++k) {
-      const double g = g_[i * stride_ + k];
-      const double* const x = scaled_.data() + i * d;
-      const double* const c = scaled_.data() + place_[k] * d;
-      if (data_.base == Base::manhattan)
-        for (std::size_t j = 0; j < d; ++j) sum[j] += g * std::abs(x[j] - c[j]);
-      else
-        for (std::size_t j = 0; j < d; ++j) sum[j] += g * ((x[j] - c[j]) * (x[j] - c[j]));
-    }
-  const double power = data_.base == Base::manhattan ? 1.0 : 2.0;
-  for (std::size_t j = 0; j < d; ++j) gradient[j] = -power * sums[j];
+  const bool squared = data_.base == Base::squared_distance;
+  Buffer<double> sums(features_, 0.0);
+  for (std::size_t i = 0; i < data_.count; ++i) {
+    double* const g = g_.data() + i * stride_;
+    for (std::size_t k = 0; k < points_; ++k) g[k] *= phi_[i * stride_ + k];
+    std::fill(g + points_, g + stride_, 0.0);
+    isa::routines<double>().weigh_distances(squared, g, stride_, scaled_.data() + i * features_, points_as_rows_.data(),
+                                            sums.data(), features_);
+  }
+  for (std::size_t j = 0; j < d; ++j) gradient[j] = (squared ? -2.0 : -1.0) * sums[j];
   gradient[d] = slope;
   return loss;
 }
@@ -154,9 +176,8 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
   std::vector<double> e(n * outputs_), v(n);  // minus the slopes of the weighted loss, and its curvatures
   Buffer<double> weighted(size * rows_at_once);
 
-  const auto evaluate = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
-    const std::vector<double> f = times(a, own.begin, own.end);
-    double loss = 0.5 * lam * dot(a, penalty_times(a));
+  const auto judge = [&](const std::vector<double>& f) {  // e and v at these scores, and the loss
+    double loss = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       const double w = weights_[own.begin + i];
       v[i] = w;
@@ -174,6 +195,10 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
       }
     }
     return loss;
+  };
+  const auto evaluate = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
+    own.scores = times(a, own.begin, own.end);
+    return judge(own.scores) + 0.5 * lam * dot(a, penalty_times(a));
   };
   const auto hessian = [&] {
     Triangle h(columns_);
@@ -201,42 +226,52 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     return x;
   };
 
-  // A fit is near the last one, at other scales: the curvature at its start serves for as long as steps get shorter.
-  double value = evaluate(own.a), before = std::numeric_limits<double>::infinity();
-  Solver h = hessian();
-  bool stale = false;
-  for (int step = 0; step < max_newton_steps; ++step) {
-    std::vector<double> rest = transposed_times(e, own.begin, own.end);
-    const std::vector<double> held = penalty_times(own.a);
-    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
-    const std::vector<double> towards = solved(h, rest);
-    const double decrement = dot(rest, towards);
-    if (!(decrement > converged * total_) && step > 0) break;
-    if (stale && decrement > still_shorter * before) {
-      h = hessian();
-      stale = false;
-      continue;
-    }
-    before = decrement;
-    std::vector<double> next(own.a.size());
-    double length = 1.0;
-    for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
-      for (std::size_t i = 0; i < next.size(); ++i) next[i] = own.a[i] + length * towards[i];
-      const double reached = evaluate(next);
-      if (reached <= value || halving + 1 == max_halvings) {
-        value = reached;
-        own.a = next;
-        break;
+  // The scores at the last scales are near those at these, so the first step of Newton's method starts from them, and
+  // for squared errors ends there. With logistic regression the curvature changes on the way: the factor of the first
+  // one is what conjugate gradients are preconditioned with, since a factor costs as much as a hundred of their steps.
+  judge(own.scores);
+  const Solver h = hessian();
+  std::vector<double> wanted(n * outputs_);
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = v[i / outputs_] * own.scores[i] + e[i];
+  std::vector<double> a = solved(h, transposed_times(wanted, own.begin, own.end));
+  double value = evaluate(a);
+  const auto solved_here = [&](std::vector<double> rest, double tolerance) {
+    if (!logistic) return solved(h, std::move(rest));
+    std::vector<double> x(rest.size(), 0.0), near = solved(h, rest), direction = near;
+    double length = dot(rest, near);
+    const double enough = tolerance * length;
+    for (int step = 0; step < max_conjugate_steps && length > enough; ++step) {
+      const std::vector<double> along = curved(direction, v, lam, own.begin, own.end);
+      const double by = length / dot(direction, along);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] += by * direction[i];
+        rest[i] -= by * along[i];
       }
+      near = solved(h, rest);
+      const double before = std::exchange(length, dot(rest, near));
+      for (std::size_t i = 0; i < x.size(); ++i) direction[i] = near[i] + length / before * direction[i];
     }
-    if (!logistic) break;  // one step is exact
-    stale = true;
+    return x;
+  };
+  for (int step = 0; logistic && step < max_newton_steps; ++step) {
+    std::vector<double> rest = transposed_times(e, own.begin, own.end);
+    const std::vector<double> held = penalty_times(a);
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
+    const std::vector<double> towards = solved_here(rest, rough);
+    const std::vector<double> before = a;
+    double length = 1.0, reached = value;
+    for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = before[i] + length * towards[i];
+      reached = evaluate(a);
+      if (reached <= value) break;
+    }
+    value = reached;
+    if (!(dot(rest, towards) > converged * total_)) break;
   }
-  if (stale) h = hessian();
 
   // The other fold: its loss, r = its slopes; u = H^-1 phi_B' r.
   const std::size_t count = other.end - other.begin;
-  const std::vector<double> f = times(own.a, other.begin, other.end);
+  const std::vector<double> f = times(a, other.begin, other.end);
   std::vector<double> r(count * outputs_);
   double loss = 0.0;
   for (std::size_t i = 0; i < count; ++i)
@@ -246,22 +281,25 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
       loss += share * (logistic ? softplus(-y * score) : 0.5 * (score - y) * (score - y));
       r[i * outputs_ + o] = share * (logistic ? -y * onkel::logistic(-y * score) : score - y);
     }
-  const std::vector<double> u = solved(h, transposed_times(r, other.begin, other.end));
-  slope -= lam * dot(u, penalty_times(own.a));
+  const std::vector<double> u = solved_here(transposed_times(r, other.begin, other.end), exact);
+  slope -= lam * dot(u, penalty_times(a));
 
-  // What each kernel value counts for: r a' on B, e u' - v (phi u) a' on A, -lam u a' among the points.
+  // What each kernel value counts for, over that value: r a' on B, e u' - v (phi u) a' on A, -lam u a' among the
+  // points.
   const std::vector<double> along = times(u, own.begin, own.end);
-  const auto count_for = [&](std::size_t row, std::size_t o, double by_a, double by_u) {
-    const double *a = own.a.data() + o * columns_, *towards = u.data() + o * columns_, *k = phi_.data() + row * stride_;
-    double* g = g_.data() + row * stride_;
-    for (std::size_t j = 0; j < points_; ++j) g[j] += (by_a * a[j] + by_u * towards[j]) * k[j];
+  const Buffer<double> fitted = padded(a, points_), adjoint = padded(u, points_);
+  const auto add = [&](std::size_t row, double share, const Buffer<double>& values, std::size_t o) {
+    isa::routines<double>().axpy(share, values.data() + o * stride_, g_.data() + row * stride_, stride_);
   };
-  for (std::size_t o = 0; o < outputs_; ++o) {
-    for (std::size_t i = 0; i < count; ++i) count_for(other.begin + i, o, r[i * outputs_ + o], 0.0);
-    for (std::size_t i = 0; i < n; ++i)
-      count_for(own.begin + i, o, -v[i] * along[i * outputs_ + o], e[i * outputs_ + o]);
-    for (std::size_t k = 0; k < points_; ++k) count_for(place_[k], o, -lam * u[o * columns_ + k], 0.0);
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t o = 0; o < outputs_; ++o) add(other.begin + i, r[i * outputs_ + o], fitted, o);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t o = 0; o < outputs_; ++o) {
+      add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);
+      add(own.begin + i, e[i * outputs_ + o], adjoint, o);
+    }
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t o = 0; o < outputs_; ++o) add(place_[k], -lam * u[o * columns_ + k], fitted, o);
   return loss;
 }
 

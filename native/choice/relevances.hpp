@@ -38,13 +38,16 @@ class ValidationLoss {
  private:
   struct Fold {
     std::size_t begin = 0, end = 0;  // of the rows, which lie fold by fold
-    std::vector<double> a;           // the fit, [output][column]; the next one starts from it
+    std::vector<double> scores;      // of its rows by the fit to them, [row][output]; the next one starts from them
   };
 
   void compute_kernel(std::span<const double> at);
   double validate(std::size_t fold, double lam, double& slope);
   std::vector<double> times(std::span<const double> coefficients, std::size_t begin, std::size_t end) const;
   std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
+  std::vector<double> curved(std::span<const double> coefficients, std::span<const double> v, double lam,
+                             std::size_t begin, std::size_t end) const;
+  Buffer<double> padded(std::span<const double> coefficients, std::size_t columns) const;
   std::vector<double> penalty_times(std::span<const double> coefficients) const;
 
   Data data_;
@@ -55,7 +58,9 @@ class ValidationLoss {
   std::vector<double> targets_;     // [row][output]
   std::vector<double> weights_;
   Fold folds_[2];
-  Buffer<double> scaled_, tiles_, phi_, g_;  // scaled rows, points as tiles, kernel values, what each counts for
+  std::size_t features_;  // with the zeros that round them up
+  // Scaled rows, points as tiles and as rows, kernel values, what each counts for.
+  Buffer<double> scaled_, tiles_, points_as_rows_, phi_, g_;
 };
 
 // L-BFGS with so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found; returns its

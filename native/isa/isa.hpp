@@ -84,6 +84,10 @@ struct Routines {
   // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
   void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                        double* tile, std::size_t n);
+  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has it; m and n
+  // (the length of a row) are multiples of 8.
+  void (*weigh_distances)(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
+                          double* sums, std::size_t n);
   // Passes of evictions over all points, any n, nothing fused. Where the least of n values is, the first of equals; n
   // where all are infinite or no numbers.
   std::size_t (*least)(const double* values, std::size_t n);

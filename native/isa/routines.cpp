@@ -651,6 +651,36 @@ void add_products(const double* x, const double* y, std::size_t y_stride, std::s
   }
 }
 
+// One vector of features at a time, in four chains of every fourth row.
+template <Base base>
+ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows,
+                                    double* sums, std::size_t n) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_chains = 4;
+  for (std::size_t j = 0; j < n; j += S::size) {
+    S::Vector chains[n_chains];
+    ONKEL_UNROLL
+    for (std::size_t c = 0; c < n_chains; ++c) chains[c] = S::Vector{};
+    const auto here = S::load(x + j);
+    for (std::size_t k = 0; k < m; k += n_chains) {
+      ONKEL_UNROLL
+      for (std::size_t c = 0; c < n_chains; ++c) {
+        const auto distance = add_feature<double, base>(S::Vector{}, here, S::load(rows + (k + c) * n + j));
+        chains[c] = multiply_add(S::broadcast(weights[k + c]), distance, chains[c]);
+      }
+    }
+    S::store(sums + j, S::load(sums + j) + ((chains[0] + chains[1]) + (chains[2] + chains[3])));
+  }
+}
+
+void weigh_distances(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
+                     double* sums, std::size_t n) {
+  if (squared)
+    weigh_differences<Base::squared_distance>(weights, m, x, rows, sums, n);
+  else
+    weigh_differences<Base::manhattan>(weights, m, x, rows, sums, n);
+}
+
 // Not fused: the sparse points add the same products one at a time.
 template <class T>
 void axpy(T x, const T* column, T* sums, std::size_t n) {
@@ -727,11 +757,11 @@ constexpr const char* level_name = "baseline";
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
     {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, distances<float>, pick<float>, multiply_rows,
-     update_rows, add_products, least, add_squares, lengths_of, price<float>, compare<float>, stretch, below,
-     fma_peak<float>},
+     update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<float>, compare<float>, stretch,
+     below, fma_peak<float>},
     {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, distances<double>, pick<double>,
-     multiply_rows, update_rows, add_products, least, add_squares, lengths_of, price<double>, compare<double>, stretch,
-     below, fma_peak<double>},
+     multiply_rows, update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<double>,
+     compare<double>, stretch, below, fma_peak<double>},
 };
 
 }  // namespace onkel::isa

@@ -69,8 +69,13 @@ class Trial:
     @property
     def is_won(self) -> bool:
         """Whether the challenger was better, by more than chance allows."""
-        gains = self.losses[0] - self.losses[1]
-        return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
+        return surely_better(*self.losses)
+
+
+def surely_better(incumbent: Floats, challenger: Floats) -> bool:
+    """Whether the challenger has lost less on the same rows, by more than chance allows."""
+    gains = incumbent - challenger
+    return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
 
 
 def check_losses(losses: Any, shape: tuple[int, ...]) -> Floats:

@@ -4,7 +4,7 @@ The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|
 several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
 (:mod:`onkel.choice.relevances`). Each time the learner starts anew and is shown the rows so far again.
 
-A learner of the second order whose memory is the stream's choice goes on choosing: whenever the number of rows has
+A second-order learner whose memory the stream chooses goes on choosing: whenever the number of rows has
 doubled, and when the loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The
 neighbours of the width and of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as
 large relevances are learned from those kept. What is better by more than 1 % becomes a challenger: another learner,
@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 
 from onkel.choice import stages
 from onkel.choice.again import PERIOD, Trial, Watch, check_losses
-from onkel.choice.competition import NEIGHBOURS, WIDTHS, Competition, gaussian
+from onkel.choice.competition import WIDTHS, Competition, gaussian
 from onkel.choice.rows import Rows, Window, loss_of
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
@@ -178,7 +178,7 @@ class ChoosingLearner(Stateful):
 
     @property
     def _chooses_again(self) -> bool:
-        """Whether the memory is the stream's choice: who takes over has forgotten what came before the rows kept."""
+        """Whether the stream chooses the memory: a learner that takes over has forgotten all but the rows kept."""
         recipe = self.current.recipe
         return isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
 
@@ -273,7 +273,7 @@ class ChoosingLearner(Stateful):
         if n > stages.AGAIN and (
             "gamma" not in self.chosen or (before.relevances_of(len(relevances)) == relevances).all()
         ):
-            kernel, lam, widths = before, competition.lam, NEIGHBOURS
+            kernel, lam, widths = before, competition.lam, [0]
         if n >= stages.COMPETE:
             share = min(2, len(own.kernels))  # terms of a sum have their parts of the budget
             kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
@@ -294,7 +294,8 @@ class ChoosingLearner(Stateful):
         own, rows, n = self.current, self._rows(), self.t - self.begun
         if self.spent > self.t:
             return
-        competition = Competition(own, rows[-stages.LATEST :], self._n_classes)
+        latest = rows[-stages.LATEST :]
+        competition = Competition(own, latest, self._n_classes, has_all_rows=n <= len(latest))
         earlier = rows[: -stages.LATEST // 2][-stages.KEPT // 2 :] if stages.learns_relevances(n) else rows[:0]
         kernel, lam = self._better(competition, earlier, after_change)
         self.spent += competition.learned_from
@@ -367,11 +368,11 @@ class ChoosingLearner(Stateful):
             self.trial.challenger.reach(n_features)
 
     def score(self, x: ArrayLike) -> float | Floats:
-        """Return the decision value of one row; with several classes one value a class."""
+        """Return the decision value of one row; with several classes one value per class."""
         return self.current.score(x)
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
-        """Return the scores of rows, one column an output."""
+        """Return the scores of rows, one column per output."""
         return self.current.score_rows(X, each=each, block_rows=block_rows)
 
     def score_csr(self, rows: Csr) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from onkel.choice.again import surely_better
 from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads, varying
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
@@ -20,7 +21,6 @@ Floats = NDArray[np.float64]
 Metric = RBF | Laplacian
 
 WIDTHS = range(-5, 4)  # that compete first: powers of two, in units of one over the median squared distance
-NEIGHBOURS = (0, 1, -1)  # of the width, or the λ, in use
 FARTHEST = 30  # powers of two
 LAMS = 2  # half decades on either side of the prior's own λ
 # The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
@@ -28,8 +28,29 @@ BUDGETS = (200, 2000)
 SLACK = 0.01
 
 
+def climb(
+    loss: Callable[[int], float], start: int, farthest: int, directions: Sequence[int] = (1, -1)
+) -> dict[int, float]:
+    """Return the losses of numbers on a scale: of the start, and in the first direction in which there is a better one
+    of those that follow, while they get better."""
+    losses = {start: loss(start)}
+    for step in directions:
+        last = start
+        while step * last < farthest:
+            losses[last + step] = loss(last + step)
+            if losses[last + step] >= losses[last]:
+                break
+            last += step
+        if last != start:
+            break
+    return losses
+
+
 def compete(loss: Callable[[int], float], options: Sequence[int], farthest: int) -> dict[int, float]:
-    """Return the losses of some options, numbers on a scale, and of those beyond an end while that is best."""
+    """Return the losses of some options, numbers on a scale, and of those beyond an end while that is best; of the
+    option's neighbours if there is only one."""
+    if len(options) == 1:
+        return climb(loss, options[0], farthest)
     losses = {option: loss(option) for option in options}
     for step, end in ((1, max), (-1, min)):
         while step * (last := end(losses)) < farthest and losses[last] == min(losses.values()):
@@ -38,14 +59,15 @@ def compete(loss: Callable[[int], float], options: Sequence[int], farthest: int)
 
 
 class Competition:
-    """The rows, and the learner whose kernel and λ are in question."""
+    """The rows, all of a stream or its latest ones, and the learner whose kernel and λ are in question."""
 
-    def __init__(self, own: Learner, rows: Rows, n_classes: int) -> None:
+    def __init__(self, own: Learner, rows: Rows, n_classes: int, has_all_rows: bool = True) -> None:
         self.own, self.rows, self.n_classes = own, rows, n_classes
+        self.has_all_rows = has_all_rows
         self.recipe = _competitor(own)
         self.most = BUDGETS[isinstance(own.recipe, SecondOrder)]
         self.learned_from = 0  # rows, by all that have competed
-        self.loss_of = cache(self._loss_of)
+        self.losses_of = cache(self._losses_of)
 
     @property
     def lam(self) -> float:
@@ -53,9 +75,13 @@ class Competition:
         assert isinstance(self.recipe.prior, GaussianPrior)
         return self.recipe.prior.lam
 
-    def _loss_of(self, kernel: Kernel, lam: float, share: int = 1) -> float:
-        """Return the loss on the later rows, each predicted before it is learned from, of a learner with this kernel
-        and λ; its budget is the learner's own over ``share``."""
+    def loss_of(self, kernel: Kernel, lam: float, share: int = 1) -> float:
+        """Return the sum of those losses."""
+        return float(self.losses_of(kernel, lam, share).sum())
+
+    def _losses_of(self, kernel: Kernel, lam: float, share: int) -> Floats:
+        """Return the losses on the later half of the rows, each predicted before it is learned from, of a learner with
+        this kernel and λ; its budget is the learner's own over ``share``."""
         own, rows = self.own, self.rows
         competitor = Learner(
             replace(self.recipe, prior=GaussianPrior(lam)),
@@ -72,7 +98,7 @@ class Competition:
         self.learned_from += len(rows)
         scores = competitor.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
         assert scores is not None
-        return rows.total(loss_of(own.task)(scores, rows.y))
+        return rows.later(loss_of(own.task)(scores, rows.y))
 
     def middle(self, relevances: Floats) -> float:
         """Return the width that widths compete around: one over the median squared distance."""
@@ -114,7 +140,7 @@ class Competition:
             found = compete(lambda e: self.loss_of(times(start, e), lam, share), widths, FARTHEST)
             kernel = times(start, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
         if "lam" in chosen:
-            options = range(-LAMS, LAMS + 1) if len(widths) > len(NEIGHBOURS) else around(lam)
+            options = range(-LAMS, LAMS + 1) if len(widths) > 1 else [step_of(lam)]
             found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), options, LAMS)
             near = (e for e in found if found[e] <= (1 + SLACK) * min(found.values()))
             lam = lam_at(min(near, key=abs))
@@ -135,33 +161,47 @@ class Competition:
             rows, self.own.task, self.n_classes, made, starts, lambda kernel: self.loss_of(kernel, lam, 2)
         )
 
-    # -- later choices: whoever replaces another must be better by more than 1 % ---------------------------------------
+    # -- later choices: whoever replaces another must be better by more than 1 %, and than chance allows ---------------
+
+    # Few rows want wider kernels, and a larger λ, than many do. So where the learner has seen more rows than compete, a
+    # wider kernel or a larger λ that is better on those proves nothing, and only what goes the other way may take over.
 
     def better_width(self, kernel: Metric, lam: float, share: int, after_change: bool) -> Metric:
-        """Return the kernel, or one of another width: after a change perhaps of a very different one."""
-        options = set(NEIGHBOURS)
+        """Return the kernel, or one of another width: after a change perhaps of a very different one, and perhaps by
+        chance, since then nothing speaks for the one in use."""
+
+        def loss(power: int) -> float:
+            return self.loss_of(times(kernel, power), lam, share)
+
         if after_change and isinstance(kernel, RBF):
             middle = self.middle(kernel.relevances_of(self.rows.rows.shape[1]))
-            options |= {power + round(math.log2(middle / kernel.gamma)) for power in WIDTHS}
-        found = compete(lambda e: self.loss_of(times(kernel, e), lam, share), sorted(options), FARTHEST)
-        return times(kernel, _unless_better(found, 0))
+            options = {0} | {power + round(math.log2(middle / kernel.gamma)) for power in WIDTHS}
+            found = compete(loss, sorted(options), FARTHEST)
+        else:
+            found = climb(loss, 0, FARTHEST, (1, -1) if self.has_all_rows else (1,))
+        best = times(kernel, min(found, key=found.__getitem__))
+        return best if self._is_better(best, lam, kernel, lam, share, not after_change) else kernel
 
     def better_relevances(self, kernel: Metric, lam: float, rows: Rows) -> Metric:
         """Return the kernel, or one with other relevances, which these rows ask for."""
         base = kernel.base
         scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
         found = self._searched(rows, [scales], [Search(type(kernel), SPREAD)], lam)
-        return min([kernel, *found], key=lambda each: self.loss_of(each, lam, 2))
+        better = [each for each in found if self._is_better(each, lam, kernel, lam, 2)]
+        return min(better, key=lambda each: self.loss_of(each, lam, 2), default=kernel)
 
     def better_lam(self, kernel: Kernel, lam: float, share: int) -> float:
         """Return the λ, or another one."""
-        found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), around(lam), LAMS)
-        return lam_at(_unless_better(found, around(lam)[0]))
+        directions = (1, -1) if self.has_all_rows else (-1,)
+        found = climb(lambda e: self.loss_of(kernel, lam_at(e), share), step_of(lam), LAMS, directions)
+        best = lam_at(min(found, key=found.__getitem__))
+        return best if self._is_better(kernel, best, kernel, lam, share) else lam
 
-
-def _unless_better(losses: dict[int, float], here: int) -> int:
-    best = min(losses, key=losses.__getitem__)
-    return best if losses[best] < (1 - SLACK) * losses[here] else here
+    def _is_better(
+        self, challenger: Kernel, its_lam: float, incumbent: Kernel, lam: float, share: int, surely: bool = True
+    ) -> bool:
+        its, own = self.losses_of(challenger, its_lam, share), self.losses_of(incumbent, lam, share)
+        return its.sum() < (1 - SLACK) * own.sum() and (not surely or surely_better(own, its))
 
 
 def gaussian(gamma: float, relevances: Floats) -> RBF:
@@ -179,10 +219,9 @@ def lam_at(step: int) -> float:
     return GaussianPrior().lam * math.pow(10.0, step / 2)
 
 
-def around(lam: float) -> tuple[int, ...]:
-    """Return the steps of a λ that was chosen, and of its neighbours."""
-    here = round(2 * np.log10(lam / GaussianPrior().lam))
-    return tuple(here + step for step in NEIGHBOURS if abs(here + step) <= LAMS)
+def step_of(lam: float) -> int:
+    """Return how many half decades a λ that was chosen is from the prior's own."""
+    return round(2 * math.log10(lam / GaussianPrior().lam))
 
 
 def _competitor(own: Learner) -> SecondOrder:
