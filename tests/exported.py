@@ -1,5 +1,5 @@
 """Other programs' side of an export, one reader a format: `READERS[format](exported, X, folder)` returns the scores of
-rows, one column an output, and the predictions (None where the format says nothing of them)."""
+rows, one column per output, and the predictions (None where the format says nothing of them)."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_spoilt_checkpoint_is_passed_over(spoil, tmp_path):
         content[-3] ^= 4
         newest.write_bytes({"torn": content[:900], "empty": b"", "changed": content, "foreign": b"hello" * 99}[spoil])
     checkpointer = onkel.Checkpointer(tmp_path / "cut", 35)
-    with pytest.warns(RuntimeWarning, match=rf"a checkpoint is passed over: .*{newest.name}"):
+    with pytest.warns(RuntimeWarning, match=rf"a checkpoint is skipped: .*{newest.name}"):
         model = checkpointer.fit(new_model(), chunks(), classes=CLASSES)
     assert model._learner.fingerprint() == whole._learner.fingerprint()
     assert [p.name for p in checkpointer.paths()] == ["rows-000000000495.onkel", "rows-000000000500.onkel"]
@@ -155,7 +155,7 @@ def test_spoilt_ones_do_not_count_as_kept(tmp_path):
     old, newest = onkel.Checkpointer(tmp_path).paths()
     newest.write_bytes(newest.read_bytes()[:-1])  # 150 is torn
     model, checkpointer = new_model(), onkel.Checkpointer(tmp_path, 20)
-    with pytest.warns(RuntimeWarning, match="passed over"):
+    with pytest.warns(RuntimeWarning, match="is skipped"):
         for i, (x, y) in enumerate(checkpointer.run(model, chunks())):
             model.partial_fit(x, y, classes=CLASSES)
             if i == 1:

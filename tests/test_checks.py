@@ -77,7 +77,10 @@ class Drawing(PythonAdmission):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (Hidden(), "a model that was copied amid the stream and one that was not have led to different states"),
+        (
+            Hidden(),
+            "a model that was copied in the middle of the stream and one that was not have led to different states",
+        ),
         (Drawing(), "5 calls and one call have led to different states"),
         (Skewed(), r"k\(x, x'\) and k\(x', x\) are"),
         (Crooked(), "Crooked: the curvature at z"),
@@ -93,7 +96,7 @@ def test_a_kernel_that_claims_too_much_is_caught():
     class Claims(parts.Sigmoid):
         psd = True
 
-    with pytest.raises(AssertionError, match="says it is psd"):
+    with pytest.raises(AssertionError, match="claims to be psd"):
         checks.check_kernel(Claims(gamma=2.0, coef0=-1.0))
 
 

@@ -270,7 +270,7 @@ def test_a_data_set_is_read_by_its_name(run, folder, monkeypatch):
     monkeypatch.setenv("ONKEL_DATA", str(folder))
     (folder / "svmguide3.bz2").write_bytes(b"not the file")
     code, out, err = run("data", "get", "svmguide3")
-    assert (code, out) == (1, "") and "is not the file it should be" in err
+    assert (code, out) == (1, "") and "is not the expected file" in err
     text = "".join(f"{label} 22:{i}\n" for i, label in enumerate([1, -1] * 50))
     content = bz2.compress(text.encode())
     (folder / "svmguide3.bz2").write_bytes(content)

@@ -449,8 +449,7 @@ def test_distances_are_what_compress_and_merge_certify(eviction):
 
 
 def interrupt_everywhere(eviction):
-    """Interrupt each call of the kernel in turn: rows are learned whole or not at all, and learning goes on as if
-    nothing had been."""
+    """Interrupt each call of the kernel in turn: a row is learned whole or not at all, and learning goes on."""
     calls, stop = 0, None
 
     def kernel(x, S):

@@ -131,7 +131,7 @@ def test_shuffled(table):
 
 def test_rows_and_features_are_counted(table):
     name = table(dataset("ours", "spaces", FORMATS["spaces"][0], rows=4))
-    with pytest.raises(ValueError, match=r"ours should be 4 rows of 3 features, and is \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"ours should have 4 rows of 3 features, and has the shape \(3, 3\)"):
         datasets.load(name)
 
 
@@ -143,7 +143,7 @@ def test_a_changed_file_in_the_folder_is_refused(table, tmp_path):
     name = table(made)
     path = tmp_path / "data" / made[0].files[0].name
     path.write_bytes(bz2.compress(LIBSVM + b"1 1:1\n"))
-    with pytest.raises(ValueError, match=r"ours.0.bz2 is not the file it should be: its SHA-256 is"):
+    with pytest.raises(ValueError, match=r"ours.0.bz2 is not the expected file: its SHA-256 is"):
         datasets.load(name)
 
 
@@ -170,11 +170,11 @@ def test_what_is_fetched_is_checked(table, server, tmp_path):
     url, files, _ = server
     files["/ours"] = LIBSVM.replace(b"4", b"5")
     name = table(dataset("ours", "libsvm", LIBSVM, url=f"{url}/ours"), found=False)
-    with pytest.raises(ValueError, match="cache/ours is not the file it should be"):
+    with pytest.raises(ValueError, match="cache/ours is not the expected file"):
         datasets.load(name)
     assert list((tmp_path / "cache").iterdir()) == []
     (tmp_path / "cache" / "ours").write_bytes(b"spoilt later")
-    with pytest.raises(ValueError, match="cache/ours is not the file it should be"):
+    with pytest.raises(ValueError, match="cache/ours is not the expected file"):
         datasets.load(name)
 
 

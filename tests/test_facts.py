@@ -105,7 +105,7 @@ def test_river_has_the_parameters_of_all_learners(name):
     assert {n: shown[n] for n in _told()} == _told() | {"gamma": 1.0, "budget": 500}
     document = documented(getattr(river, name).__doc__)
     assert list(document) == list(shown)
-    assert document["budget"][1] == "The most support vectors to keep. None is no bound."
+    assert document["budget"][1] == "The most support vectors to keep. None means no bound."
 
 
 def test_the_thin_learner_agrees():
@@ -229,7 +229,7 @@ def test_entries_say_name_type_range_and_default():
         "shape : float at least 1, default=2.0",
         "    γ of the first two: the larger, the fewer support vectors.",
         "n_jobs : int or None, default=None",
-        "    Threads (-1: all cores); results do not depend on it. None is one thread.",
+        "    Number of threads (-1: one per core); results do not depend on it. None means one thread.",
     ]
 
 

@@ -172,13 +172,13 @@ def test_compress_for_rows_refuses_what_it_cannot_do():
     X, y = rows_of(100)
     model = onkel.OGDClassifier(gamma=2.0, random_state=0).fit(X, y)
     for asked in ({"eps": 0.1}, {"eps": 0.1, "n_support": 3}):
-        with pytest.raises(ValueError, match="compress with rows X needs n_support, and no eps"):
+        with pytest.raises(ValueError, match="compress with rows X needs n_support and takes no eps"):
             onkel.compress(model, X=X, **asked)
     with pytest.raises(ValueError, match=r"X must be rows of the model's 2 features, got the shape \(100, 1\)"):
         onkel.compress(model, n_support=5, X=X[:, :1])
     with pytest.raises(ValueError, match="NaN"):
         onkel.compress(model, n_support=5, X=X * np.nan)
-    with pytest.raises(ValueError, match="a second-order one knows its own rows"):
+    with pytest.raises(ValueError, match="a second-order model knows its own rows"):
         onkel.compress(onkel.NewtonClassifier(gamma=2.0, lam=0.1).fit(X, y), n_support=5, X=X)
 
 

@@ -316,7 +316,7 @@ def test_large_numbers_are_numbers():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="a kernel of your own is not called with sparse rows"):
+    with pytest.raises(ValueError, match="records are sparse rows, and a kernel of your own takes dense ones"):
         KernelClassifier(recipes.OGD(), kernel=lambda x, S: x @ S.T)
     with pytest.raises(ValueError, match="loss 'hinge' does not fit task 'regression'"):
         KernelRegressor(recipes.OGD())

@@ -272,7 +272,7 @@ def test_a_body_that_does_not_come_is_given_up(alive):
     with raw(alive) as connection:
         connection.sendall(head(100) + b'{"rows"')
         found = answer_of(connection)
-        assert b" 408 " in found and b"was not there after 0.3 seconds" in found
+        assert b" 408 " in found and b"did not arrive within 0.3 seconds" in found
 
 
 def test_bodies_share_a_bound(alive):

@@ -94,7 +94,7 @@ WRONG_LEARN = [
     ({"rows": [{"a": 1, "b": 2}, [1, 2]], "labels": [0, 1]}, 1, "row 1: expected an object of named numbers"),
     ({"rows": [[1, 2], {"a": 1}], "labels": [0, 1]}, 1, "row 1: expected a list of numbers"),
     ({"rows": [[1, 2], [1, 2]], "labels": [0, None]}, 1, "contains None at row 1"),
-    ({"rows": [[1, 2], [1, 2]], "labels": [0, "x"]}, 0, "the labels of a model are of one kind"),
+    ({"rows": [[1, 2], [1, 2]], "labels": [0, "x"]}, 0, "the labels of a model must be of one kind"),
     ({"rows": [[1, 2]], "labels": [0, 1]}, None, "expected a label for each of the 1 rows, got 2"),
     ({"rows": [[1, 2]], "labels": [0], "weights": [1, 2]}, None, "expected a weight for each of the 1 rows, got 2"),
     ({"rows": [[1, 2]], "labels": [0], "weights": ["1"]}, None, "weights must be a list of numbers"),
@@ -104,7 +104,7 @@ WRONG_LEARN = [
     ({"labels": [0]}, None, "expected rows with labels, or the id"),
     ({"rows": [[1, 2]], "labels": [0], "key": 7}, None, "key must be text"),
     ({"rows": [[1, 2]], "labels": [0], "lables": [0]}, None, "a request has no member 'lables'"),
-    ({"rows": [[10**400, 2]], "labels": [0]}, 0, "a number that no float holds"),
+    ({"rows": [[10**400, 2]], "labels": [0]}, 0, "a number too large for a float"),
     ({"rows": 7, "labels": [0]}, None, "rows must be a list"),
     ({"rows": [7], "labels": [0]}, 0, "row 0: expected a list or an object"),
 ]
@@ -165,12 +165,12 @@ def test_what_is_wrong_with_tensors_is_said(content, sentence):
 
 def test_too_many_rows_are_refused_by_their_number():
     few = Shape(most_rows=2)
-    with pytest.raises(Refusal, match="the request has 3 rows, and one may have 2"):
+    with pytest.raises(Refusal, match="the request has 3 rows, and the most allowed is 2"):
         _wire.infer_request(b'{"rows": [[1], [2], [3]]}', few)
     huge = tensor(shape=[10**15, 2])
-    with pytest.raises(Refusal, match="one may have 2"):
+    with pytest.raises(Refusal, match="most allowed is 2"):
         _wire.infer_request(json.dumps({"inputs": [huge]}).encode(), few)
-    with pytest.raises(Refusal, match="one may have 2"):
+    with pytest.raises(Refusal, match="most allowed is 2"):
         _arrow.arrow_infer_request(_arrow.to_stream({"a": np.arange(3)}), few, [])
 
 

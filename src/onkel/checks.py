@@ -90,7 +90,7 @@ def stream(
 
 
 def check_part(part: parts.Part) -> None:
-    """Check a part: by itself, where it is a loss or a kernel, and at work in a recipe beside the plainest others.
+    """Check a part: by itself, where it is a loss or a kernel, and at work in a recipe with the simplest other parts.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ def check_recipe(
 def check_estimator(estimator: Any) -> None:
     """Check an estimator of onkel, a pipeline or a calibrated classifier, with its own parameters.
 
-    But for a width that the first call's rows decide (``gamma="scale"`` or ``"auto"``), which depends on the cut of the
-    stream: it is replaced by 0.6.
+    Only a width that the first call's rows decide (``gamma="scale"`` or ``"auto"``) is replaced, by 0.6: it depends on
+    how the stream is cut.
 
     Parameters
     ----------
@@ -225,7 +225,8 @@ def check_chunks(make: Make, X: Any, y: Floats, weight: Floats | None = None) ->
 
 
 def check_saving(make: Make, X: Any, y: Floats) -> None:
-    """Check that a model that was copied or saved amid a stream, and loaded, goes on as if nothing had been.
+    """Check that a model that was copied or saved in the middle of a stream, and loaded, goes on as if nothing had
+    happened.
 
     A model that `onkel.save` refuses, since some of it is code, is copied only.
 
@@ -256,7 +257,7 @@ def check_saving(make: Make, X: Any, y: Floats) -> None:
     for how, other in again.items():
         _assert_same(other, model, f"the model that was {how}", "the model")
         _learn(other, X[half:], y[half:], None, y)
-        _assert_same(other, whole, f"a model that was {how} amid the stream", "one that was not")
+        _assert_same(other, whole, f"a model that was {how} in the middle of the stream", "one that was not")
 
 
 def check_memory(make: Make, X: Any, y: Floats) -> None:
@@ -291,7 +292,7 @@ def check_memory(make: Make, X: Any, y: Floats) -> None:
     before = learner.nbytes
     learner.learn_rows(X, y)
     _require(
-        learner.nbytes <= before * 1.5 + 4096, f"{before} bytes became {learner.nbytes} by the same rows once more"
+        learner.nbytes <= before * 1.5 + 4096, f"{before} bytes became {learner.nbytes} when the same rows came again"
     )
 
 
@@ -328,11 +329,11 @@ def check_bad_input(make: Make, X: Any, y: Floats) -> None:
         try:
             model.partial_fit(rows, targets, **options)
         except ValueError as error:
-            _require(str(error), f"{what} is refused without a word")
+            _require(str(error), f"{what} is refused with an empty message")
         else:
             raise AssertionError(f"{what} is learned from")
-        _require(_fingerprint(model) == fingerprint, f"{what} is refused, and has changed the model")
-        _require(_scores(model, X).tobytes() == scores.tobytes(), f"{what} is refused, and has changed the scores")
+        _require(_fingerprint(model) == fingerprint, f"{what} is refused, but has changed the model")
+        _require(_scores(model, X).tobytes() == scores.tobytes(), f"{what} is refused, but has changed the scores")
 
 
 def check_reference(
@@ -446,7 +447,7 @@ def check_kernel(kernel: parts.Kernel) -> None:
     _require(apart < 1e-12 * size, f"{kernel!r}: k(x, x') and k(x', x) are {apart:.3g} apart")
     if kernel.psd:
         least = np.linalg.eigvalsh((K + K.T) / 2)[0]
-        _require(least > -1e-8 * size, f"{kernel!r} has a matrix with the eigenvalue {least:.3g}, and says it is psd")
+        _require(least > -1e-8 * size, f"{kernel!r} has a matrix with the eigenvalue {least:.3g}, but claims to be psd")
 
 
 def _require(kept: Any, otherwise: str) -> None:
@@ -458,7 +459,7 @@ def _require(kept: Any, otherwise: str) -> None:
 
 
 def _recipe_with(part: parts.Part) -> parts.Recipe:
-    """The plainest recipe with this part."""
+    """The simplest recipe with this part."""
     second: dict[str, Any] = {
         kind.__name__.lower(): part for kind in (parts.Prior, parts.Dictionary, parts.Memory) if isinstance(part, kind)
     }

@@ -89,7 +89,7 @@ class Point:
 
     @property
     def speed(self) -> float:
-        """Rows a second."""
+        """Rows per second."""
         return self.rows / max(self.seconds, 1e-9)  # a clock may be too coarse for a few rows
 
 
@@ -144,7 +144,7 @@ class Curve:
         return {"name": self.name, **{k: v for k, v in columns.items() if any(x is not None for x in v)}, **course}
 
     def to_pandas(self) -> Any:
-        """Return a data frame, a row a checkpoint."""
+        """Return a data frame with one row per checkpoint."""
         import pandas as pd
 
         columns = [name for name in self.to_dict() if name in COLUMNS]
@@ -250,7 +250,7 @@ def progressive_steps(
         Or ``(X, y, sample_weight)``. Chunks are cut where a checkpoint is due. The first is not cut where
         ``gamma="scale"``, since the rows of the first call fix the width.
     classes : array-like, default=None
-        All classes there will be, as for `partial_fit`.
+        All classes that will occur, as for `partial_fit`.
     every : int, default=None
         Rows between two checkpoints; None: 20 of them for every factor of ten, so that a stream of any length has few.
     norm : bool, default=False

@@ -1,8 +1,8 @@
 """Expansion: a fitted function as one value, whatever learner made it.
 
 ``f_o(x) = sum over terms: weight * (sum_i coefficients[o, i] k(points[i], x) + constants[o] + random features)``, or a
-vote or a mean of the terms where several kernels are combined. Whoever takes a function takes this: setting a learner,
-compressing, merging, importing, exporting.
+vote or a mean of the terms where several kernels are combined. Everything that takes a function takes this value:
+setting a learner, compressing, merging, importing, exporting.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What one function multiplies its columns by, a row an output."""
+    """What one function multiplies its columns by, one row per output."""
 
     points: Floats  # (n_outputs, n_points)
     constants: Floats  # (n_outputs,)
@@ -142,7 +142,7 @@ class Expansion:
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores: 1, or one a class."""
+        """Number of scores: 1, or one per class."""
         return len(self.terms[0].last.constants)
 
     @property

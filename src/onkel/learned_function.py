@@ -43,7 +43,7 @@ class LearnedFunction(LearnerState):
 
     @property
     def constants(self) -> Floats:
-        """The constant terms of the predicting function, one an output (0 without ``fit_intercept``)."""
+        """The constant terms of the predicting function, one per output (0 without ``fit_intercept``)."""
         if self._core is None or not self.fit_intercept:
             return np.zeros(1 if self._core is None else max(1, self._core.n_outputs))
         return self._core.constants()

@@ -48,7 +48,7 @@ class Learner(LearnedFunction):
         Of rows and kernel values; coefficients and scores are float64.
     seed : int, default=0
     n_jobs : int, default=1
-        Threads (-1: all cores); results do not depend on it.
+        Number of threads (-1: one per core); results do not depend on it.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Learner(LearnedFunction):
             self.started(row.shape[-1]).learn_one(row, y)
 
     def score(self, x: ArrayLike) -> float | Floats:
-        """Return the decision value of one row; with several classes one value a class."""
+        """Return the decision value of one row; with several classes one value per class."""
         scores = self.score_rows(np.ascontiguousarray(x, dtype=self.dtype)[None])[0]
         return scores if self.task == "multiclass" else float(scores[0])
 
@@ -89,7 +89,7 @@ class Learner(LearnedFunction):
         return core.learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows, self.in_order)
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
-        """Return the scores of rows, one column an output; with ``each`` so many columns for each kernel."""
+        """Return the scores of rows, one column per output; with ``each`` so many columns for each kernel."""
         return self.started_for(X).score(self.as_core_rows(X), each, self.n_jobs, block_rows)
 
     # Sparse rows of which nothing is converted: (values, features, offsets), as the core takes them.
@@ -100,7 +100,7 @@ class Learner(LearnedFunction):
         return self._core.learn(rows, y, weight, scores, self.n_jobs, 48)
 
     def score_csr(self, rows: Csr) -> Floats:
-        """Return the scores of sparse rows, one column an output."""
+        """Return the scores of sparse rows, one column per output."""
         assert self._core is not None
         return self._core.score(rows, False, self.n_jobs, 48)
 
@@ -177,7 +177,7 @@ class Learner(LearnedFunction):
 
     @property
     def kernel_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of rows, and the kernels' weights after so many."""
+        """Row counts, and the kernels' weights after each of them."""
         if self._core is None:
             return np.empty(0, np.int64), np.empty((0, len(self.kernels)))
         return self._core.weight_history
@@ -201,7 +201,7 @@ class Learner(LearnedFunction):
 
     @property
     def memory_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of rows, and the weights of the memories after so many."""
+        """Row counts, and the weights of the memories after each of them."""
         if not self.memory_weights:
             return np.empty(0, np.int64), np.empty((0, 0))
         assert self._core is not None

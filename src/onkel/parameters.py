@@ -109,12 +109,12 @@ def with_note(parameter: Parameter, **changes: Any) -> Parameter:
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class KernelParameters:
-    """The kernel of a learner with one."""
+    """The parameters of a learner with one kernel."""
 
     kernel: Annotated[
         Any,
         Note(
-            "How alike two rows are.",
+            "How similar two rows are.",
             "A Kernel is a part, or a weighted sum of products of them (`onkel.parts`); a callable is called as "
             "``kernel(x[None], S)`` for each row with the support vectors S.",
             kind="{kernels} or Kernel or callable",
@@ -125,7 +125,7 @@ class KernelParameters:
         Any,
         Note(
             'What each feature\'s share of the distance is multiplied by, with the kernels "rbf" and "laplacian".',
-            "None is 1 for each. Where they have another mean than 1 it is made part of `gamma_`.",
+            "None stands for 1 everywhere. A mean other than 1 becomes part of `gamma_`.",
             kind="array-like of shape (n_features,)",
             stream='them, together with the width (`gamma` must be "stream" then, otherwise they are 1),',
         ),
@@ -146,11 +146,11 @@ class FunctionParameters:
             stream='the width of kernel "rbf"',
         ),
     ] = "scale"
-    degree: Annotated[int, Note('Of kernel "poly".', part="Polynomial")] = 3
-    coef0: Annotated[float, Note('Of kernels "poly" and "sigmoid".')] = 0.0
+    degree: Annotated[int, Note('Degree of kernel "poly".', part="Polynomial")] = 3
+    coef0: Annotated[float, Note('Constant term of kernels "poly" and "sigmoid".')] = 0.0
     budget: Annotated[
         int | None,
-        Note("The most support vectors to keep.", "None is no bound.", limits={"at_least": 1}),
+        Note("The most support vectors to keep.", "None means no bound.", limits={"at_least": 1}),
     ] = None
     average: Annotated[
         bool | None,
@@ -179,7 +179,7 @@ class FittingParameters:
         Any, Note("Seeds the shuffling and the learner's own draws.", kind="int, RandomState or None")
     ] = None
     n_jobs: Annotated[
-        int | None, Note("Threads (-1: all cores); results do not depend on it.", "None is one thread.")
+        int | None, Note("Number of threads (-1: one per core); results do not depend on it.", "None means one thread.")
     ] = None
 
 

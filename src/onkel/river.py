@@ -150,7 +150,7 @@ class _KernelModel:
         Recipe | str,
         Note('What to learn with: ``onkel.recipes.Forgetron()``, or its name, ``"Forgetron"``.', kind="Recipe or str"),
     ]
-    seed: Annotated[int | None, Note("Of the learner's draws.", "None is another one each time.")] = None
+    seed: Annotated[int | None, Note("Of the learner's draws.", "None draws a new one each time.")] = None
 
     _task = ""
 
@@ -172,7 +172,7 @@ class _KernelModel:
         self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
-                "a kernel of your own is not called with sparse rows, which records are: use onkel's kernels"
+                "records are sparse rows, and a kernel of your own takes dense ones: use one of onkel's kernels"
             )
         self._columns = _Columns()
         self._codes: dict[Hashable, int] = {}  # of a classifier's labels, in the order of appearance
@@ -214,22 +214,22 @@ class _KernelModel:
 
     @property
     def memory(self) -> float:
-        """The memory that the stream asks for, in rows, where the recipe is of the second order."""
+        """The memory with the largest weight, in rows, for second-order recipes."""
         return self._learner.current.memory
 
     @property
     def memory_weights(self) -> dict[float, float]:
-        """What each memory weighs, by its rows, where the recipe is of the second order."""
+        """The weight of each memory, by its length in rows, for second-order recipes."""
         return self._learner.current.memory_weights
 
     @property
     def memory_weights_history(self) -> tuple[Any, Floats]:
-        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each)."""
+        """At most 256 row counts, and the weights of the memories after each of them (one line each)."""
         return self._learner.current.memory_weights_history
 
     @property
     def changes(self) -> list[int]:
-        """After how many rows another kernel or λ took over; the first 4,096 rows do not count. The last 256."""
+        """The rows after which another kernel or λ took over, from row 4,096 on; at most the last 256."""
         return list(getattr(self._learner, "changes", ()))
 
     @property

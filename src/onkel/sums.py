@@ -1,4 +1,4 @@
-"""A sum of second-order learners, one a kernel, is taken apart into ordinary learners and put together from them.
+"""A sum of second-order learners, one per kernel, is taken apart into ordinary learners and put together from them.
 
 Nothing is computed on the way: the state of a sum holds the state of each of its learners, whose points lie in a pool
 that all of them share. So what can be done to a learner of one kernel can be done to the terms of a sum.
@@ -24,7 +24,7 @@ _MOST_REMEMBERED = 256  # weights in the history of a sum
 
 
 def terms_of(learner: Learner) -> list[Learner]:
-    """Return the learners of a sum, the kernels' order kept; of another learner that one alone.
+    """Return the learners of a sum, in the order of the kernels; of any other learner, only itself.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def coordinates(points, X, gamma, constant=True):
 
 
 def sums(Z, y, weight, w, task):
-    """Loss, slopes and information of rows at the functions w, one row an output."""
+    """Loss, slopes and information of rows at the functions w, one row per output."""
     F = Z @ w.T
     if task == "regression":
         slopes, curvature = F - y[:, None], np.ones(len(y))

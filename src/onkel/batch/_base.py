@@ -32,9 +32,9 @@ lam : float, default=0.001
     gamma : {"scale", "auto"} or float, default="scale"
         The kernel's width, as in :class:`sklearn.svm.SVC`.
     degree : int, default=3
-        Of kernel "poly".
+        Degree of kernel "poly".
     coef0 : float, default=0.0
-        Of kernels "poly" and "sigmoid".
+        Constant term of kernels "poly" and "sigmoid".
     memory_mb : float, default=2000
         """
 _ATTRIBUTES = """\
@@ -166,7 +166,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.support_)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
+        """Return the score of each row, positive for the second of two classes; one column per class otherwise."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         scores = np.zeros((rows.shape[0], len(self.dual_coef_)))

@@ -4,7 +4,7 @@ The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|
 several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
 (:mod:`onkel.choice.relevances`). Each time the learner starts anew and is shown the rows so far again.
 
-A learner of the second order whose memory is the stream's choice goes on choosing: whenever the number of rows has
+A second-order learner whose memory the stream chooses goes on choosing: whenever the number of rows has
 doubled, and when the loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The
 neighbours of the width and of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as
 large relevances are learned from those kept. What is better by more than 1 % becomes a challenger: another learner,
@@ -178,7 +178,7 @@ class ChoosingLearner(Stateful):
 
     @property
     def _chooses_again(self) -> bool:
-        """Whether the memory is the stream's choice: who takes over has forgotten what came before the rows kept."""
+        """Whether the stream chooses the memory: a learner that takes over has forgotten all but the rows kept."""
         recipe = self.current.recipe
         return isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
 
@@ -377,11 +377,11 @@ class ChoosingLearner(Stateful):
             self.trial.challenger.reach(n_features)
 
     def score(self, x: ArrayLike) -> float | Floats:
-        """Return the decision value of one row; with several classes one value a class."""
+        """Return the decision value of one row; with several classes one value per class."""
         return self.current.score(x)
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
-        """Return the scores of rows, one column an output."""
+        """Return the scores of rows, one column per output."""
         return self.current.score_rows(X, each=each, block_rows=block_rows)
 
     def score_csr(self, rows: Csr) -> Floats:

@@ -1,4 +1,4 @@
-"""relevances="stream": one relevance a feature, learned on rows of a stream (``docs/relevances.md``).
+"""relevances="stream": one relevance per feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
 each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`

@@ -1,4 +1,4 @@
-"""The command `onkel`: one file a subcommand (docs/cli.md).
+"""The command `onkel`: one file for each subcommand (docs/cli.md).
 
 Until a command does its work, nothing slow is loaded: NumPy, scikit-learn and the core are imported inside functions.
 """

@@ -23,7 +23,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def say(message: str) -> None:
-    """Tell the person, not the pipe."""
+    """Print a message on standard error."""
     if sys.stderr is not None:
         print(f"onkel: {message}", file=sys.stderr)
 
@@ -36,7 +36,7 @@ class _Closed(io.TextIOBase):
 
 
 def _reserve_standard_streams() -> None:
-    """Put nothing in the place of streams that are closed, or the next file opened would take it."""
+    """Replace closed standard streams, or the next file opened would take their place."""
     while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(handle)

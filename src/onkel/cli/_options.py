@@ -50,7 +50,7 @@ class Numbers(StrEnum):
 
 
 class Metric(StrEnum):
-    """What says how good a learner is."""
+    """The measure of how good a learner is."""
 
     ACCURACY = "accuracy"
     BALANCED_ACCURACY = "balanced_accuracy"
@@ -62,7 +62,7 @@ class Metric(StrEnum):
 
 
 class ClassWeight(StrEnum):
-    """How classes are weighed."""
+    """How classes are weighted."""
 
     BALANCED = "balanced"
 
@@ -98,9 +98,9 @@ class Reading:
 class Learning(Reading):
     """How DATA is learned from."""
 
-    task: Annotated[Task, Option(help="auto: regression where the target has numbers with a fraction.")] = Task.AUTO
+    task: Annotated[Task, Option(help="auto is regression where the target has numbers with a fraction.")] = Task.AUTO
     classes: Annotated[
-        str | None, Option(metavar="A,B,...", help="All labels there will be; by default those of the first rows.")
+        str | None, Option(metavar="A,B,...", help="All labels that will occur; by default those of the first rows.")
     ] = None
     n_features: Annotated[
         int | None, Option(min=1, metavar="N", help="Number of features of LIBSVM text; by default its highest index.")

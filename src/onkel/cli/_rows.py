@@ -118,7 +118,7 @@ class Rows:
 
     @contextmanager
     def locating_labels(self, classes: NDArray[Any] | None) -> Iterator[None]:
-        """Say of a label that a model refuses in which row of the data it is."""
+        """Say in which row of the data a label is that the model refuses."""
         try:
             yield
         except UnknownLabel as error:
@@ -135,7 +135,7 @@ class Rows:
             ) from error
 
     def fraction(self) -> float | None:
-        """Return how much has been read, from 0 to 1; None where nobody knows."""
+        """Return how much has been read, from 0 to 1; None where it is unknown."""
         read: float | None = self.stream.fraction()
         if self.limit is None:
             return read

@@ -235,7 +235,7 @@ class _LiveView:
 
 
 class Progress(_LiveView):
-    """How far a stream is and how its learners do."""
+    """Progress of a stream, and of its learners."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:
         super().__init__(quiet)
@@ -244,7 +244,7 @@ class Progress(_LiveView):
         self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
 
     def show(self, rows: int, fraction: float | None, columns: list[str], lines: list[dict[str, Any]]) -> None:
-        """Show how far the stream is and how the learners do."""
+        """Show the progress of the stream and of the learners."""
         if not self._live:
             return
         if self._start is None:
@@ -261,7 +261,7 @@ class Progress(_LiveView):
 
 
 class Counter(_LiveView):
-    """How many pieces of work are done."""
+    """How many tasks are done."""
 
     def __init__(self, quiet: bool = False, unit: str = "cells") -> None:
         super().__init__(quiet)

@@ -9,9 +9,7 @@ from typer import Option
 from onkel.cli._guard import Interrupted, Misused, say
 from onkel.cli._options import DEFAULT_LEARNER, Data, Json, Learning, takes
 
-Every = Annotated[
-    int | None, Option(min=1, metavar="ROWS", help="Rows between two points of a curve; otherwise 20 a factor of ten.")
-]
+Every = Annotated[int | None, Option(min=1, metavar="ROWS", help="Rows between two points of a curve; by default few.")]
 Report = Annotated[
     str | None, Option(metavar="FILE", help="Write a page with the learning curves, for any browser, offline.")
 ]
@@ -46,9 +44,7 @@ def evaluate(
 def compare(
     *,
     data: Data,
-    learner: Annotated[
-        str, Option("--learner", "-l", metavar="A,B,...", help="Who learn; all: every learner for the task.")
-    ],
+    learner: Annotated[str, Option("--learner", "-l", metavar="A,B,...", help="The learners to compare, or all.")],
     every: Every = None,
     report: Report = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""`onkel predict`: a saved model's predictions, one a line."""
+"""`onkel predict`: a saved model's predictions, one per line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onkel.cli._options import Cluster, Data, Json, Reading, takes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="What onkel fit wrote.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file of onkel fit.")]
 
 
 @takes(Reading)
@@ -31,8 +31,8 @@ def predict(
 ) -> None:
     """Print a prediction for each row of DATA.
 
-    One a line, on standard output. Where DATA has a target, the end says how good they were. Columns with names are
-    found by them, whatever their order.
+    One per line, on standard output. Where DATA has a target, the last line says how good they were. Named columns may
+    come in any order.
 
     \b
     Examples:
@@ -179,7 +179,7 @@ class _Quality:
 
 
 def _print(values: Any, json: bool, name: str, classes: Any, ids: list[Any] | None) -> None:
-    """Write a line a row."""
+    """Write one line per row."""
     from json import dumps
     from sys import stdout
 

@@ -21,20 +21,21 @@ def reproduce(
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the experiments.")] = False,
     runs: Annotated[
-        int | None, Option(min=1, metavar="N", help="Permutations; otherwise the paper's, of large sets 5 or 3.")
+        int | None,
+        Option(min=1, metavar="N", help="Number of permutations; by default the paper's, and 5 or 3 for large sets."),
     ] = None,
     data: Annotated[str | None, Option(metavar="A,B,...", help="Only these data sets.")] = None,
     quick: Annotated[
         bool, Option("--quick", help="Two runs, 20,000 rows of larger sets, searches on few rows.")
     ] = False,
     results: Annotated[
-        str, Option(metavar="DIR", help="Where results are kept; what is there is not run again.")
+        str, Option(metavar="DIR", help="Directory of the results; what is already there is not run again.")
     ] = "reproduce-results",
-    jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; otherwise one a core.")] = None,
+    jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; by default one per core.")] = None,
     cluster: Cluster = None,
-    kept: Annotated[bool, Option("--kept", help="Run nothing: show the results that are kept.")] = False,
+    kept: Annotated[bool, Option("--kept", help="Run nothing, and show the results that are kept.")] = False,
     recorded: Annotated[
-        bool, Option("--recorded", help="Run nothing: show the whole runs that came with this version.")
+        bool, Option("--recorded", help="Run nothing, and show the complete runs recorded for this version.")
     ] = False,
     record: Annotated[
         str | None, Option(metavar="DIR", help="Write the figures into the tables of a folder, as --recorded reads.")

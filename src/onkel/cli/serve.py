@@ -12,7 +12,7 @@ from onkel.cli._guard import Misused
 from onkel.cli._options import Learning, Scale, Task
 
 Models = Annotated[
-    list[str] | None, typer.Argument(metavar="[MODEL]...", help="What onkel fit wrote; each is served by its name.")
+    list[str] | None, typer.Argument(metavar="[MODEL]...", help="Model files of onkel fit; each is served by its name.")
 ]
 
 
@@ -20,35 +20,37 @@ def serve(
     *,
     models: Models = None,
     dir: Annotated[
-        str, Option(metavar="DIR", help="Where the log and the versions are; the next start goes on there.")
+        str, Option(metavar="DIR", help="Directory of the log and the versions, from which the next start goes on.")
     ],
-    host: Annotated[str, Option(help="Another than 127.0.0.1 needs a token.")] = "127.0.0.1",
-    port: Annotated[int, Option(min=0, max=65535, help="0 takes any that is free.")] = 8080,
-    token_file: Annotated[str | None, Option(metavar="FILE", help="Its first line is the token to ask for.")] = None,
+    host: Annotated[str, Option(help="Address to listen at; any but 127.0.0.1 needs a token.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen at; 0 takes any free one.")] = 8080,
+    token_file: Annotated[
+        str | None, Option(metavar="FILE", help="File whose first line is the token that clients need.")
+    ] = None,
     read_only: Annotated[bool, Option("--read-only", help="Predict, and do not learn.")] = False,
     learner: Annotated[
         str | None, Option("--learner", "-l", metavar="NAME", help="Begin with a learner that knows nothing yet.")
     ] = None,
-    task: Annotated[Task, Option(help="Of a new learner; auto is classification.")] = Task.AUTO,
+    task: Annotated[Task, Option(help="Task of a new learner; auto is classification.")] = Task.AUTO,
     target: Annotated[str, Option(metavar="FIELD", help="The label's name in rows with names.")] = "label",
-    classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels there will be.")] = None,
-    budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors.")] = None,
+    classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels that will occur.")] = None,
+    budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors to keep.")] = None,
     gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
     raw: Annotated[bool, Option("--raw", help="A new learner takes rows of numbers, and does not scale them.")] = False,
     scale: Annotated[
         Scale | None, Option(help="A new learner scales its features, which are numbers.", show_default=False)
     ] = None,
     set: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter.")] = None,
-    seed: Annotated[int, Option(min=0, help="Of the learner's draws.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed of the learner's random draws.")] = 0,
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two versions.")] = 100_000,
     keep: Annotated[int, Option(min=1, metavar="N", help="Versions to keep.")] = 10,
-    most_bytes: Annotated[int, Option(min=1024, metavar="N", help="Of a request's body.")] = 2**24,
-    most_rows: Annotated[int, Option(min=1, metavar="N", help="Of a request.")] = 100_000,
+    most_bytes: Annotated[int, Option(min=1024, metavar="N", help="The largest body of a request, in bytes.")] = 2**24,
+    most_rows: Annotated[int, Option(min=1, metavar="N", help="The most rows of a request.")] = 100_000,
     label_seconds: Annotated[float, Option(min=0, metavar="S", help="How long a prediction waits for its label.")] = (
         86_400.0
     ),
 ) -> None:
-    """Serve models that predict and learn over HTTP, and lose no row that they said they had.
+    """Serve models that predict and learn over HTTP, and never lose a row that they have acknowledged.
 
     The fields of a new learner's rows are prepared by their types, as onkel fit does it (--raw: they are numbers, taken
     as they are).

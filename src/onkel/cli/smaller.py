@@ -37,7 +37,7 @@ def compress(
 
 def merge(
     *,
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="What onkel fit wrote.")],
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="A model file of onkel fit.")],
     output: Output,
     budget: Annotated[
         int | None, Option(min=1, metavar="B", help="The most support vectors to keep; otherwise all.")

@@ -110,7 +110,7 @@ def _predicted(frame: Any, model: Any, method: str, keep: list[str]) -> Any:
 
 
 def predict_frame(frame: Any, model: Any, method: str) -> Any:
-    """Return what a method says of the rows of a pandas frame: a series, or a frame with a column a class."""
+    """Return what a method says of the rows of a pandas frame: a series, or a frame with one column per class."""
     columns = _predicted(frame, model, method, [])
     return columns.iloc[:, 0] if columns.shape[1] == 1 else columns
 

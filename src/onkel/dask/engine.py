@@ -1,8 +1,8 @@
 """The engine: work over partitions as tasks of Dask's distributed scheduler.
 
-A pass is one graph: a task a partition, and the fixed tree that adds their results. All that the tasks need lies in the
-graph, so that a lost worker costs what it computed, and no more: no task is pinned to a worker, nothing is scattered.
-Only the root of the tree, and a mark for each partition that is done, are kept.
+A pass is one graph: one task per partition, and the fixed tree that adds their results. All that the tasks need lies in
+the graph, so that a lost worker costs what it computed, and no more: no task is pinned to a worker, nothing is
+scattered. Only the root of the tree, and a mark for each partition that is done, are kept.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ class NewtonRegressor(OnCluster, named.NewtonRegressor):
         if not return_std:
             return self._predicted("predict", X)
         if is_collection(X):
-            raise ValueError("return_std is for rows at hand: a collection of Dask's holds one answer a row")
+            raise ValueError("return_std needs rows in memory: a collection of Dask's holds one answer per row")
         return self.to_local().predict(X, return_std=True)
 
 

@@ -57,7 +57,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn anew from all rows.
+        """Learn from scratch, from all rows.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return rows
 
     def _become(self, fresh: Self) -> None:
-        """Have the attributes of another, all at once, and no others."""
+        """Take over all attributes of another estimator at once, and keep no others."""
         gone = vars(self).keys() - vars(fresh).keys()
         self.__dict__.update(vars(fresh))
         for name in gone:
@@ -272,7 +272,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return 1
 
     def _shaped(self, scores: Floats) -> Floats:
-        """Scores as the caller sees them: a vector where there is one score a row."""
+        """Scores as the caller sees them: a vector where there is one score per row."""
         return scores[:, 0]
 
     def _checked_targets(
@@ -466,7 +466,7 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel; where relevances were learned, the one that has them; of two, the one that weighs more."""
+        """The kernel; where relevances were learned, the one that has them; of two such kernels, the heavier one."""
         learner = self._fitted()
         return learner.kernels[learner.main_kernel]
 

@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 # What to use for parameters that one knows from SVC.
 FROM_SVC = {
-    "C": "the strength of the prior is lam, and NewtonClassifier's is 1/C (lam='stream' chooses it)",
-    "nu": "the strength of the prior is lam, and budget bounds the support vectors",
+    "C": "use lam, the strength of the prior, which is 1/C for NewtonClassifier (lam='stream' chooses it)",
+    "nu": "use lam, the strength of the prior, and budget, the most support vectors",
     "probability": "learners with the log loss have predict_proba; wrap the others in a PlattClassifier",
-    "cache_size": "no kernel values are kept but those of the support vectors",
+    "cache_size": "there is no cache: only the support vectors are kept",
     "max_iter": "fit passes n_epochs times over the rows",
     "tol": "fit passes n_epochs times over the rows",
     "shrinking": "budget bounds the support vectors",
@@ -34,7 +34,7 @@ FROM_SVC = {
 
 FUNCTION_ATTRIBUTES = """\
 kernel_ : Kernel
-    The kernel in use; where relevances were learned, the one that has them, of two the one that weighs more.
+    The kernel in use; where relevances were learned, the one that has them; of two such, the heavier one.
 relevances_ : ndarray of shape (n_features,)
     What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
 importances_ : ndarray of shape (n_features,)

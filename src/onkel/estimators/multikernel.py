@@ -33,7 +33,7 @@ kernels_ : tuple of Kernel
 kernel_weights_ : ndarray of shape (n_kernels,)
     Weights θ of the kernels.
 kernel_weights_history_ : tuple of ndarrays of shapes (n,) and (n, n_kernels)
-    Numbers of rows, evenly spaced and fewer than 256, and the weights after so many.
+    Fewer than 256 evenly spaced row counts, and the weights after each of them.
 n_support_ : int
     Number of different support vectors.
 n_support_per_kernel_ : ndarray of shape (n_kernels,)
@@ -77,9 +77,9 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
     at_zero: Annotated[
         str,
         Note(
-            "Of two classes, what a kernel's score of exactly 0 is, as of one too narrow to reach any point.",
-            '"mistake": it says nothing, and costs weight. "vote": it says the first class, and never costs weight, as '
-            "the paper's text has it.",
+            "With two classes, how a score of exactly 0 counts, as of a kernel too narrow to reach any point.",
+            '"mistake": it counts as a mistake, and costs weight. "vote": it is a vote for the first class, and never '
+            "costs weight, as the paper's text has it.",
             choices=AT_ZERO,
         ),
     ] = "mistake"
@@ -88,8 +88,8 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         float | None,
         Note(
             "α of the fixed share: how much of all weight is divided evenly after each row.",
-            "A kernel that was bad for long can then become the best soon, as in a stream that changes: 0.001 lets the "
-            'best kernel change about every thousand rows. None is 0, and 1e-4 with "sum".',
+            "A kernel that has long been bad can then soon become the best, as in a stream that changes: 0.001 lets "
+            'the best kernel change about every thousand rows. None is 0, and 1e-4 with "sum".',
             limits={"at_least": 0, "at_most": 1},
         ),
     ] = None
@@ -117,7 +117,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
 
     @property
     def kernel_weights_history_(self) -> tuple[NDArray[np.int64], Floats]:
-        """Numbers of rows, evenly spaced and fewer than 256, and the weights after so many."""
+        """Fewer than 256 evenly spaced row counts, and the weights after each of them."""
         return self._fitted().kernel_weights_history
 
     @property

@@ -19,8 +19,8 @@ __all__ = [name for row in LEARNERS.values() for name in row.estimators.values()
 class NewtonClassifier(SecondOrderEstimator, KernelClassifierBase):
     """Second-order learning on a budget: the learner to try first.
 
-    A Gaussian process on the span of the support vectors, learned in one pass: rows that are predicted well cost their
-    score alone, every other row is one Newton step on all coefficients at once.
+    A Gaussian process on the span of the support vectors, learned in one pass: a row that is predicted well costs no
+    more than its score, every other row takes one Newton step on all coefficients.
 
     Examples
     --------
@@ -216,7 +216,7 @@ class OSKLRegressor(KernelRegressorBase):
 class SPAClassifier(KernelClassifierBase):
     """Sparse passive-aggressive learning: bounded in expectation, with an average that is bounded too.
 
-    A row with a large loss is likely to be admitted, and one that is joins with a larger step the less likely it was.
+    Rows with a large loss are likely to be admitted; the less likely an admitted row was, the larger is its step.
 
     Examples
     --------
@@ -306,7 +306,7 @@ class NORMARegressor(KernelRegressorBase):
 
 @named_estimator
 class BPAClassifier(KernelClassifierBase):
-    """Budgeted passive-aggressive learning: the old point that can best be spared is projected on the newcomer.
+    """Budgeted passive-aggressive learning: the old point whose replacement loses least is projected on the newcomer.
 
     Examples
     --------
@@ -321,7 +321,7 @@ class BPAClassifier(KernelClassifierBase):
 
 @named_estimator
 class BOGDClassifier(KernelClassifierBase):
-    """Bounded online gradient descent: a point is drawn and leaves, the others make up for it in the mean.
+    """Bounded online gradient descent: a point is drawn and leaves, and the others make up for it in expectation.
 
     Examples
     --------
@@ -439,7 +439,7 @@ class DualSGDRegressor(KernelRegressorBase):
 
 @named_estimator
 class ProjectronClassifier(KernelClassifierBase):
-    """Projectron: mistakes are projected on the support vectors that are there, where that loses little.
+    """Projectron: mistakes are projected on the existing support vectors where that loses little.
 
     Each change costs the square of the number of support vectors.
 

@@ -74,7 +74,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
 
     @in_turn
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn anew from all rows.
+        """Learn from scratch, from all rows.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like, default=None
-            All classes there will be, needed in the first call only. Without it the set of labels is open.
+            All classes that will occur, needed in the first call only. Without it the set of labels is open.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns

@@ -30,12 +30,12 @@ class SecondOrderEstimator(KernelEstimator):
 
     @property
     def memory_weights_(self) -> dict[float, float]:
-        """What each memory weighs, by its rows; one alone unless `forget` is "stream"."""
+        """The weight of each memory, by its length in rows; only one unless `forget` is "stream"."""
         return self._fitted().memory_weights
 
     @property
     def memory_weights_history_(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Numbers of rows, at most 256 of them, and the weights of the memories after so many (a row each).
+        """At most 256 row counts, and the weights of the memories after each of them (one line each).
 
         A learner that has taken over from another (`changes_`) has its own, from its first row on.
         """
@@ -43,7 +43,7 @@ class SecondOrderEstimator(KernelEstimator):
 
     @property
     def changes_(self) -> list[int]:
-        """After how many rows another kernel or λ took over; the first 4,096 rows do not count. The last 256."""
+        """The rows after which another kernel or λ took over, from row 4,096 on; at most the last 256."""
         self._fitted()
         return list(getattr(self._learner, "changes", ()))
 

@@ -93,7 +93,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         classes : array-like, default=None
-            All classes there will be, needed in the first call only. Without it the set of labels is open: classes
+            All classes that will occur, needed in the first call only. Without it the set of labels is open: classes
             are added as they appear, and each has its own score even when there are two.
         sample_weight : array-like of shape (n_samples,), default=None
 
@@ -121,7 +121,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         return scores
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the score of each row, positive for the second of two classes; one column a class otherwise."""
+        """Return the score of each row, positive for the second of two classes; one column per class otherwise."""
         return self._shaped(self._scores(X))
 
     def _scores_of_next(self, X: ArrayLike) -> Floats:
@@ -136,7 +136,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, for the log loss; other losses have none (calibrate them)."""
+        """Return the probability of each class, for the log loss; with other losses use a `PlattClassifier`."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([expit(-scores), expit(scores)])

@@ -165,7 +165,7 @@ class Checkpointer:
                 else:
                     container.verify(path)
             except (ValueError, OSError) as error:
-                warnings.warn(f"a checkpoint is passed over: {error}", RuntimeWarning, stacklevel=3)
+                warnings.warn(f"a checkpoint is skipped: {error}", RuntimeWarning, stacklevel=3)
                 continue
             self._sound.insert(0, path)
         if found is None:
@@ -174,7 +174,7 @@ class Checkpointer:
         _take_over(model, saved, path)
         if header.get("isa") != _core.isa:
             warnings.warn(
-                f"{path} was written at instruction set {header.get('isa')} and goes on at {_core.isa}: "
+                f"{path} was written with instruction set {header.get('isa')} and goes on with {_core.isa}: "
                 "the last bits may differ from those of one run",
                 RuntimeWarning,
                 stacklevel=3,

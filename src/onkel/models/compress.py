@@ -1,4 +1,4 @@
-"""Make a fitted function smaller: support vectors leave, and the others make up for them."""
+"""Make a fitted function smaller: support vectors leave, and the others are refitted."""
 
 from __future__ import annotations
 
@@ -104,9 +104,13 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         small, distance, change = smaller(function, learner, eps=eps, n_support=n_support)
     else:
         if eps is not None or n_support is None:
-            raise ValueError("compress with rows X needs n_support, and no eps: it is the rows that say what leaves")
+            raise ValueError(
+                "compress with rows X needs n_support and takes no eps: the rows decide which points leave"
+            )
         if function.information is not None:
-            raise ValueError("compress takes rows X for first-order models: a second-order one knows its own rows")
+            raise ValueError(
+                "compress takes rows X for first-order models only: a second-order model knows its own rows"
+            )
         prepared = prepared_rows(model, X, learner.n_features)
         rows = prepared.shape[0]
         small, distance, change = smaller_for(prepared, function, learner, n_support)
@@ -171,7 +175,7 @@ def _smooth_loss(like: Learner) -> Loss:
 def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -> tuple[Expansion, float, float | None]:
     """Return a function of fewer points, those leaving first that the rows would miss least (see `smaller`)."""
     if function.features is not None:
-        raise ValueError("compress with X needs a function of support vectors alone, and this one has random features")
+        raise ValueError("compress with X needs a function of support vectors only, and this one has random features")
     # Merged points may share a birth: here each has a number of its own.
     term = function.only
     numbered = replace(term, births=np.arange(len(term)))

@@ -48,7 +48,7 @@ Tensors = dict[str, NDArray[Any]]
 
 
 class NotAModel(ValueError):
-    """A file that is not, or no longer, a model: the message says why in one sentence."""
+    """A file that is not a model, or no longer one: the message says why in one sentence."""
 
 
 def holds(array: NDArray[Any]) -> bool:

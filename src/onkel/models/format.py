@@ -1,4 +1,4 @@
-"""What files call things: one table, so that a class or an attribute can be renamed without touching a file.
+"""Names in files: one table, so that a class or an attribute can be renamed without touching a file.
 
 A *kind* is something that a file can hold, under a name of its own and with named fields. Kinds that are not in `TABLE`
 follow a rule: a part is called as its class is in `onkel.parts` and has its own fields; any other public class that can

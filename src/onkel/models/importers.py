@@ -293,6 +293,6 @@ def _points(text: bytes, begin: int, n_features: int | None) -> tuple[NDArray[np
 
 
 def _shown(words: list[str]) -> str:
-    """What a file holds instead, as much of it as a sentence can bear."""
+    """What a file holds instead, shortened to fit into a sentence."""
     text = " ".join(words)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

@@ -1,4 +1,4 @@
-"""Add up fitted functions."""
+"""Merge fitted functions by adding them."""
 
 from __future__ import annotations
 

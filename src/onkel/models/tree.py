@@ -192,6 +192,6 @@ def _list(value: Any) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """What a file holds instead, as much of it as a sentence can bear."""
+    """What a file holds instead, shortened to fit into a sentence."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -33,8 +33,8 @@ def predict_arrow(model: Any, table: Any, *, method: str = "predict", keep: Sequ
     Returns
     -------
     pyarrow.Table or pyarrow.RecordBatch
-        With the column "prediction"; or "score"; or, where there is a number a class, "score_A", "probability_A" and so
-        on for each class A.
+        With the column "prediction"; or "score"; or, where there is one number per class, "score_A", "probability_A"
+        and so on for each class A.
 
     Examples
     --------

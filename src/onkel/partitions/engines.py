@@ -1,4 +1,4 @@
-"""Who computes: here and now, or jobs of joblib. :mod:`onkel.dask` adds a cluster.
+"""Engines: this process, or jobs of joblib. :mod:`onkel.dask` adds a cluster.
 
 Whoever computes, results are added in one fixed tree over the partitions' numbers, so that neither the workers nor the
 order in which they finish changes a bit.
@@ -57,7 +57,7 @@ def worked(work: Work, number: int, partition: Partition, shared: Any, level: st
     if level is not None and _core.isa != level:
         raise PartitionError(
             f"partition {partition.name!r} came to a worker with the instruction set {_core.isa!r}, and others have "
-            f"{level!r}: results would depend on who computes; set ONKEL_ISA alike, or allow mixed levels"
+            f"{level!r}: results would depend on the worker; set ONKEL_ISA to one level, or allow mixed levels"
         )
     try:
         return work(number, partition, shared)

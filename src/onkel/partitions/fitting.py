@@ -68,7 +68,7 @@ def fit(
     n_jobs : int, default=None
         Jobs of joblib on this machine; None is one.
     engine : Engine, default=None
-        Who computes, in place of `n_jobs`.
+        What computes, in place of `n_jobs`.
     checkpoint : path, default=None
         A folder that keeps what is known after each round of a second-order learner; the same call goes on from there.
     tell : callable, default=None

@@ -1,6 +1,6 @@
 """The span of points that all partitions share, and what rows sum to at a function in it (docs/scale.md).
 
-A function is a matrix of coordinates, one row an output, in the orthonormal basis of the span that
+A function is a matrix of coordinates, one row per output, in the orthonormal basis of the span that
 :class:`onkel.expansion.Information` has: the constant first, then the points in order.
 """
 

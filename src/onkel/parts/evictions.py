@@ -55,12 +55,12 @@ class Eviction(Part):
 
 @dataclass(frozen=True)
 class Stop(Eviction):
-    """No point leaves, and a full set admits none."""
+    """No point leaves, and once the budget is full no row is admitted."""
 
 
 @dataclass(frozen=True)
 class RemoveRandom(Eviction):
-    """A uniformly random old point leaves (RBP)."""
+    """An old point leaves, drawn uniformly at random (RBP)."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class RemoveOldest(Eviction):
 
 @dataclass(frozen=True)
 class RemoveSmallest(Eviction):
-    """The point of least ``|a|^2 k(s, s)`` leaves, be it the newcomer (BSGD)."""
+    """The point of least ``|a|^2 k(s, s)`` leaves, even if it is the newcomer (BSGD)."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ProjectOnNeighbour(Eviction):
 
 @dataclass(frozen=True)
 class Resample(Eviction):
-    """An old point is drawn and leaves; the others grow so that the function is the same in the mean.
+    """An old point is drawn and leaves; the others grow so that the expected function stays the same.
 
     No weight exceeds ``cap``, which is the paper's γη.
     """
@@ -111,17 +111,17 @@ class Resample(Eviction):
 
 @dataclass(frozen=True)
 class ResampleUniformly(Resample):
-    """Every old point is as likely to leave (BOGD)."""
+    """Every old point is equally likely to leave (BOGD)."""
 
 
 @dataclass(frozen=True)
 class ResampleByWeight(Resample):
-    """A point is the less likely to leave the larger its weight (BOGD++, Equation (16))."""
+    """The larger a point's weight, the less likely it is to leave (BOGD++, Equation (16))."""
 
 
 @dataclass(frozen=True)
 class Merge(Eviction):
-    """The smallest point and the partner that loses least become one point between them (BSGD)."""
+    """The smallest point and the partner with which merging loses least become one point between them (BSGD)."""
 
     reweights = True
     needs_gaussian = True
@@ -129,7 +129,7 @@ class Merge(Eviction):
 
 @dataclass(frozen=True)
 class ProjectOnNearest(Eviction):
-    """The smallest point, be it the newcomer, is replaced by its projection on the ``n_neighbours`` nearest to it."""
+    """The smallest point, even if it is the newcomer, is replaced by its projection on its ``n_neighbours`` nearest."""
 
     reweights = True
     row_by_row = True
@@ -248,8 +248,8 @@ class ProjectSmallest(Eviction):
 @dataclass(frozen=True)
 class KOMP(Eviction):
     """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps_t`` of what the
-    step made of it (POLK, Algorithm 2), ``eps_t = eps / (1 + decay t)^2``; if there is a budget, then on until it is
-    met."""
+    step made of it (POLK, Algorithm 2), ``eps_t = eps / (1 + decay t)^2``; with a budget, further points leave until
+    it is met."""
 
     reweights = True
     needs_psd = True
@@ -260,7 +260,8 @@ class KOMP(Eviction):
 @dataclass(frozen=True)
 class RandomPruning(Eviction):
     """Points leave at random, and the rest stay as they are, while the function stays within ``eps_t`` of what the step
-    made of it (POLK, Remark 6), ``eps_t = eps / (1 + decay t)^2``; if there is a budget, then on until it is met."""
+    made of it (POLK, Remark 6), ``eps_t = eps / (1 + decay t)^2``; with a budget, further points leave until it is
+    met."""
 
     needs_psd = True
     eps: float = number(above=0)

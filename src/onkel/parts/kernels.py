@@ -1,4 +1,4 @@
-"""Kernels: how alike are two rows?
+"""Kernels: how similar are two rows?
 
 A plain kernel is a formula of one base quantity of two rows; every kernel but a callable is a weighted sum of products
 of plain ones. A plain kernel is described here once: its formula, its names elsewhere, its slope, whether it is
@@ -126,7 +126,7 @@ ARRAYS = Arrays()
 
 @dataclass(frozen=True)
 class Kernel(Part):
-    """How alike two rows are. Kernels add up, multiply and take weights: ``RBF(0.1) + 0.5 * RBF(1) * Linear()``.
+    """How similar two rows are. Kernels can be added, multiplied and weighted: ``RBF(0.1) + 0.5 * RBF(1) * Linear()``.
 
     Examples
     --------
@@ -327,7 +327,7 @@ class ExponentialKernel(PlainKernel):
         """
         given = np.asarray(relevances, np.float64)
         if given.ndim != 1 or not len(given) or not np.isfinite(given).all() or (given < 0).any() or not given.any():
-            raise ValueError("relevances must be numbers of at least 0, one a feature, and not all of them 0")
+            raise ValueError("relevances must be numbers of at least 0, one per feature, and not all of them 0")
         there = np.ones(len(given), bool) if known is None else np.asarray(known, bool)
         there = there if given[there].any() else given > 0
         mean = float(given[there].mean())
@@ -522,7 +522,7 @@ class CallableKernel(Kernel):
 
     @property
     def psd(self) -> bool:
-        """Trusted to be: nobody can tell."""
+        """Assumed to be: it cannot be checked."""
         return True
 
     def matrix(self, X: Any, S: Any) -> NDArray[np.float64]:

@@ -102,7 +102,7 @@ class EpsilonInsensitive(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """``z^2 / 2`` up to ``|z| = epsilon`` and straight beyond it."""
+    """``z^2 / 2`` up to ``|z| = epsilon`` and linear beyond it."""
 
     name = "huber"
     regression = True

@@ -1,8 +1,8 @@
 """Parts written in Python: a loss, an admission, an eviction or a kernel of your own, for research and for tests.
 
 They fit wherever a part of :mod:`onkel.parts` does and are checked as those are. They are slow: Python is called for
-every row, so that a learner takes tens of microseconds a row rather than one or two, and the learner's state is copied
-before each row, because a row happens whole or not at all, even if a part raises in the middle of it.
+every row, so that a learner takes tens of microseconds per row rather than one or two, and the learner's state is
+copied before each row, because a row happens whole or not at all, even if a part raises in the middle of it.
 
 A file holds no code: a model with such a part can be pickled (where its class can), but not saved.
 
@@ -133,7 +133,7 @@ class Points(Protocol):
         ...
 
     def add(self, slot: int, coefficients: Any) -> None:
-        """Add to the coefficients of one that stays, one number an output (needs `reweights`)."""
+        """Add to the coefficients of a point that stays, one number per output (needs `reweights`)."""
         ...
 
     def scale(self, factor: float) -> None:
@@ -319,7 +319,7 @@ class PythonEviction(InPython, Eviction):
 class PythonKernel(InPython, CallableKernel):
     """A kernel with parameters of its own: write `matrix`. (A plain function is a kernel, too.)
 
-    Rules that need a positive semidefinite kernel trust it to be one.
+    Rules that need a positive semidefinite kernel assume that it is one.
 
     Examples
     --------

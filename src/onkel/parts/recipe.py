@@ -84,11 +84,11 @@ class FirstOrder(Recipe):
         if self.ball is not None:
             check_number("R", self.ball, above=0)
             if self.batch_size > 1:
-                raise ValueError("a ball needs the function's norm after every row: batch_size must be 1 with it")
+                raise ValueError("a ball needs the function's norm after every row: batch_size must be 1")
             if self.eviction.reweights:
                 raise ValueError(f"a ball needs the function's norm, which {_name(self.eviction)} does not keep")
         if self.eviction.row_by_row and self.batch_size > 1:
-            raise ValueError(f"{_name(self.eviction)} works row by row: batch_size must be 1 with it")
+            raise ValueError(f"{_name(self.eviction)} works row by row: batch_size must be 1")
         if self.eviction.needs_hinge and not isinstance(self.loss, HingeLoss):
             raise ValueError(f"{_name(self.eviction)} needs the hinge loss, and the loss is {self.loss.name}")
         if self.step.needs_piecewise_linear_loss and not self.loss.piecewise_linear:

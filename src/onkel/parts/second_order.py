@@ -9,12 +9,12 @@ from onkel.parts._part import Part, number
 
 @dataclass(frozen=True)
 class Prior(Part):
-    """What is believed of the function before any row."""
+    """What is assumed of the function before the first row."""
 
 
 @dataclass(frozen=True)
 class GaussianPrior(Prior):
-    """A Gaussian process with kernel ``k / lam`` (λ): functions of norm ``1 / sqrt(lam)`` are as likely as not."""
+    """A Gaussian process with kernel ``k / lam`` (λ): it expects functions of norm about ``1 / sqrt(lam)``."""
 
     lam: float = number(0.01, above=0)
 
@@ -44,8 +44,8 @@ class Memory(Part):
 
 @dataclass(frozen=True)
 class FadingMemory(Memory):
-    """What rows told fades by the factor ``forget`` (ρ) a row, so that about ``1 / (1 - forget)`` rows count; 1 forgets
-    nothing. It is applied every tenth of that number of rows, and leaves the function as it is.
+    """What earlier rows told fades by the factor ``forget`` (ρ) with every row, so that about ``1 / (1 - forget)`` rows
+    count; 1 forgets nothing. It is applied every tenth of that number of rows, and leaves the function as it is.
     """
 
     forget: float = number(1.0, above=0, at_most=1)
@@ -53,9 +53,9 @@ class FadingMemory(Memory):
 
 @dataclass(frozen=True)
 class StreamMemory(Memory):
-    """The stream decides: memories of 10, 100 and 1000 rows and of all rows learn side by side, and are weighed.
+    """The stream decides: memories of 10, 100 and 1000 rows and of all rows learn side by side, and are weighted.
 
-    All share one kernel row. The longest stands on all points, the others on half, a quarter and a tenth of them. The
+    All share one kernel row. The longest memory uses all points, the others half, a quarter and a tenth of them. The
     function is the mean of theirs, weighted by the likelihood of what each has predicted. After each row the part
     ``share`` of all weight is divided evenly, so that another memory can win when the stream changes (fixed share).
     """

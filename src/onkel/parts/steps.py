@@ -1,4 +1,4 @@
-"""Steps: with what coefficient, and how do the old ones shrink first?"""
+"""Steps: with what coefficient does a row join, and how do the old coefficients shrink before that?"""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ImportanceStep(Step):
 
 @dataclass(frozen=True)
 class HardPassiveAggressiveStep(Step):
-    """PA: as far as it takes to have no loss, ``l_t / k(x, x)``."""
+    """PA: the step after which there is no loss, ``l_t / k(x, x)``."""
 
     needs_piecewise_linear_loss = True
 

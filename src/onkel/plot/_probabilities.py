@@ -17,7 +17,8 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class CalibrationDisplay(Drawn):
-    """How often a class came, against the probability that it was given; with several classes all of them together.
+    """How often a class occurred, against the probability that was predicted for it; with several classes all of them
+    together.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class CalibrationDisplay(Drawn):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: ArrayLike, *, n_bins: int = 10, ax: Any = None) -> Self:
-        """Compare a classifier's probabilities with what came.
+        """Compare a classifier's probabilities with what occurred.
 
         Parameters
         ----------
@@ -76,5 +77,5 @@ class CalibrationDisplay(Drawn):
         ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="dotted")
         taken = sum(line.get_marker() == "o" for line in ax.lines)  # curves drawn before on the same axes
         ax.plot(self.claimed, self.came, marker="o", markersize=4, color=COLOURS[taken % len(COLOURS)], label=self.name)
-        ax.set(xlabel="probability given", ylabel="share that came", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        ax.set(xlabel="predicted probability", ylabel="observed share", xlim=(0, 1), ylim=(0, 1), aspect="equal")
         ax.legend(frameon=False)

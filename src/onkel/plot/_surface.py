@@ -22,8 +22,8 @@ _RESPONSES = ("prediction", "probability", "std")
 class DecisionSurfaceDisplay(Drawn):
     """What a model of two features says over the plane, with its support vectors and some rows.
 
-    Classes are regions; where there is one score a row, or one probability, its shades show how sure the model is. Of a
-    regressor the shades are its predictions, or their standard deviations. Large dots are the support vectors.
+    Classes are regions; where there is one score per row, or one probability, its shades show how sure the model is. Of
+    a regressor the shades are its predictions, or their standard deviations. Large dots are the support vectors.
 
     Parameters
     ----------

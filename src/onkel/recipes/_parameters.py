@@ -17,11 +17,11 @@ Regularisation = Annotated[
 Aggressiveness = Annotated[
     float, Note("Aggressiveness: the longest step (PA-I), or its softness (PA-II).", part="PassiveAggressiveStep")
 ]
-AnyLoss = Annotated[str, Note("How wrong a score is (:mod:`onkel.parts.losses`).", kind="{losses}")]
+AnyLoss = Annotated[str, Note("The loss: how wrong a score is (:mod:`onkel.parts.losses`).", kind="{losses}")]
 Epsilon = Annotated[
     float,
     Note(
-        'Half the width of the tube of loss "epsilon_insensitive", or where "huber" becomes straight.',
+        'Half the width of the tube of loss "epsilon_insensitive", or the residual from which "huber" is linear.',
         part="EpsilonInsensitive",
         regression=True,
     ),

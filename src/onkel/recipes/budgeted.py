@@ -139,7 +139,7 @@ def BOGD(
     sampling: Annotated[
         str,
         Note(
-            "Who leaves: any old point, or (BOGD++) the likelier the smaller its weight.",
+            "How the point that leaves is drawn: uniformly, or (BOGD++) the likelier the smaller its weight.",
             choices=("uniform", "weighted"),
         ),
     ] = "uniform",
@@ -215,7 +215,7 @@ def NPBSGD(
     maintenance: Annotated[
         str,
         Note(
-            "Whether the smallest point just leaves a full set, or is projected on the five points nearest to it.",
+            "Whether the smallest point of a full set is removed, or projected on the five points nearest to it.",
             choices=("remove", "project"),
         ),
     ] = "remove",
@@ -224,7 +224,7 @@ def NPBSGD(
     horizon: Annotated[
         int | None,
         Note(
-            "T: how many rows `partial_fit` will see in all; `fit` knows.",
+            "T: how many rows `partial_fit` will see in all; `fit` knows it.",
             "Without it the budget never grows.",
             limits={"at_least": 1},
         ),

@@ -90,7 +90,7 @@ def POLK(
     prune: Annotated[
         str,
         Note(
-            "Who leaves: the one whose loss the others can best make up for (and they do), or anyone.",
+            "Which point leaves: the one that the others can best replace (they are refitted), or a random one.",
             choices=("komp", "random"),
         ),
     ] = "komp",
@@ -103,7 +103,7 @@ def POLK(
             choices=("constant", "inverse"),
         ),
     ] = "constant",
-    batch_size: Annotated[int, Note("Rows a step.", limits={"at_least": 1, "at_most": 2**31})] = 1,
+    batch_size: Annotated[int, Note("Rows per step.", limits={"at_least": 1, "at_most": 2**31})] = 1,
     loss: AnyLoss = "hinge",
     epsilon: Epsilon = 0.1,
 ) -> FirstOrder:

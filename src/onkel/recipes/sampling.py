@@ -91,7 +91,7 @@ def OSKL(
         float,
         Note(
             "Bound on the loss's slope: the larger, the fewer support vectors.",
-            "A row is admitted with probability abs(slope)/G, and for sure beyond the bound.",
+            "A row is admitted with probability abs(slope)/G, and always beyond the bound.",
             part="GradientSampling",
         ),
     ] = 1.0,
@@ -156,7 +156,7 @@ def SPA(
             part="SparsePassiveAggressiveStep",
         ),
     ] = None,
-    alpha: Annotated[float, Note("α: a loss above it makes a row no likelier.", part="LossSampling")] = 1.0,
+    alpha: Annotated[float, Note("α: larger losses do not make a row more likely to join.", part="LossSampling")] = 1.0,
     beta: Annotated[
         float | str | None,
         Note(
@@ -175,7 +175,8 @@ def SPA(
         Note("T: how many rows `partial_fit` will see in all, where `beta` is not given.", limits={"at_least": 1}),
     ] = None,
     budget: Annotated[
-        int | None, Note("B: the support vectors to expect, where `beta` is not given.", limits={"at_least": 1})
+        int | None,
+        Note("B: the expected number of support vectors, where `beta` is not given.", limits={"at_least": 1}),
     ] = None,
 ) -> FirstOrder:
     """Sparse passive-aggressive learning, Algorithm 1.

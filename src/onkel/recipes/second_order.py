@@ -23,7 +23,7 @@ def Newton(
     lam: Annotated[
         float,
         Note(
-            "The prior's λ: functions of norm 1/√λ are as likely as not.",
+            "The prior's λ: it expects functions of norm about 1/√λ.",
             "With the squared error it is the variance of the noise over that of the function.",
             part="GaussianPrior",
             stream="it, as the width,",
@@ -34,16 +34,16 @@ def Newton(
         float,
         Note(
             "With the `budget` B there are at most √(tB/spread) support vectors after t rows.",
-            "So it is full after spread B rows. Rare classes want more.",
+            "So it is full after spread B rows. Rare classes need a larger spread.",
             part="GrowingDictionary",
         ),
     ] = 8.0,
     forget: Annotated[
         float | str,
         Note(
-            "By this factor ρ the weight of what was learned falls with every row; 1 forgets nothing.",
+            "The factor ρ by which the weight of what was learned falls with every row; 1 forgets nothing.",
             'With "stream" memories of 10, 100 and 1000 rows and of all rows learn side by side, and the function is '
-            "their mean, weighted by how well each has predicted; `fit` with `shuffle` uses the last alone.",
+            "their mean, weighted by how well each has predicted; `fit` with `shuffle` uses only the last.",
             kind='"stream" or float',
             part="FadingMemory",
         ),

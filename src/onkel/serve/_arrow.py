@@ -87,7 +87,9 @@ def _table(body: bytes, shape: Shape) -> Any:
             for batch in reader:
                 n_rows += batch.num_rows
                 if n_rows > shape.most_rows:
-                    raise Refusal(413, f"the request has {n_rows} rows or more, and one may have {shape.most_rows}")
+                    raise Refusal(
+                        413, f"the request has {n_rows} rows or more, and the most allowed is {shape.most_rows}"
+                    )
                 batch.validate(full=True)
                 batches.append(batch)
         if n_rows == 0:

@@ -22,7 +22,7 @@ class Waiting(Protocol):
 
 
 class Full(Refusal):
-    """The queue is full: come again later."""
+    """The queue is full: try again later."""
 
 
 class TaskQueue:
@@ -42,7 +42,7 @@ class TaskQueue:
     ...     queue.put(Task(n_rows=rows, alone=False))
     >>> queue.put(Task(n_rows=1, alone=False))
     Traceback (most recent call last):
-    onkel.serve._queue.Full: 3 requests with 12 rows wait to be learned; come again in a second
+    onkel.serve._queue.Full: 3 requests with 12 rows wait to be learned; try again in a second
     >>> len(queue.take()), len(queue.take())
     (2, 1)
     """
@@ -65,7 +65,7 @@ class TaskQueue:
             if full:
                 raise Full(
                     429,
-                    f"{len(self._tasks)} requests with {self._rows} rows wait to be learned; come again in a second",
+                    f"{len(self._tasks)} requests with {self._rows} rows wait to be learned; try again in a second",
                 )
             self._tasks.append(task)
             self._rows += task.n_rows

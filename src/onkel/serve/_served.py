@@ -236,7 +236,7 @@ class Served:
                 self._break(error, group)
 
     def _break(self, error: BaseException, group: list[Any]) -> None:
-        """Something that nobody foresaw: predictions go on, learning ends; a new start reads the log again."""
+        """After an unexpected failure predictions go on and learning ends; a new start reads the log again."""
         self.broken = f"learning has stopped after an unexpected failure ({error!r}); start the service again"
         logger.error(self.broken, extra=self._said(), exc_info=error)
         for task in group:
@@ -291,7 +291,7 @@ class Served:
             assert task.labels is not None
             held = self._held.get(task.id, time.time())
             if held is None:
-                raise Refusal(404, f"no row is held under the id {task.id!r}: its time is over, or it never was")
+                raise Refusal(404, f"no row is held under the id {task.id!r}: it has expired, or never existed")
             batch = Batch(held.rows, task.labels, task.weights, held.names)
         if self._names is not None or contents_of(self._model).learner is not None:
             batch = batch.named(self._names)

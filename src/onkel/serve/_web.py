@@ -112,7 +112,7 @@ class Service:
             # A page of another site may reach a service of this machine under a name of its own.
             host = request.headers.get("host", "")
             if host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
-                raise Refusal(403, f"the service answers to a loopback name only, and was called {host[:100]!r}")
+                raise Refusal(403, f"the service answers only to a loopback name, and was called {host[:100]!r}")
             return
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "basic":
@@ -134,7 +134,7 @@ class Service:
     async def _body(self, request: Request) -> bytes:
         """The body, within the limits of its size, of all bodies together and of time."""
         most = self.limits.body_bytes
-        too_large = Refusal(413, f"the body is larger than the {most:,} bytes that one may have")
+        too_large = Refusal(413, f"the body is larger than the {most:,} bytes allowed")
         claimed = request.headers.get("content-length", "0")
         if claimed.isdigit() and int(claimed) > most:
             raise too_large
@@ -147,10 +147,10 @@ class Service:
                     if size > most:
                         raise too_large
                     if self._reading > self.limits.bodies_bytes:
-                        raise Full(429, "other requests take all the memory there is for them; come again in a second")
+                        raise Full(429, "other requests take all the memory set aside for them; try again in a second")
                     pieces.append(piece)
         except TimeoutError:
-            raise Refusal(408, f"the body was not there after {self.limits.body_seconds:g} seconds") from None
+            raise Refusal(408, f"the body did not arrive within {self.limits.body_seconds:g} seconds") from None
         finally:
             self._reading -= size
         return b"".join(pieces)
@@ -277,7 +277,7 @@ class Service:
     async def _events(self, request: Request) -> Response:
         served = self._served(request)
         if self._viewers >= self.limits.viewers:
-            raise Full(429, f"{self._viewers} live pages are open, and there may be no more; come again in a second")
+            raise Full(429, f"{self._viewers} live pages are open, which is the most allowed; try again in a second")
         return StreamingResponse(
             self._states(served), media_type="text/event-stream", headers={"cache-control": "no-store"}
         )

@@ -162,7 +162,7 @@ def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | 
         try:
             made[begin : begin + len(block)] = block
         except OverflowError:
-            raise Refusal(422, f"row {begin} or one after it has a number that no float holds", begin) from None
+            raise Refusal(422, f"row {begin} or one after it has a number too large for a float", begin) from None
     return made, names if named else None
 
 
@@ -191,7 +191,7 @@ def _as_table(columns: dict[str, list[Any]]) -> Table:
     try:
         return replace(Table.of(columns), typed=False)
     except OverflowError:
-        raise Refusal(422, "the rows have a number that no float holds") from None
+        raise Refusal(422, "the rows have a number too large for a float") from None
 
 
 def infer_answer(
@@ -273,7 +273,7 @@ def _tensor(tensor: Any, shape: Shape) -> tuple[str, NDArray[Any]]:
     try:
         return name, np.array(flat, np.float64).reshape(wanted)
     except OverflowError:
-        raise Refusal(422, f"tensor {name!r} has a number that no float holds") from None
+        raise Refusal(422, f"tensor {name!r} has a number too large for a float") from None
 
 
 def _check_members(content: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -290,7 +290,7 @@ def _check_rows_list(rows: Any, shape: Shape) -> None:
 
 def _check_count(n_rows: int, shape: Shape) -> None:
     if n_rows > shape.most_rows:
-        raise Refusal(413, f"the request has {n_rows} rows, and one may have {shape.most_rows}")
+        raise Refusal(413, f"the request has {n_rows} rows, and the most allowed is {shape.most_rows}")
     if n_rows == 0:
         raise Refusal(422, "expected one or more rows")
 
@@ -342,7 +342,7 @@ def _weights(values: Any) -> NDArray[np.float64]:
     try:
         return np.array(values, np.float64)
     except OverflowError:
-        raise Refusal(422, "weights must be numbers that a float holds") from None
+        raise Refusal(422, "weights must be numbers that fit a float") from None
 
 
 def _word(content: dict[str, Any], name: str) -> str | None:

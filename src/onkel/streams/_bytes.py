@@ -1,4 +1,4 @@
-"""Bytes of files, plain or compressed, and of pipes: read forward, counted, taken up again at a byte."""
+"""Bytes of files, plain or compressed, and of pipes: read forward, counted, and continued from a byte."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class CsvStream(TextStream):
     def _look_ahead(self) -> bool:
         """Refuse features of text by the first row; say whether the target is text, by the first that there is.
 
-        Rows that are wrong will be complained of when they are read.
+        Rows that are wrong are reported when they are read.
         """
         self._first_line()
         goal = self._chosen.target

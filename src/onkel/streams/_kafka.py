@@ -115,7 +115,7 @@ class KafkaStream(Stream):
         self.seek({"rows": 0, "skipped": 0, "offsets": offsets, "chunk": None, "fields": None})
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Disconnect from the brokers."""
         self._consumer.close()
 
     # -- records
@@ -133,7 +133,7 @@ class KafkaStream(Stream):
                 return np.array(X, self._dtype), None if y is None else labels(y)
 
     def _prepare(self) -> None:
-        """Have the next chunk's records at hand, unless the stream is at its end."""
+        """Fetch the next chunk's records, unless the stream is at its end."""
         while self._ready is None:
             waiting = next((p for p, buffer in self._buffers.items() if buffer), None)
             if waiting is not None:

@@ -55,7 +55,7 @@ class LibsvmStream(TextStream):
     def _highest_index(self) -> tuple[int, bytes | None]:
         """The width of the rows that are right, and the content, unless it is long or broken.
 
-        Rows that are wrong are complained of when they are read.
+        Rows that are wrong are reported when they are read.
         """
         width, size = 1, 0
         pieces: list[bytes] = []

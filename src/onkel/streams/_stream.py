@@ -44,7 +44,7 @@ class Stream(ABC):
     problems : list of str
         What was wrong with the first ten of them.
     n_features : int or None
-        None where nobody knows before the first chunk.
+        None where it is unknown before the first chunk.
     columns : list of str or None
         The features' names, where they have some.
 
@@ -109,11 +109,11 @@ class Stream(ABC):
         self.seek(dict.fromkeys(self.position(), 0))
 
     def fraction(self) -> float | None:
-        """Return how much of the source has been read, from 0 to 1; None where nobody knows."""
+        """Return how much of the source has been read, from 0 to 1; None where it is unknown."""
         return None
 
     def close(self) -> None:  # noqa: B027
-        """Let go of the source."""
+        """Release the source."""
 
     def __enter__(self) -> Self:
         return self
@@ -149,8 +149,8 @@ def check_position(stream: Stream, position: Any) -> Position:
 class RowStream(Stream):
     """A stream of rows that are numbers in arrays, wherever they come from.
 
-    Rows with a missing or an infinite number are wrong. Those before a wrong row are handed out before it is complained
-    of, so that what was learned does not depend on where a chunk ends.
+    Rows with a missing or an infinite number are wrong. Those before a wrong row are handed out before it is reported,
+    so that what was learned does not depend on where a chunk ends.
 
     A position counts the source's rows: those read and those skipped.
     """
@@ -325,7 +325,7 @@ class BlockStream(RowStream):
         self._at = row
 
     def close(self) -> None:
-        """Let go of the source."""
+        """Release the source."""
         self._iterator, self._block, self._used, self._at = None, None, 0, 0
 
 

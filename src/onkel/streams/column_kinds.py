@@ -59,7 +59,7 @@ def value_codes(column: NDArray[Any], parse: bool) -> NDArray[np.int8]:
 
 
 def first_change(seen: str, gaps: bool, codes: NDArray[np.int8]) -> int | None:
-    """Return the first row that makes a column something else than it was so far."""
+    """Return the first row that changes the kind of a column."""
     changes = (codes == 0) & (not gaps)
     for code in range(1, len(_CODES)):
         if joined_kind(seen, _CODES[code]) != seen:

@@ -102,7 +102,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @in_turn
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn anew; the kinds are settled by these rows, the first 4,096 of them.
+        """Learn from scratch; the first 4,096 of these rows decide the columns' kinds.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def partial_fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from more rows; encode each by what is known of the rows up to itself.
 
-        Where these rows show that a column is something else than it was so far, all of them are encoded as what it is
+        Where these rows show that a column is of another kind than so far, all of them are encoded as what it is
         after the last.
 
         Parameters

@@ -108,7 +108,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     # -- fitting
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn anew from all rows, transformed by the statistics of all.
+        """Learn from scratch, from all rows, transformed by the statistics of all.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
 
     @in_turn
     def _learn(self, method: str, X: Any, y: ArrayLike, options: dict[str, Any]) -> Any:
-        """Learn from rows, cut where a column turns out to be something else than it was so far."""
+        """Learn from rows, cut where a column turns out to be of another kind than so far."""
         first = not hasattr(self, "estimator_")
         transformers, estimator = self._clones() if first else (self.transformers_, self.estimator_)
         estimator.n_jobs = self.estimator.n_jobs
@@ -257,7 +257,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     def _clones(self) -> tuple[list[Any], KernelEstimator]:
         chain = self._chain()
         if not chain:
-            raise ValueError("transformers must be one or more: an estimator alone needs no pipeline")
+            raise ValueError("transformers must be one or more: an estimator without any needs no pipeline")
         for place, transformer in enumerate(chain):
             if isinstance(transformer, StreamEncoder) and place:
                 raise ValueError("a StreamEncoder must be the first of the transformers: it takes tables")

@@ -34,7 +34,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     @in_turn
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Learn the statistics anew.
+        """Learn the statistics from scratch.
 
         Parameters
         ----------

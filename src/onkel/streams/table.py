@@ -141,7 +141,7 @@ class Table:
         made = tuple(_of_values(values) for values in columns.values())
         if len({len(column) for column in made}) > 1:
             lengths = ", ".join(f"{name!r} {len(column)}" for name, column in zip(columns, made, strict=True))
-            raise ValueError(f"the columns of a table must have as many rows as one another, got {lengths}")
+            raise ValueError(f"the columns of a table must have the same number of rows, got {lengths}")
         return cls(tuple(columns), made)
 
 

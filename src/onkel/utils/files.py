@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
 
 
 def _shortened(name: str, most: int = 100) -> str:
-    """A name in a few bytes, since a longer one than the file's own may be too long for the system."""
+    """A short temporary name: one longer than the file's own might be too long for the system."""
     return os.fsencode(name)[:most].decode("utf-8", "ignore")
 
 
@@ -83,7 +83,7 @@ def _pass_on(before: os.stat_result, handle: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power cut, where the system can (not on Windows)."""
+    """Write a folder's names to the disk, so that they survive a power failure (not on Windows)."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

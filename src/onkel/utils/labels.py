@@ -38,7 +38,7 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
     >>> as_labels(["a", 1])
     Traceback (most recent call last):
     ...
-    ValueError: y contains 'a' (text) at row 0 and 1 (a number) at row 1; the labels of a model are of one kind
+    ValueError: y contains 'a' (text) at row 0 and 1 (a number) at row 1; the labels of a model must be of one kind
     """
     kinds = {_kind_of_type(each) for each in set(map(type, values))}
     if "missing" in kinds or ("numbers" in kinds and any(map(is_missing, values))):
@@ -52,7 +52,7 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
         )
     if len(kinds) > 1:
         one, other = sorted(_first_of_kind(values, each) for each in list(kinds)[:2])
-        raise ValueError(f"{name} contains {one[1]} and {other[1]}; the labels of a model are of one kind")
+        raise ValueError(f"{name} contains {one[1]} and {other[1]}; the labels of a model must be of one kind")
     if kinds == {"numbers"}:
         return _numbers(values, name)
     return np.array(values, dtype={"text": str, "booleans": bool, "bytes": bytes}.get(str(next(iter(kinds), None))))
@@ -63,7 +63,7 @@ def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> No
     if len(labels) and kind(labels) != kind(known):
         raise ValueError(
             f"{name} contains the label {labels[0].item()!r}, and the labels so far are {kind(known)}, such as "
-            f"{known[0].item()!r}; the labels of a model are of one kind"
+            f"{known[0].item()!r}; the labels of a model must be of one kind"
         )
 
 

@@ -101,7 +101,7 @@ MOST_FEATURES = 2**31 - 1  # of sparse rows: 32 bits number them
 
 
 def check_sparse_width(n_features: int) -> None:
-    """Refuse features that 32 bits cannot number."""
+    """Refuse more features than indices of 32 bits can number."""
     if n_features > MOST_FEATURES:
         raise ValueError(f"a sparse X must have at most {MOST_FEATURES} features, got {n_features}")
 

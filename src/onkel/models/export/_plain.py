@@ -67,7 +67,7 @@ class Plain:
 
     @property
     def n_outputs(self) -> int:
-        """Number of scores: 1, or one a class."""
+        """Number of scores: 1, or one per class."""
         return len(self.functions[0].constants)
 
     @property

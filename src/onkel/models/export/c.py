@@ -30,7 +30,7 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: in
 
     It defines ``<name>_scores(x, scores)`` and, for a classifier, ``<name>_predict(x)``, the index of the class, and
     ``<name>_classes``; for a regression ``<name>_predict(x)`` is the prediction. Where there are probabilities,
-    ``<name>_probabilities(x, p)`` writes one a class. Nothing is allocated: the stack holds one scaled row and the
+    ``<name>_probabilities(x, p)`` writes one per class. Nothing is allocated: the stack holds one scaled row and the
     scores. Numbers are as short as they can be and still be read back to the bit.
 
     Where a `StreamEncoder` is in front, ``<name>_row`` is a struct with the columns of the table, and

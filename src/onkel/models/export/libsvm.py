@@ -27,7 +27,7 @@ def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     Parameters
     ----------
     model : estimator or Learner
-        Fitted. Refused is what LIBSVM has no words for: other kernels than linear, polynomial, gaussian and sigmoid,
+        Fitted. What LIBSVM cannot express is refused: other kernels than linear, polynomial, gaussian and sigmoid,
         sums and products of kernels, several kernels, relevances, random features, scalers, and labels that are no
         whole numbers.
 
@@ -123,8 +123,8 @@ def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
         raise ValueError("LIBSVM knows no random features, and the model has some; export it as onnx, c or json")
     if model.is_scaled and not scaled:
         raise ValueError(
-            "LIBSVM knows no scaler, and the model has one: write it by to_libsvm_range and say scaled=True, or export "
-            "the model as onnx, c or json"
+            "LIBSVM knows no scaler, and the model has one: write it with to_libsvm_range and give scaled=True, or "
+            "export the model as onnx, c or json"
         )
     terms = model.functions[0].kernel.terms
     if len(terms) > 1:

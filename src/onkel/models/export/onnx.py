@@ -190,7 +190,7 @@ class _Graph:
         return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
 
     def scores(self, model: Plain, rows: str) -> str:
-        """Add the scores, one column an output; large coefficients and votes get float64, whatever the rows' type."""
+        """Add the scores, one column per output; large coefficients and votes get float64, whatever the rows' type."""
         real = self.dtype
         if real == np.float64 or (model.combination != "vote" and _largest(model) <= MOST_FOR_FLOAT32):
             return self.sums(model, rows)
@@ -307,7 +307,7 @@ class _Bases:
         self.makers = {Base.SQUARED_DISTANCE: self._square, Base.MANHATTAN: self._manhattan, Base.DOT: self._dot}
 
     def quantity(self, base: Base) -> str:
-        """Return the node of a base quantity, one column a point."""
+        """Return the node of a base quantity, one column per point."""
         if base not in self.names:
             self.names[base] = self.makers[base]()
         return self.names[base]

@@ -129,7 +129,9 @@ def load(name: str, *, dtype: str = "float64") -> tuple[Any, NDArray[Any]]:
     y = np.concatenate([np.asarray(y) for _, y in chunks])
     dataset = info(name)
     if X.shape != (dataset.rows, dataset.features):
-        raise ValueError(f"{name} should be {dataset.rows} rows of {dataset.features} features, and is {X.shape}")
+        raise ValueError(
+            f"{name} should have {dataset.rows} rows of {dataset.features} features, and has the shape {X.shape}"
+        )
     return X, y
 
 

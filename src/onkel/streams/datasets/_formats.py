@@ -1,4 +1,4 @@
-"""How the data sets' files are read. LIBSVM and CSV text is streamed; the rest is small and is read at once."""
+"""How the data sets' files are read. LIBSVM and CSV text is streamed; the others are small and read at once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _content(path: Path) -> bytes:
 
 
 def _matrix(text: str) -> NDArray[np.float64]:
-    """Numbers between blanks, one row a line."""
+    """Numbers between blanks, one row per line."""
     lines = text.splitlines()
     return np.array(text.split(), dtype=np.float64).reshape(sum(1 for line in lines if line.strip()), -1)
 
@@ -61,7 +61,7 @@ def _spaces_pair(paths: list[Path]) -> tuple[Any, Any]:
 
 
 def _arff(paths: list[Path]) -> tuple[Any, Any]:
-    """Attributes that name their values become one 0/1 feature a value; the target is the last column."""
+    """Attributes that name their values become one 0/1 feature per value; the target is the last column."""
     header, body = re.split(r"(?im)^@data\s*$", _text(paths[0]), maxsplit=1)
     declared = re.findall(r"(?im)^@attribute\s+(?:'[^']*'|\S+)\s+(.+?)\s*$", header)
     lines = [line for line in body.splitlines() if line.strip() and not line.startswith("%")]

@@ -1,4 +1,4 @@
-"""Where the data sets' files are (a folder of the user's, the cache, their origin), and whether they are the right."""
+"""Where the data sets' files are (the user's folder, the cache, their origin), and whether they are the right ones."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _looked_in(folder: str | None) -> str:
 
 def _check(path: Path, digest: str, expected: str) -> None:
     if digest != expected:
-        raise ValueError(f"{path} is not the file it should be: its SHA-256 is {digest}, and expected is {expected}")
+        raise ValueError(f"{path} is not the expected file: its SHA-256 is {digest}, expected {expected}")
 
 
 def _digest(blocks: Iterator[bytes]) -> str:
