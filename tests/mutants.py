@@ -68,6 +68,20 @@ MUTANTS = [
         "test_relevances_choice.py -k exact",
     ),
     Mutant(
+        "a run that competed with another budget is not the learner's",
+        "src/onkel/choice/competition.py",
+        "same and run.budget == fresh.budget_of_a_function",
+        "same",
+        "test_stream_choice.py -k run_of_a_winner",
+    ),
+    Mutant(
+        "columns of one category share a relevance",
+        "src/onkel/choice/relevances.py",
+        "groups=groups.tolist()",
+        "groups=list(range(len(groups)))",
+        "test_relevances_choice.py -k one_category",
+    ),
+    Mutant(
         "a few rows do not widen the kernel that many rows chose",
         "src/onkel/choice/choosing.py",
         "has_all_rows=n <= len(latest)",
@@ -614,10 +628,24 @@ MUTANTS = [
         "test_exactness.py -k row_by_row",
     ),
     Mutant(
-        "every thread's share of the columns is computed",
+        "sparse rows that wait see a newcomer's column",
+        "native/basis/sparse.cpp",
+        "gather(base, row_at(block, row, m), point, norm)",
+        "gather(base, row_at(block, from, m), point, norm)",
+        "test_exactness.py -k prepares_ahead",
+    ),
+    Mutant(
+        "rows that wait see a newcomer's column in every kernel of several",
+        "native/basis/pool.cpp",
+        "table_row<T>(block, row)[slot] = values[row - from];",
+        "table_row<T>(block, row)[slot] = values[0];",
+        "test_exactness.py -k prepares_ahead",
+    ),
+    Mutant(
+        "every piece of what threads share is computed",
         "native/linalg/team.cpp",
-        "if (begin < end) work(begin, end);",
-        "if (begin < end && member == 0) work(begin, end);",
+        "work(begin, std::min(n, begin + piece));",
+        "if (begin > 0) work(begin, std::min(n, begin + piece));",
         "test_exactness.py -k threads_share",
     ),
     Mutant(

@@ -3,8 +3,10 @@
 import pickle
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import onkel
 from interrupting import interrupted_amid
@@ -84,6 +86,31 @@ def test_threads_and_blocks_of_predict(case):
     for block_rows in (1, 7, 48, 96):
         for learner.n_jobs in (1, 2, 3):
             assert learner.score_rows(X, block_rows=block_rows).tobytes() == expected.tobytes()
+
+
+@loop
+@pytest.mark.parametrize("rows", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        parts.RBF(0.3) + 0.1 * parts.Linear(),
+        parts.Hedge((parts.RBF(0.3, (1.0, 2.0)), parts.Laplacian(0.2)), "sum", start=20),
+        parts.Hedge((parts.RBF(0.3), parts.RBF(0.3) * parts.Laplacian(0.1)), "deterministic"),
+    ],
+)
+def test_rows_that_newton_prepares_ahead(kernel, dtype, rows):
+    # rows join while others of their block wait, some of which have no weight
+    rng = np.random.default_rng(3)
+    X = (rng.normal(size=(250, 6)) * (rng.random((250, 6)) < 0.5)).astype(dtype)
+    y, weight = np.sin(X[:, 0] + X[:, 1]).astype(float), rng.choice([0.0, 1.0, 2.0], 250)
+    found = set()
+    for block_rows in (1, 48, 100):
+        recipe = recipes.Newton(loss="squared_error", spread=1.0)
+        learner = onkel.Learner(recipe, task="regression", kernel=kernel, budget=60, fit_intercept=True, dtype=dtype)
+        scores = learner.learn_rows(rows(X), y, weight, scores=True, block_rows=block_rows)
+        found.add((scores.tobytes(), learner.fingerprint()))
+    assert len(found) == 1
 
 
 def test_threads_share_large_matrices_and_tables():

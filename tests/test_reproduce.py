@@ -42,7 +42,7 @@ from onkel.reproduce.lab import Lab
 from onkel.reproduce.page import page_of
 from onkel.reproduce.reasons import reason
 from onkel.reproduce.recorded import record, recorded
-from onkel.reproduce.summary import pieces
+from onkel.reproduce.summary import PAPERS, by_paper, pieces
 from onkel.reproduce.tables import UNEXPLAINED, choices, explained, filled_in, markdown, tables
 from onkel.reproduce.verdict import APART, METRICS, VERDICTS, Figure, Findings, Measured, figures, verdict
 from onkel.streams import datasets
@@ -214,6 +214,9 @@ def test_the_page_is_made_from_the_record():
     found = [recorded(name) for name in reproduce.names()]
     assert filled_in(page, pieces(found)) == page, "onkel reproduce all --recorded --markdown docs/reproduction.md"
     assert UNEXPLAINED not in page
+    headlines = by_paper(found).lines[:-1]
+    assert [line["paper"] for line in headlines] == list(PAPERS.values())
+    assert all(line["reproduced"] and line["not reproduced, and why"] for line in headlines)
     for name in reproduce.names():
         assert choices(name).lines, name
 
@@ -721,16 +724,16 @@ def test_the_report_on_a_phone(window):
     assert "BOGD++ errs less than BOGD" in window.locator("section[id='Claims']").inner_text()
     figures_of = window.locator("section[id='bogd-table3'] table").nth(1)  # the first has the choices
     learners = figures_of.locator("tbody tr").count()
-    assert learners == 21  # six of the paper and Newton, with three budgets
+    assert learners == 28  # six of the paper and Newton, with three budgets, and once with the other constant term
     assert window.locator("td.better, td.within, td.worse").count() > 18
     first = window.locator("figure").first
-    assert first.locator("circle.point").count() == 21 and first.locator("path.curve").count() == 7
+    assert first.locator("circle.point").count() == 28 and first.locator("path.curve").count() == 14
     for x in first.locator("circle.point").evaluate_all("c => c.map(x => x.cx.baseVal.value)"):
         assert 0 <= x <= 390
     canvas = first.locator(".canvas")
     canvas.scroll_into_view_if_needed()
     canvas.tap(position={"x": canvas.bounding_box()["width"] / 2, "y": 60})
-    assert 1 <= first.locator(".tip div").count() <= 7
+    assert 1 <= first.locator(".tip div").count() <= 14
     assert "β in [5, 10] is a good trade-off" in window.locator("section[id='spa-figure2']").inner_text()
     before = figures_of.locator("tbody td.text").first.inner_text()
     figures_of.locator("th button").nth(2).click()

@@ -222,14 +222,14 @@ class DenseBasis final : public Basis {
     block.count = count;
     block.is_packed = false;
     block.planes = n_planes();
-    block.stride = spread_stride(columns() + rounded(count));
+    block.stride = spread_stride<T>(columns() + rounded(count));
     const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
     for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
     scale_rows(block);
     write_features(block);
     const std::size_t cost = count * rounded(slots()) * (width_ + formula_cost) * block.planes;
-    team.split(rounded(slots()) / lanes, isa::score_lanes / lanes, cost, [&](std::size_t first, std::size_t last) {
+    team.split(rounded(slots()) / lanes, isa::tiles_at_once, cost, [&](std::size_t first, std::size_t last) {
       for (std::size_t plane = 0; plane < block.planes; ++plane)
         evaluate(plane, row_at(block, 0, metric(plane)), count, tiles_[metric(plane)].data() + first * width_ * lanes,
                  last - first, table_row<T>(block, 0, plane) + first_slot() + first * lanes,
@@ -398,11 +398,7 @@ class DenseBasis final : public Basis {
 
   void refresh(std::size_t slot, Block& block, std::size_t from) const override {
     if (from >= block.count) return;
-    if (columns() > block.stride) widen(block);
-    // The first point of 16 new columns: the others of them have no values yet.
-    if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
-      for (std::size_t row = from * block.planes; row < block.count * block.planes; ++row)
-        std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
+    open_column<T>(slot, block, from);
     // Kernel values are symmetric to the bit, so the point plays the row and 16 rows at a time play the points.
     pack(block);
     const std::size_t first = from / lanes, tiles = row_tiles(block);
@@ -415,19 +411,6 @@ class DenseBasis final : public Basis {
                values + first * lanes, tiles * lanes);
       for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row, plane)[slot] = values[row];
     }
-  }
-
-  // An odd number of cache lines keeps the rows off each other's sets.
-  static std::size_t spread_stride(std::size_t n) { return n + (n / lanes % 2 == 0 ? lanes : 0); }
-
-  // More columns than the block has room for: rows that become points have it, points that are blended may not.
-  void widen(Block& block) const {
-    const std::size_t rows = block.count * block.planes, before = block.stride;
-    const Buffer<std::byte> old = std::exchange(block.table, {});
-    block.stride = spread_stride(2 * columns());
-    block.table.resize(rows * block.stride * sizeof(T));
-    for (std::size_t row = 0; row < rows; ++row)
-      std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));
   }
 
   void pack(Block& block) const {

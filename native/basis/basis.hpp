@@ -89,6 +89,14 @@ void add_up(const Terms& terms, const Quantity& quantity, std::size_t n, T* scra
     for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * product[j];
   }
 }
+// The same, where the bits are those of the formula alone if the kernel is one.
+template <class T, class Quantity>
+void evaluate(const Terms& terms, const Quantity& quantity, std::size_t n, T* scratch, T* out) {
+  if (!is_plain(terms)) return add_up(terms, quantity, n, scratch, out);
+  const Kernel& kernel = terms[0].factors[0];
+  std::copy_n(quantity(kernel.base), n, out);
+  isa::routines<T>().shape(kernel, out, n);
+}
 // The same at one point.
 template <class T, class Quantity>
 T value_at(const Terms& terms, const Quantity& quantity) {
@@ -149,6 +157,12 @@ class Basis {
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t max_rows() const { return std::numeric_limits<std::size_t>::max(); }
+  // How many to take of so many that there are, for who gains by blocks, or only where they are quicker than row by
+  // row.
+  std::size_t rows_at_once(std::size_t rows, bool gains = false) const {
+    return gains || is_quicker_by_blocks() ? std::min(rows, max_rows()) : 1;
+  }
+  virtual bool is_quicker_by_blocks() const { return true; }
   // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
@@ -231,6 +245,15 @@ class Basis {
   }
   void restore_diagonal();  // after loading
 
+  // An odd number of cache lines keeps the rows off each other's sets.
+  template <class T>
+  static std::size_t spread_stride(std::size_t n) {
+    return n + (n / isa::lanes<T> % 2 == 0 ? isa::lanes<T> : 0);
+  }
+  // Room in the block for the column of a point that is about to be written, for the rows from `from` on.
+  template <class T>
+  void open_column(std::size_t slot, Block& block, std::size_t from) const;
+
   virtual void grow() = 0;  // room for 16 more slots, zeros
   virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
   virtual void clear(std::size_t slot) = 0;  // zeros
@@ -258,6 +281,23 @@ class Basis {
   bool keeps_ghosts_ = false, keeps_diagonal_ = false;
   std::vector<double> diagonal_, lengths_, inverse_lengths_;
 };
+
+template <class T>
+void Basis::open_column(std::size_t slot, Block& block, std::size_t from) const {
+  // More columns than the block has room for: rows that become points have it, points that are blended may not.
+  if (columns() > block.stride) {
+    const std::size_t rows = block.count * block.planes, before = block.stride;
+    const Buffer<std::byte> old = std::exchange(block.table, {});
+    block.stride = spread_stride<T>(2 * columns());
+    block.table.resize(rows * block.stride * sizeof(T));
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));
+  }
+  // The first point of 16 new columns: the others of them have no values yet.
+  if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
+    for (std::size_t row = from * block.planes; row < block.count * block.planes; ++row)
+      std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
+}
 
 template <class T>
 std::unique_ptr<Basis> make_dense_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,

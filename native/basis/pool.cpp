@@ -51,11 +51,23 @@ class PlainView final : public View {
         plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
+  // A function of the caller's takes one row at a time.
+  std::size_t max_rows() const override { return function_ ? 1 : View::max_rows(); }
+
   void project(Block& shared, std::size_t row, Block& own) const override {
     own.shared = &shared;
     own.shared_row = row;
-    own.number = (shared.number << 32) + row + 1;  // each row is a block of its own
-    fill(shared, row, function_ ? row_at(shared, row) : nullptr, own);
+    own.number = (shared.number << 32) + row + 1;  // the row is a block of its own
+    make_room(own, 1);
+    fill(shared, row, function_ ? row_at(shared, row) : nullptr, own, 0);
+  }
+
+  void project(Block& shared, Block& own) const override {
+    own.shared = &shared;
+    own.shared_row = 0;
+    own.number = shared.number << 32;
+    make_room(own, shared.count);
+    for (std::size_t row = 0; row < shared.count; ++row) fill(shared, row, nullptr, own, row);
   }
 
   void tile(const Rows&, std::size_t, std::size_t, Block&, Team&) const override {
@@ -64,13 +76,14 @@ class PlainView final : public View {
 
   void tile_point(std::size_t slot, Block& block) const override {
     if (!function_) pool_.points().tile_point(place(slot), raw_);
-    fill(raw_, 0, function_ ? point(slot) : nullptr, block);
+    make_room(block, 1);
+    fill(raw_, 0, function_ ? point(slot) : nullptr, block, 0);
   }
 
-  double self_kernel(Block& block, std::size_t, std::size_t) const override {
-    if (function_) return self_function(row_at(*block.shared, block.shared_row));
-    return self_value(
-        [&](std::size_t plane) { return pool_.points().self_kernel(*block.shared, block.shared_row, plane); });
+  double self_kernel(Block& block, std::size_t row, std::size_t) const override {
+    const std::size_t shared_row = block.shared_row + row;
+    if (function_) return self_function(row_at(*block.shared, shared_row));
+    return self_value([&](std::size_t plane) { return pool_.points().self_kernel(*block.shared, shared_row, plane); });
   }
   double self_kernel(std::size_t slot, std::size_t) const override {
     if (function_) return self_function(point(slot));
@@ -119,14 +132,18 @@ class PlainView final : public View {
   const T* point(std::size_t slot) const { return points_.data() + (slot - first_slot()) * width_; }
   T* point(std::size_t slot) { return points_.data() + (slot - first_slot()) * width_; }
 
-  // The table of one row: row `at` of the pool's block, which a function of the caller's takes as it is.
-  void fill(const Block& raw, std::size_t at, const T* row, Block& own) const {
+  void make_room(Block& own, std::size_t count) const {
     own.planes = 1;
-    own.count = 1;
-    own.stride = columns();
-    if (own.table.size() < columns() * sizeof(T)) own.table.resize(columns() * sizeof(T));
-    write_constant(table_row<T>(own, 0));
-    T* out = table_row<T>(own, 0) + first_slot();
+    own.count = count;
+    own.stride = count == 1 ? columns() : spread_stride<T>(columns() + rounded(count));
+    const std::size_t bytes = count * own.stride * sizeof(T);
+    if (own.table.size() < bytes) own.table.resize(bytes);
+  }
+
+  // A row of the table: row `at` of the pool's block, which a function of the caller's takes as it is.
+  void fill(const Block& raw, std::size_t at, const T* row, Block& own, std::size_t to) const {
+    write_constant(table_row<T>(own, to));
+    T* out = table_row<T>(own, to) + first_slot();
     const std::size_t n = rounded(slots());
     if (function_) {
       call(row, out, own.column);
@@ -174,11 +191,11 @@ class PlainView final : public View {
 
   void grow() override { places_.resize(places_.size() + isa::score_lanes, 0); }
 
-  void store(std::size_t slot, const Block& block, std::size_t) override {
-    set_place(slot, pool_.hold(*block.shared, block.shared_row, born(slot)));
+  void store(std::size_t slot, const Block& block, std::size_t row) override {
+    set_place(slot, pool_.hold(*block.shared, block.shared_row + row, born(slot)));
     if (!function_) return;
     points_.resize(slots() * width_);
-    std::copy_n(row_at(*block.shared, block.shared_row), width_, point(slot));
+    std::copy_n(row_at(*block.shared, block.shared_row + row), width_, point(slot));
   }
 
   void clear(std::size_t slot) override {
@@ -187,16 +204,31 @@ class PlainView final : public View {
     if (function_) std::fill_n(point(slot), width_, T{0});
   }
 
-  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t) override {
+  void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t row) override {
     Block none;
     const bool at_row = block.shared != nullptr;
     const std::size_t result =
-        pool_.hold_blend(place(a), place(b), h, at_row ? *block.shared : none, at_row ? block.shared_row : 0);
+        pool_.hold_blend(place(a), place(b), h, at_row ? *block.shared : none, at_row ? block.shared_row + row : 0);
     if (into == a) pool_.release(place(a));
     set_place(into, result);
   }
 
-  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+  // The pool has written the point's column already.
+  void refresh(std::size_t slot, Block& block, std::size_t from) const override {
+    if (from >= block.count) return;
+    open_column<T>(slot, block, from);
+    const std::size_t n = rounded(block.count - from);
+    block.column.resize((n_bases + 3) * n * sizeof(T));
+    T* const quantities = reinterpret_cast<T*>(block.column.data());
+    std::fill_n(quantities, n_bases * n, T{0});
+    const auto of = [&](Base base) { return quantities + static_cast<std::size_t>(base) * n; };
+    for (const Base base : bases)
+      for (std::size_t row = from; row < block.count && uses(terms(), base); ++row)
+        of(base)[row - from] = table_row<T>(*block.shared, block.shared_row + row, plane_of(base))[place(slot)];
+    T* const values = quantities + n_bases * n;
+    onkel::evaluate(terms(), of, n, values + n, values);
+    for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row)[slot] = values[row - from];
+  }
 
   KernelFunction function_;
   std::size_t width_;

@@ -47,9 +47,10 @@ class Pool {
 class View : public Basis {
  public:
   using Basis::Basis;
-  std::size_t max_rows() const override { return 1; }
-  // Makes `own` the table of one row, which is a row of the pool's block `shared`.
+  // Makes `own` the table of rows of the pool's block `shared`: of one, or of all.
   virtual void project(Block& shared, std::size_t row, Block& own) const = 0;
+  virtual void project(Block& shared, Block& own) const = 0;
+  static bool shows_all_of(const Block& own, const Block& shared) { return own.number == shared.number << 32; }
   // One coefficient a slot of the pool, from one a slot of the view.
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };

@@ -121,29 +121,38 @@ class SparseBasis final : public Basis {
   SparseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
       : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {}
 
-  std::size_t max_rows() const override { return 1; }
+  // A row costs what it costs; a column of it has to be written for the rows after a new point.
+  bool is_quicker_by_blocks() const override { return false; }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
     block.rows = rows;
     block.begin = begin;
     block.count = count;
-    fill(row_at(block), block);
+    block.planes = n_planes();
+    block.stride = count == 1 ? columns() : spread_stride<T>(columns() + rounded(count));
+    const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    scale_rows(block);
+    for (std::size_t row = 0; row < count; ++row)
+      fill(row, [&](std::size_t m) { return row_at(block, row, m); }, block);
   }
 
-  double self_kernel(Block& block, std::size_t, std::size_t plane) const override {
+  double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
     T square = 0;
-    const Sparse<T> row = row_at(block);
-    for (std::size_t i = 0; i < row.values.size(); ++i) {
-      const T x = scaled(metric(plane), static_cast<std::size_t>(row.features[i]), row.values[i]);
-      square += x * x;
-    }
+    for (const T x : row_at(block, row, metric(plane)).values) square += x * x;
     return self_kernel(square, terms(plane));
   }
   double self_kernel(std::size_t slot, std::size_t plane) const override {
     return self_kernel(sides_[metric(plane)].squares[slot - first_slot()], terms(plane));
   }
 
-  void tile_point(std::size_t slot, Block& block) const override { fill(points()[slot - first_slot()].view(), block); }
+  void tile_point(std::size_t slot, Block& block) const override {
+    block.planes = n_planes();
+    block.stride = columns();
+    const std::size_t bytes = block.planes * block.stride * sizeof(T);
+    if (block.table.size() < bytes) block.table.resize(bytes);
+    fill(0, [&](std::size_t m) { return sides_[m].points[slot - first_slot()].view(); }, block);
+  }
 
   void visit(Archive& archive) override {
     Basis::visit(archive);
@@ -193,10 +202,28 @@ class SparseBasis final : public Basis {
   std::vector<Point>& points() { return sides_[0].points; }
   const std::vector<Point>& points() const { return sides_[0].points; }
 
-  static Sparse<T> row_at(const Block& block) {
+  // A row of the block as a metric sees it.
+  static Sparse<T> row_at(const Block& block, std::size_t row, std::size_t metric) {
+    const std::int64_t* offsets = block.rows.offsets + block.begin;
+    const std::int64_t first = offsets[row];
+    const auto n = static_cast<std::size_t>(offsets[row + 1] - first);
+    const T* values = static_cast<const T*>(block.rows.values) + first;
+    if (metric > 0)
+      values = reinterpret_cast<const T*>(block.scaled.data()) +
+               static_cast<std::int64_t>(metric - 1) * (offsets[block.count] - offsets[0]) + (first - offsets[0]);
+    return {{block.rows.indices + first, n}, {values, n}};
+  }
+
+  void scale_rows(Block& block) const {
     const std::int64_t first = block.rows.offsets[block.begin];
-    const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + 1] - first);
-    return {{block.rows.indices + first, n}, {static_cast<const T*>(block.rows.values) + first, n}};
+    const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + block.count] - first);
+    block.scaled.resize((n_metrics() - 1) * n * sizeof(T));
+    T* out = reinterpret_cast<T*>(block.scaled.data());
+    const T* values = static_cast<const T*>(block.rows.values) + first;
+    for (std::size_t m = 1; m < n_metrics(); ++m)
+      for (std::size_t i = 0; i < n; ++i)
+        *out++ =
+            scaled(m, static_cast<std::size_t>(block.rows.indices[first + static_cast<std::int64_t>(i)]), values[i]);
   }
 
   // kernel(x, x) of a row with |x|^2 = square.
@@ -204,24 +231,12 @@ class SparseBasis final : public Basis {
     return static_cast<double>(value_at<T>(terms, [&](Base base) { return base == Base::dot ? square : T{0}; }));
   }
 
-  // The table of one row.
-  void fill(const Sparse<T>& row, Block& block) const {
-    block.planes = n_planes();
-    block.stride = columns();
-    const std::size_t bytes = block.planes * block.stride * sizeof(T);
-    if (block.table.size() < bytes) block.table.resize(bytes);
-    const std::size_t n = row.values.size();
-    block.scaled.resize((n_metrics() - 1) * n * sizeof(T));
-    T* const values = reinterpret_cast<T*>(block.scaled.data());
-    for (std::size_t m = 1; m < n_metrics(); ++m)
-      for (std::size_t i = 0; i < n; ++i)
-        values[(m - 1) * n + i] = scaled(m, static_cast<std::size_t>(row.features[i]), row.values[i]);
-    const auto seen = [&](std::size_t plane) {
-      return metric(plane) == 0 ? row : Sparse<T>{row.features, {values + (metric(plane) - 1) * n, n}};
-    };
-    write_fixed(seen(0), table_row<T>(block, 0));
+  // A row of the table; seen(metric) is the row of numbers.
+  template <class Seen>
+  void fill(std::size_t row, const Seen& seen, Block& block) const {
+    write_fixed(seen(metric(0)), table_row<T>(block, row));
     for (std::size_t plane = 0; plane < block.planes; ++plane)
-      evaluate(plane, seen(plane), table_row<T>(block, 0, plane) + first_slot(), block.column);
+      evaluate(plane, seen(metric(plane)), table_row<T>(block, row, plane) + first_slot(), block.column);
   }
 
   // The constant and the random features at one row.
@@ -294,6 +309,21 @@ class SparseBasis final : public Basis {
     }
   }
 
+  // The same for one point.
+  static T gather(Base base, const Sparse<T>& a, const Sparse<T>& b, T norm_of_b) {
+    T sum = 0, norm = 0;
+    for (std::size_t i = 0, j = 0; i < a.values.size(); ++i) {
+      const T x = a.values[i];
+      norm += base == Base::manhattan ? std::abs(x) : x * x;
+      while (j < b.values.size() && b.features[j] < a.features[i]) ++j;
+      if (j == b.values.size() || b.features[j] != a.features[i]) continue;
+      sum += base == Base::manhattan ? overlap(x, b.values[j]) : x * b.values[j];
+    }
+    if (base == Base::dot) return sum;
+    const T left = (norm + norm_of_b) - (base == Base::manhattan ? T{1} : T{2}) * sum;
+    return isa::cancels(left, norm + norm_of_b) ? distance(base, a, b) : left;
+  }
+
   // A pair's distance from its differences, features ascending.
   static T distance(Base base, const Sparse<T>& a, const Sparse<T>& b) {
     T sum = 0;
@@ -324,12 +354,12 @@ class SparseBasis final : public Basis {
 
   void grow() override {}  // every list grows with its points
 
-  void store(std::size_t slot, const Block& block, std::size_t) override {
+  void store(std::size_t slot, const Block& block, std::size_t row) override {
     const std::size_t index = slot - first_slot();
     make_room();
-    const Sparse<T> row = row_at(block);
-    points()[index].features.assign(row.features.begin(), row.features.end());
-    points()[index].values.assign(row.values.begin(), row.values.end());
+    const Sparse<T> point = row_at(block, row, 0);
+    points()[index].features.assign(point.features.begin(), point.features.end());
+    points()[index].values.assign(point.values.begin(), point.values.end());
     enter(index);
   }
 
@@ -361,7 +391,29 @@ class SparseBasis final : public Basis {
     enter(into - first_slot());
   }
 
-  void refresh(std::size_t, Block&, std::size_t) const override {}  // a block has one row
+  void refresh(std::size_t slot, Block& block, std::size_t from) const override {
+    if (from >= block.count) return;
+    open_column<T>(slot, block, from);
+    const std::size_t n = rounded(block.count - from);
+    block.column.resize((n_bases + 3) * n * sizeof(T));
+    T* const quantities = reinterpret_cast<T*>(block.column.data());
+    std::fill_n(quantities, n_bases * n, T{0});
+    const auto of = [&](Base base) { return quantities + static_cast<std::size_t>(base) * n; };
+    T* const values = quantities + n_bases * n;
+    for (std::size_t plane = 0; plane < block.planes; ++plane) {
+      const std::size_t m = metric(plane), index = slot - first_slot();
+      const Side& side = sides_[m];
+      const Sparse<T> point = side.points[index].view();
+      for (const Base base : bases) {
+        if (!uses(terms(plane), base)) continue;
+        const T norm = (base == Base::manhattan ? side.lengths : side.squares)[index];
+        for (std::size_t row = from; row < block.count; ++row)
+          of(base)[row - from] = gather(base, row_at(block, row, m), point, norm);
+      }
+      onkel::evaluate(terms(plane), of, n, values + n, values);
+      for (std::size_t row = from; row < block.count; ++row) table_row<T>(block, row, plane)[slot] = values[row - from];
+    }
+  }
 
   void make_room() {
     for (Side& side : sides_) {

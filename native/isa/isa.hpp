@@ -54,6 +54,8 @@ template <class T>
 inline constexpr std::size_t lanes = tile_bytes / sizeof(T);
 // Scores are summed in 16 lanes (column mod 16) whatever the type, so columns come in multiples of 16.
 inline constexpr std::size_t score_lanes = 16;
+// A multiple of the tiles that any level takes at once: pieces of so many leave none over.
+inline constexpr std::size_t tiles_at_once = 12;
 
 template <class T>
 struct Routines {

@@ -16,6 +16,12 @@ constexpr std::size_t max_remembered = 256;
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 
+bool all_look_ahead(const std::vector<Hedge::Member>& members) {
+  return std::all_of(members.begin(), members.end(), [](const Hedge::Member& member) {
+    return member.learner->looks_ahead() && member.view->max_rows() > 1;
+  });
+}
+
 }  // namespace
 
 Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
@@ -26,6 +32,7 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       pool_(std::move(pool)),
       members_(std::move(members)),
       budget_(budget),
+      by_blocks_(config.combination != Combination::stochastic && all_look_ahead(members_)),
       draws_(draws),
       log_discount_(std::log(config.discount)),
       logs_(members_.size()),
@@ -46,10 +53,12 @@ void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) 
 }
 
 void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
-  block.views.resize(members_.size());
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].view->project(block, row, block.views[i]);
-    members_[i].learner->predict(block.views[i], 0, scores.subspan(i * outputs(), outputs()));
+  // After those of learning, which a row without weight must not disturb.
+  const std::size_t m = members_.size();
+  block.views.resize(2 * m);
+  for (std::size_t i = 0; i < m; ++i) {
+    members_[i].view->project(block, row, block.views[m + i]);
+    members_[i].learner->predict(block.views[m + i], 0, scores.subspan(i * outputs(), outputs()));
   }
 }
 
@@ -97,7 +106,7 @@ double Hedge::error(std::span<const double> f, double y, double range) const {
 // All members judge the row before any of them changes.
 void Hedge::prepare(const Example& example, std::span<double> predicted) {
   const std::size_t m = members_.size();
-  example.block.views.resize(m);
+  example.block.views.resize(2 * m);
   prepared_.visited.clear();
   prepared_.t = example.t;
   prepared_.weight = example.weight;
@@ -108,7 +117,12 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
     const bool visited = visits(i, example.t);
     if (!visited && predicted.empty()) continue;
     Block& own = example.block.views[i];
-    members_[i].view->project(example.block, example.row, own);
+    const View& view = *members_[i].view;
+    const std::size_t first = by_blocks_ ? 0 : example.row;  // of the rows in the member's own block
+    if (!by_blocks_)
+      view.project(example.block, example.row, own);
+    else if (!View::shows_all_of(own, example.block))
+      view.project(example.block, own);
     const auto scores = predicted.empty() ? predicted : std::span(scores_).subspan(i * outputs(), outputs());
     if (!visited) {
       members_[i].learner->predict(own, 0, scores);
@@ -117,15 +131,15 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
     prepared_.visited.push_back(i);
     members_[i].learner->prepare(
         {.block = own,
-         .row = 0,
+         .row = example.row - first,
          .position = example.position,
          .t = members_[i].seen + 1,
          .y = example.y,
          .weight = example.weight,
          .gate = config_.combination == Combination::spa ? visit_probability(i) : 1.0,
          .in_order = example.in_order,
-         .block_y = example.block_y + example.row,
-         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + example.row,
+         .block_y = example.block_y + first,
+         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + first,
          .team = example.team},
         scores);
     errors_[i] = error(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);

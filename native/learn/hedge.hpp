@@ -65,6 +65,7 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   void predict_each(Block& block, std::size_t row, std::span<double> scores) const override;
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
+  bool looks_ahead() const override { return by_blocks_; }
   // Of its members, [member][output], where it was asked to predict.
   std::span<const double> prepared_scores() const override { return scores_; }
   void flush(std::int64_t t) override;
@@ -111,6 +112,7 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   std::unique_ptr<Pool> pool_;
   std::vector<Member> members_;
   std::size_t budget_;
+  bool by_blocks_;         // members see all rows of a block at once
   std::size_t total_ = 0;  // points of all members, where the budget is for all
   Draws draws_;
   double log_discount_;

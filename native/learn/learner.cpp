@@ -104,7 +104,7 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& 
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
   }
   Team team(batch.rows.count < execution.block_rows ? 1 : execution.threads);
-  const std::size_t step = std::min(execution.block_rows, basis_->max_rows());
+  const std::size_t step = basis_->rows_at_once(execution.block_rows, update_->looks_ahead());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !should_continue()) return begin;
     const std::lock_guard turn(state_lock_);
@@ -178,7 +178,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& exe
   const std::lock_guard turn(state_lock_);
   const Ensemble* each_of = each ? &ensemble() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
-                    step = std::min(execution.block_rows, basis_->max_rows());
+                    step = basis_->rows_at_once(execution.block_rows);
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
   // Everybody takes the next block that nobody has; the caller's thread alone asks whether to go on.
   std::atomic<std::size_t> next{0};
@@ -205,7 +205,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& exe
 std::vector<double> Learner::variance(const Rows& rows) const {
   const std::lock_guard turn(state_lock_);
   const Uncertain& update = uncertain();
-  const std::size_t step = std::min(Execution{}.block_rows, basis_->max_rows());
+  const std::size_t step = basis_->rows_at_once(Execution{}.block_rows);
   std::vector<double> variance(rows.count);
   Team alone(1);
   Block block;
@@ -253,7 +253,7 @@ void Learner::add_information(const Expansion& expansion, std::span<const double
   other.set_information(half, noise, steps);
   const std::lock_guard turn(state_lock_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(),
-                    step = std::min(Execution{}.block_rows, basis_->max_rows());
+                    step = basis_->rows_at_once(Execution{}.block_rows);
   std::vector<double> kernel(n * columns);
   Team alone(1);
   Block block;
@@ -310,7 +310,7 @@ void Learner::set(const Expansion& expansion) {
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = std::min(Execution{}.block_rows, fresh.basis_->max_rows());
+  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows);
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);

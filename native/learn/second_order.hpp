@@ -45,6 +45,7 @@ class SecondOrder final : public Update, public Informed {
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
+  bool looks_ahead() const override { return true; }
   std::span<const double> prepared_scores() const override { return mixed_.f; }
   void flush(std::int64_t) override {}
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {

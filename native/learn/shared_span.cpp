@@ -43,7 +43,7 @@ double largest(std::span<const double> values) {
 void insert_all(Basis& basis, const Rows& points) {
   Team alone(1);
   Block block;
-  const std::size_t step = std::min<std::size_t>(48, basis.max_rows());
+  const std::size_t step = basis.rows_at_once(48);
   for (std::size_t begin = 0; begin < points.count; begin += step) {
     basis.tile(points, begin, std::min(step, points.count - begin), block, alone);
     for (std::size_t row = 0; row < block.count; ++row)
@@ -84,7 +84,7 @@ void SharedSpan::kernel_tiles(const Rows& rows, std::size_t begin, std::size_t c
   tiles.assign((count + lanes - 1) / lanes * n * lanes, 0.0);
   Team alone(1);
   std::vector<double> values(basis_->columns());
-  const std::size_t step = std::min(count, basis_->max_rows());
+  const std::size_t step = basis_->rows_at_once(count);
   for (std::size_t at = 0; at < count; at += step) {
     basis_->tile(rows, begin + at, std::min(step, count - at), block, alone);
     for (std::size_t row = 0; row < block.count; ++row) {
@@ -109,7 +109,7 @@ std::vector<double> SharedSpan::novelty(const Rows& rows) const {
     const std::size_t count = std::min(block_rows, rows.count - begin);
     kernel_tiles(rows, begin, count, block, tiles);
     coordinates(tiles, count);
-    const std::size_t step = std::min(count, basis_->max_rows());
+    const std::size_t step = basis_->rows_at_once(count);
     for (std::size_t at = 0; at < count; at += step) {
       basis_->tile(rows, begin + at, std::min(step, count - at), block, alone);
       for (std::size_t row = 0; row < block.count; ++row) {

@@ -49,6 +49,8 @@ class Update {
   // outside of the core does (see Learner).
   virtual void prepare(const Example& example, std::span<double> predicted) = 0;
   virtual void commit() = 0;
+  // Whether it prepares several rows of a block at once, where it has them.
+  virtual bool looks_ahead() const { return false; }
   // Of the row prepared: the scores of the last function.
   virtual std::span<const double> prepared_scores() const = 0;
   // Ends a mini-batch under way.

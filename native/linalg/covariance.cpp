@@ -10,9 +10,9 @@ namespace {
 
 constexpr Kernel product{Base::dot, Shape::identity, 1.0, 0.0, 1};
 
-void share(Team* team, std::size_t n, std::size_t multiply_adds,
+void share(Team* team, std::size_t n, std::size_t grain, std::size_t multiply_adds,
            const std::function<void(std::size_t, std::size_t)>& work) {
-  team == nullptr ? work(0, n) : team->split(n, 1, multiply_adds, work);
+  team == nullptr ? work(0, n) : team->split(n, grain, multiply_adds, work);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void Covariance::reach(std::size_t columns) {
 }
 
 void Covariance::multiply(const double* k, std::size_t n, double* products, Team* team) const {
-  share(team, columns_ / lanes, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
+  share(team, columns_ / lanes, isa::tiles_at_once, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
     isa::routines<double>().tile(product, k, n, columns_, tiles_.data() + first * columns_ * lanes, last - first,
                                  columns_, products + first * lanes, columns_);
   });
@@ -150,11 +150,15 @@ void Covariance::fold(Team* team) {
   const std::size_t tiles = columns_ / lanes;
   const auto fold_tile = [&](std::size_t tile) {
     const std::size_t begin = tile * lanes;
-    isa::routines<double>().add_products(packed_.data() + begin * max_open, open_.data() + begin, columns_, open(),
-                                         max_open, tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
+    // Side by side: rows a power of two apart would push each other out of the cache.
+    alignas(isa::tile_bytes) double across[max_open * lanes];
+    for (std::size_t j = 0; j < open(); ++j)
+      std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
+    isa::routines<double>().add_products(packed_.data() + begin * max_open, across, lanes, open(), max_open,
+                                         tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
     mirror(tile);
   };
-  share(team, (tiles + 1) / 2, open() * columns_ * columns_ / 2, [&](std::size_t first, std::size_t last) {
+  share(team, (tiles + 1) / 2, 1, open() * columns_ * columns_ / 2, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       fold_tile(i);
       if (tiles - 1 - i > i) fold_tile(tiles - 1 - i);

@@ -1,6 +1,7 @@
 #include "linalg/team.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -10,6 +11,8 @@ namespace {
 
 // A few hundred microseconds; a thread wakes within some ten.
 constexpr std::size_t worth_sharing = std::size_t{1} << 21;
+// Few enough to be worth taking, and small enough that the last one does not keep the others waiting.
+constexpr std::size_t pieces_a_member = 4;
 
 }  // namespace
 
@@ -33,15 +36,15 @@ Team::~Team() {
 
 void Team::run(const std::function<void(std::size_t)>& work) {
   start();
-  if (!helpers_.empty()) {
+  {
     const std::lock_guard lock(mutex_);
     work_ = &work;
-    busy_ = helpers_.size();
     ++round_;
-    start_.notify_all();
   }
+  start_.notify_all();
   attempt(work, 0);
   std::unique_lock lock(mutex_);
+  work_ = nullptr;
   done_.wait(lock, [this] { return busy_ == 0; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -62,11 +65,11 @@ void Team::split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
     work(0, n);
     return;
   }
-  const std::size_t members = helpers_.size() + 1, share = (n / members + grain) / grain * grain;
-  run([&](std::size_t member) {
-    const std::size_t begin = std::min(n, member * share);
-    const std::size_t end = member + 1 == members ? n : std::min(n, begin + share);
-    if (begin < end) work(begin, end);
+  const std::size_t pieces = pieces_a_member * (helpers_.size() + 1);
+  const std::size_t piece = (n / pieces + grain) / grain * grain;
+  std::atomic<std::size_t> next{0};
+  run([&](std::size_t) {
+    for (std::size_t begin; (begin = next.fetch_add(piece)) < n;) work(begin, std::min(n, begin + piece));
   });
 }
 
@@ -74,9 +77,10 @@ void Team::help(std::size_t member) {
   std::size_t seen = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
-    start_.wait(lock, [&] { return stop_ || round_ != seen; });
+    start_.wait(lock, [&] { return stop_ || (round_ != seen && work_ != nullptr); });
     if (stop_) return;
     seen = round_;
+    ++busy_;
     const auto* work = work_;
     lock.unlock();
     attempt(*work, member);

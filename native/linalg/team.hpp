@@ -23,11 +23,12 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
-  // Calls work(member) once for each member, the caller being member 0, and returns when all are done; what one of them
-  // throws is thrown again here.
+  // Calls work(0) on the caller's thread, and work(member) on those of the others that come before it has returned: a
+  // machine with other things to do may keep them away, and nobody waits for who has not begun. So the work is cut into
+  // pieces that the members take one by one. What one of them throws is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
-  // Cuts [0, n) into one contiguous range a member, whose ends are multiples of `grain`; not where all of it takes so
-  // few multiply-adds that waking a thread would take longer.
+  // Cuts [0, n) into such pieces, whose ends are multiples of `grain`; not where all of it takes so few multiply-adds
+  // that waking a thread would take longer.
   void split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
              const std::function<void(std::size_t, std::size_t)>& work);
 

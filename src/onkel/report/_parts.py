@@ -177,6 +177,7 @@ def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, sw
     heads = "".join(
         f'<th scope="col" class="{c.kind}"><button type="button">{escape(c.title)}</button></th>' for c in known
     )
+    prose = all(c.kind == "text" for c in known)  # which a narrow screen shows as a list
     lines = []
     for i, row in enumerate(rows):
         cells = []
@@ -189,6 +190,7 @@ def table(columns: Iterable[Column | str], rows: Iterable[dict[str, Any]], *, sw
                 text = _written(value, c.kind)
                 classes = f"{c.kind} best" if value is not None and value == best[c.name] else c.kind
             series = f' data-series="{i}"' if swatches and j == 0 else ""
+            series += f' data-title="{escape(c.title)}"' if prose else ""
             key = "" if value is None else escape(str(value))
             cells.append(f'<td class="{classes}" data-value="{key}"{series}>{text}</td>')
         lines.append(f"<tr>{''.join(cells)}</tr>")

@@ -8,6 +8,7 @@ from html import escape
 _COLOURS = 10  # of style.css
 _SIDE = 400.0  # of the plot's longer side, in its own units
 _MARGIN = 26.0
+_SEAM = 0.5  # lines of cells overlap, so that nothing shines through between them
 
 
 def surface(
@@ -61,7 +62,7 @@ def surface(
 
     regions = "".join(
         f'<rect x="{begin * cell[0]:.2f}" y="{(n_lines - 1 - i) * cell[1]:.2f}" width="{(end - begin) * cell[0]:.2f}" '
-        f'height="{cell[1]:.2f}" fill="var(--s{line[begin] % _COLOURS})"/>'
+        f'height="{cell[1] + _SEAM:.2f}" fill="var(--s{line[begin] % _COLOURS})"/>'
         for i, line in enumerate(grid)
         for begin, end in _stretches(line)
     )

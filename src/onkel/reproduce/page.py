@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onkel.report import Column, Shown, View, contents, facts, page, plots, section, table
+from onkel.reproduce import claims as claims_
 from onkel.reproduce import title
 from onkel.reproduce.summary import all_claims, by_kind, by_paper, failing
 from onkel.reproduce.tables import (
@@ -42,14 +43,21 @@ _COLUMNS = ("rows", "seconds", "n_support", "accuracy", "held_out", "alpha")
 
 def page_of(findings: list[Findings]) -> str:
     """Return the page."""
-    counts = {verdict: sum(one.counts()[verdict] for one in findings) for verdict in VERDICTS}
+    counts = claims_.counted(claims_.judged(findings))
+    cells = {f"cells {verdict}": sum(one.counts()[verdict] for one in findings) for verdict in VERDICTS}
+    known = {
+        "claims that hold": counts["holds"],
+        "undecided": counts["undecided"],
+        "do not hold": counts["does not hold"],
+    }
     claims = [_plain(table) for table in (failing(findings), all_claims(findings)) if table.lines]
     return page(
         "The papers' experiments",
-        facts(counts),
+        facts(known | cells),
+        _plain(by_paper(findings)),
         contents(["Claims", "Counts", *(one.experiment for one in findings)]),
         section("Claims", *claims),
-        section("Counts", _plain(by_paper(findings)), _plain(by_kind(findings))),
+        section("Counts", _plain(by_kind(findings))),
         *(section(one.experiment, *_parts(one), text=_about(one)) for one in findings),
         subtitle="The papers' claims and figures beside ours. Within: at most max(2 sd, 0.5 points) worse than the "
         "paper's mean, and at most 15 % more or fewer support vectors. Times are of different machines.",

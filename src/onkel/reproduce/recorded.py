@@ -10,6 +10,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from onkel.reproduce.verdict import Entry, Findings, Measured
 from onkel.utils.files import write_atomically
 
 _CELLS = ("experiment", "data", "learner", "metric", "mean", "sd", "runs", "share", "note")
-_SETS = ("experiment", "data", "rows", "majority", "paper_rows", "seconds", "note", "missing")
+_SETS = ("experiment", "data", "rows", "majority", "paper_rows", "seconds", "run", "note", "missing")
 _FILE_OF_SETS = "sets.tsv"
 
 
@@ -42,7 +43,7 @@ def recorded(experiment: str, data: Iterable[str] | None = None) -> Findings:
         if line["experiment"] == experiment and (data is None or line["data"] in data):
             rows, majority = (float(line[name]) if line[name] else None for name in ("rows", "majority"))
             about = {"rows": None if rows is None else int(rows), "majority": majority, "note": line["note"]}
-            found.sets[line["data"]] = {**about, "paper_rows": int(line["paper_rows"])}
+            found.sets[line["data"]] = {**about, "paper_rows": int(line["paper_rows"]), "run": line["run"]}
             if line["missing"]:
                 found.sets[line["data"]]["missing"] = line["missing"]
             found.spent += float(line["seconds"] or 0)
@@ -96,6 +97,7 @@ def _set_line(found: Findings, data: str, about: dict[str, Any]) -> Line:
         **known,
         "majority": "" if majority is None else f"{majority:.4f}",
         "seconds": f"{found.spent / len(found.sets):.0f}",
+        "run": "" if about.get("rows") is None else about.get("run") or date.today().isoformat(),
         "missing": about.get("missing", ""),
     }
 

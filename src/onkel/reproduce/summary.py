@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from onkel.reproduce import claims as claims_
+from onkel.reproduce._lines import lines_of
 from onkel.reproduce.claims import Judged
 from onkel.reproduce.reasons import reason
 from onkel.reproduce.tables import UNEXPLAINED, Table, markdown, written
@@ -15,29 +16,28 @@ _KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("c
 
 
 def by_paper(findings: Sequence[Findings]) -> Table:
-    """Return a line for each paper: its results and its claims."""
-    columns = ["paper", *VERDICTS, "claims that hold", "undecided", "do not hold"]
+    """Return a line for each paper: what was reproduced, what was not, and why, and how many claims and cells."""
+    quick = any(one.quick for one in findings)
+    said = [] if quick else ["reproduced", "not reproduced, and why"]  # which is of whole runs
+    headlines = {line["paper"]: line for line in lines_of("headlines.tsv")}
     lines = []
     for paper, title in PAPERS.items():
         of = [one for one in findings if one.experiment.partition("-")[0] == paper]
         if of:
-            lines.append({"paper": title, **_counts(of), **_claims(claims_.judged(of))})
+            lines.append({"paper": title, **{name: headlines[title][name] for name in said}, **_counts(of)})
     if len(lines) > 1:
-        lines.append({"paper": "all", **_counts(findings), **_claims(claims_.judged(findings))})
-    return Table("Results by paper", columns, lines)
+        lines.append({"paper": "all", **_counts(findings)})
+    return Table("In short", ["paper", *said, "claims", "cells"], lines)
 
 
 def _counts(findings: Iterable[Findings]) -> dict[str, str]:
     found = list(findings)
-    return {verdict: str(sum(one.counts()[verdict] for one in found)) for verdict in VERDICTS}
-
-
-def _claims(claims: Iterable[Judged]) -> dict[str, str]:
-    counts = claims_.counted(claims)
+    claims = claims_.counted(claims_.judged(found))
+    judged = {"hold": claims["holds"], "open": claims["undecided"], "do not": claims["does not hold"]}
+    cells = {verdict: sum(one.counts()[verdict] for one in found) for verdict in VERDICTS}
     return {
-        "claims that hold": str(counts["holds"]),
-        "undecided": str(counts["undecided"]),
-        "do not hold": str(counts["does not hold"]),
+        name: ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+        for name, counts in (("claims", judged), ("cells", cells))
     }
 
 
@@ -106,7 +106,7 @@ def _place(claim: Judged) -> str:
 
 def pieces(findings: Sequence[Findings]) -> dict[str, str]:
     """Return what docs/reproduction.md has between marks, as Markdown."""
-    top = (by_paper(findings), by_kind(findings), failing(findings))
+    top = (by_paper(findings), failing(findings), by_kind(findings))
     return {
         "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",
         "claims": f"\n\n{written(all_claims(findings))}\n",

@@ -93,6 +93,8 @@ def heading(name: str, about: dict[str, Any]) -> str:
         said.append(f"always predicting the commoner class errs in {about['majority']:.1f} %")
     if about.get("note"):
         said.append(str(about["note"]))
+    if about.get("run"):
+        said.append(f"run on {about['run']}")
     if about.get("missing"):
         said.append(f"missing: {about['missing']}")
     return f"{name}: {', '.join(said)}" if said else name
