@@ -82,6 +82,13 @@ MUTANTS = [
         "test_relevances_choice.py -k than_a_constant",
     ),
     Mutant(
+        "no more scales are learned than there are rows to find them by",
+        "src/onkel/choice/relevances.py",
+        "if len(np.unique(groups[known])) > len(X):",
+        "if False:",
+        "test_relevances.py -k more_features",
+    ),
+    Mutant(
         "columns of one category share a relevance",
         "src/onkel/choice/relevances.py",
         "groups=groups.tolist()",

@@ -2,7 +2,7 @@
 
 The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
 each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`
-numbers of them; where that is less than `LEAST_ROWS` rows (more than 1,024 features) no relevances are learned. With
+numbers of them; where that is less than `LEAST_ROWS` rows, or than there are scales, no relevances are learned. With
 classes two searches compete, one that is held near the start and one that is not, by the loss of a second-order learner
 on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
 and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
@@ -73,6 +73,8 @@ def learned_kernels(
     y = rows.y
     groups = categories(X)
     known = tied(varying(X).astype(np.float64), groups) > 0
+    if len(np.unique(groups[known])) > len(X):  # more scales than rows to find them by
+        return []
     found: dict[type[Kernel], list[RBF | Laplacian]] = {}
     for start, search in product(starts, made):
         power = search.kernel.base.power
