@@ -68,6 +68,20 @@ MUTANTS = [
         "test_relevances_choice.py -k exact",
     ),
     Mutant(
+        "a run that competed with another budget is not the learner's",
+        "src/onkel/choice/competition.py",
+        "same and run.budget == fresh.budget_of_a_function",
+        "same",
+        "test_stream_choice.py -k run_of_a_winner",
+    ),
+    Mutant(
+        "columns of one category share a relevance",
+        "src/onkel/choice/relevances.py",
+        "groups=groups.tolist()",
+        "groups=list(range(len(groups)))",
+        "test_relevances_choice.py -k one_category",
+    ),
+    Mutant(
         "a few rows do not widen the kernel that many rows chose",
         "src/onkel/choice/choosing.py",
         "has_all_rows=n <= len(latest)",

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import onkel
 from looping import loop
 from onkel import _core
+from onkel.choice.relevances import categories
 from reference.relevances import validation_loss
 
 RNG = np.random.default_rng(0)
@@ -43,7 +45,31 @@ def test_a_feature_that_says_nothing_loses_its_scale():
     start = [-1.0] * 4 + [np.log(0.1)]
     value, at = _core.learn_scales(
         rows, y, np.ones(600), task="regression", classes=1, kernel="rbf", max_points=100, at=start,
-        centre=[0.0] * 4, spread=0.3, evaluations=20,
+        centre=[0.0] * 4, groups=[0, 1, 2, 3], spread=0.3, evaluations=20,
     )  # fmt: skip
     assert value < np.log(validation_loss(rows, y, np.ones(600), np.array(start), task="regression", max_points=100))
     assert at[0] > max(at[1:4]) + 1
+
+
+def test_columns_of_one_category_share_a_relevance():
+    rng = np.random.default_rng(2)
+    n = 600
+    first, second = rng.integers(5, size=n), rng.integers(3, size=n)
+    rows = np.hstack([rng.normal(size=(n, 1)), np.eye(6)[first], 2 * np.eye(3)[second] - 1])  # nobody is in the sixth
+    y = first + 0.1 * rng.normal(size=n)
+    assert categories(rows).tolist() == [0, 1, 1, 1, 1, 1, 6, 7, 7, 7]
+    newton = onkel.NewtonRegressor(budget=40, kernel="rbf").fit(np.tile(rows, (2, 1)), np.tile(y, 2))
+    relevances = newton.relevances_
+    assert len(set(relevances[1:6])) == 1 and len(set(relevances[7:])) == 1
+    assert relevances[1] > 2 * relevances[7]
+
+
+def test_what_is_no_category():
+    rng = np.random.default_rng(3)
+    two = rng.integers(2, size=(50, 2)).astype(float)
+    assert categories(two).tolist() == [0, 1]  # some rows have both
+    some = np.eye(3)[rng.integers(3, size=50)]
+    some[7] = 0.0
+    assert categories(some).tolist() == [0, 1, 2]  # a row has none
+    assert categories(np.ones((5, 3))).tolist() == [0, 1, 2]
+    assert categories(rng.normal(size=(50, 3))).tolist() == [0, 1, 2]

@@ -10,6 +10,7 @@ import onkel
 from looping import loop
 from onkel import recipes
 from onkel.choice import ChoosingLearner
+from onkel.choice.competition import Competition
 from onkel.choice.stages import FIRST
 from table import ONE_A_TASK, cases, one_a_task
 
@@ -160,6 +161,28 @@ def test_noise_asks_for_a_larger_lam(tmp_path):
     whole = fitted(2.0, 5000)
     assert loaded._learner.fingerprint() == loud._learner.fingerprint() == whole._learner.fingerprint()
     assert len(whole._learner.state()["first.y"]) == LAST  # for another choice
+
+
+@loop
+@pytest.mark.parametrize("budget", [30, None])
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_the_run_of_a_winner_is_what_it_would_learn_again(task, budget, monkeypatch):
+    X = np.random.default_rng(5).normal(size=(300, 3))
+    y = np.sin(X[:, 0]) + X[:, 1]
+
+    def learned():
+        recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+        learner = onkel.Learner(recipe, task=task, budget=budget, fit_intercept=True)
+        choosing = ChoosingLearner(learner, ["gamma", "lam"])
+        choosing.learn_rows(X, y if task == "regression" else np.float64(y > 0))
+        assert choosing.current.budget == budget
+        return choosing.state()
+
+    kept = learned()
+    monkeypatch.setattr(Competition, "_is_like", lambda *_: False)
+    again = learned()
+    for name, values in kept.items():
+        np.testing.assert_array_equal(values, again[name], err_msg=name)
 
 
 def test_rows_that_are_all_equal():

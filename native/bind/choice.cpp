@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -64,21 +65,24 @@ void bind_choice(nb::module_& m) {
       "learn_scales",
       [](const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
          const std::string& kernel, std::size_t max_points, std::vector<double> at, const std::vector<double>& centre,
-         double spread, std::size_t evaluations) {
+         const std::vector<std::size_t>& groups, double spread, std::size_t evaluations) {
         const ValidationLoss::Data data = data_of(x, y, weight, task, classes, kernel, max_points, at);
         if (centre.size() != data.width || !(spread > 0))
           throw nb::value_error("a centre for each scale, and a spread");
+        if (groups.size() != data.width ||
+            std::ranges::any_of(groups, [&](std::size_t group) { return group >= data.width; }))
+          throw nb::value_error("a group for each scale, whose number is below that of the scales");
         InterruptCheck interrupts;
         double value = 0.0;
         {
           const nb::gil_scoped_release unlocked;
-          value = learn_scales(data, centre, spread, evaluations, at, std::ref(interrupts));
+          value = learn_scales(data, centre, groups, spread, evaluations, at, std::ref(interrupts));
         }
         interrupts.raise_if_interrupted();
         return std::pair{value, std::move(at)};
       },
       "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(), nb::kw_only(), "task"_a, "classes"_a, "kernel"_a,
-      "max_points"_a, "at"_a, "centre"_a, "spread"_a, "evaluations"_a);
+      "max_points"_a, "at"_a, "centre"_a, "groups"_a, "spread"_a, "evaluations"_a);
 }
 
 }  // namespace onkel

@@ -22,6 +22,8 @@ constexpr double rough = 1e-2, exact = 1e-10;
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // of a log scale at once
 constexpr std::size_t remembered = 8;
+constexpr std::size_t tries = 3;     // evaluations that must gain together ...
+constexpr double least_gain = 0.01;  // ... so much, or the search ends
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0.0;
@@ -314,7 +316,11 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
   double value = objective(at, gradient);
   std::size_t evaluated = 1;
-  while (evaluated < evaluations && should_continue()) {
+  std::vector<double> values = {value};  // the least after each evaluation
+  const auto gains = [&] {
+    return values.size() <= tries || values.end()[-1 - static_cast<int>(tries)] - value >= least_gain;
+  };
+  while (evaluated < evaluations && gains() && should_continue()) {
     direction = gradient;
     std::vector<double> shares;
     for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair) {
@@ -339,11 +345,12 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     const double descent = -dot(gradient, direction);
     if (!(descent < 0)) break;
     bool found = false;
-    for (; evaluated < evaluations && !found && should_continue(); length *= 0.4) {
+    for (; evaluated < evaluations && !found && gains() && should_continue(); length *= 0.4) {
       for (std::size_t i = 0; i < n; ++i) next[i] = at[i] - length * direction[i];
       const double reached = objective(next, next_gradient);
       ++evaluated;
       found = std::isfinite(reached) && reached <= value + 1e-4 * length * descent;
+      values.push_back(found ? reached : value);
       if (!found) continue;
       Pair pair{std::vector<double>(n), std::vector<double>(n), 0.0};
       for (std::size_t i = 0; i < n; ++i) {
@@ -363,8 +370,9 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   return value;
 }
 
-double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
-                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& should_continue) {
+double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
+                    std::span<const std::size_t> groups, double spread, std::size_t evaluations,
+                    std::vector<double>& at, const std::function<bool()>& should_continue) {
   ValidationLoss loss(data);
   const std::size_t d = data.width;
   const double stiffness = std::isfinite(spread) ? 1 / (spread * static_cast<double>(data.count)) : 0.0;
@@ -378,6 +386,13 @@ double learn_scales(const ValidationLoss::Data& data, std::span<const double> ce
       penalty += stiffness * apart * apart;
       gradient[j] += 2 * stiffness * apart;
     }
+    // Within the space of tied scales the gradient of a group is the mean of its members'.
+    std::vector<double> sums(d, 0.0), sizes(d, 0.0);
+    for (std::size_t j = 0; j < d; ++j) {
+      sums[groups[j]] += gradient[j];
+      sizes[groups[j]] += 1.0;
+    }
+    for (std::size_t j = 0; j < d; ++j) gradient[j] = sums[groups[j]] / sizes[groups[j]];
     return std::log(value) + penalty;
   };
   return minimise(objective, at, evaluations, should_continue);

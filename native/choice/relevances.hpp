@@ -63,15 +63,18 @@ class ValidationLoss {
   Buffer<double> scaled_, tiles_, points_as_rows_, phi_, g_;
 };
 
-// L-BFGS with so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found; returns its
-// value. Cut short when `should_continue` says no.
+// L-BFGS with at most so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found;
+// returns its value. It ends when three evaluations have not made it smaller by 0.01 (of a loss that is 1 % where the
+// objective is its logarithm), and is cut short when `should_continue` says no.
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
                 std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
 
 // The scales that these rows ask for: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
 // and log lambda, h the number of rows, from `at` (log scales and log lambda), which becomes the best found. An
-// infinite `spread` is no penalty.
-double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre, double spread,
-                    std::size_t evaluations, std::vector<double>& at, const std::function<bool()>& should_continue);
+// infinite `spread` is no penalty. Features of one group, a number below the number of features, share their scale:
+// they start at the same one.
+double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
+                    std::span<const std::size_t> groups, double spread, std::size_t evaluations,
+                    std::vector<double>& at, const std::function<bool()>& should_continue);
 
 }  // namespace onkel

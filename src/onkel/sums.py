@@ -52,7 +52,9 @@ def terms_of(learner: Learner) -> list[Learner]:
     return terms
 
 
-def sum_of(like: Learner, terms: Sequence[Learner], weights: Floats, noise: float = 0.0) -> Learner:
+def sum_of(
+    like: Learner, terms: Sequence[Learner], weights: Floats, noise: float = 0.0, *, begins: bool = False
+) -> Learner:
     """Return a sum with the settings of another, of these learners that have seen as many rows as one another.
 
     Parameters
@@ -65,6 +67,8 @@ def sum_of(like: Learner, terms: Sequence[Learner], weights: Floats, noise: floa
         Of the terms; they sum to 1.
     noise : float
         The variance of the sum's residuals, of a regression.
+    begins : bool
+        Whether no row has moved its weights yet; then all terms have the same budget.
     """
     assert isinstance(like.kernel, Hedge)
     assert terms[0].n_features is not None
@@ -85,12 +89,15 @@ def sum_of(like: Learner, terms: Sequence[Learner], weights: Floats, noise: floa
     while rows // stride >= _MOST_REMEMBERED:
         stride *= 2
     summed = like.blank(n_classes=terms[0].n_classes, dtype=terms[0].dtype)
+    budgets = _divided(summed, [term.n_support for term in terms])
+    if begins:
+        budgets = np.full(len(terms), summed.budget_of_a_function, np.int64)
     made |= {
         "update.log_weights": logs,
         "update.budget": np.array([summed.budget_of_a_function]),
-        "update.budgets": _divided(summed, [term.n_support for term in terms]),
+        "update.budgets": budgets,
         "update.squares": np.array([noise * rows]),
-        "update.moves": np.array([rows]),
+        "update.moves": np.array([0 if begins else rows]),
         "update.stride": np.array([stride]),
         "update.history": np.tile(weights, (rows // stride, 1)),
     }

@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel.choice.change import BLOCK, RisingLoss, bounded
+from onkel.choice.rows import loss_of
 from onkel.learner import Learner
 
 Floats = NDArray[np.float64]
 
 PERIOD = 5 * BLOCK  # rows of the stream between two looks at the loss
+MAX_LOSS = 1e100
 SURE = 2.0  # standard errors by which a challenger must be better
 
 
 class Watch:
     """The loss of a stream, looked at once in a `PERIOD` of rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
+        self.task = task
         self.test = RisingLoss()
-        self.losses = np.empty(0)  # of the rows since the last look
+        self._losses = np.empty(0)  # of the rows since the last look
+        self._scored: list[tuple[Floats, Floats]] = []  # rows after those: their scores, and their labels
 
-    def add(self, losses: Floats) -> None:
-        """Take in the losses of some rows."""
-        self.losses = np.concatenate([self.losses, losses])
+    def add(self, scores: Floats, y: Floats) -> None:
+        """Take in the scores of some rows, and their labels."""
+        self._scored.append((scores, y))
+
+    @property
+    def losses(self) -> Floats:
+        """The losses of the rows since the last look."""
+        for _, alike in groupby(self._scored, lambda pair: pair[0].shape[1]):  # classes may come
+            scores, y = map(np.concatenate, zip(*alike, strict=True))
+            self._losses = np.concatenate([self._losses, bounded_losses(self.task, scores, y)])
+        self._scored = []
+        return self._losses
 
     def forget(self) -> None:
         """Leave out the rows since the last look."""
-        self.losses = np.empty(0)
+        self._losses, self._scored = np.empty(0), []
 
-    def look(self, task: str, unit: float) -> int | None:
+    def look(self, unit: float) -> int | None:
         """Return for how many rows the loss has been higher, if it has risen."""
-        blocks = bounded(task, self.losses, unit).reshape(-1, BLOCK).mean(axis=1) if len(self.losses) == PERIOD else []
+        losses, blocks = self.losses, []
+        if len(losses) == PERIOD:
+            blocks = bounded(self.task, losses, unit).reshape(-1, BLOCK).mean(axis=1).tolist()
         self.forget()
         for i, loss in enumerate(blocks):
-            if self.test.add(float(loss)):
+            if self.test.add(loss):
                 return (self.test.blocks + len(blocks) - 1 - i) * BLOCK
         return None
 
@@ -45,13 +61,13 @@ class Watch:
         return {"losses": self.losses, "test": self.test.array()}
 
     @classmethod
-    def from_arrays(cls, arrays: Any) -> Self:
+    def from_arrays(cls, task: str, arrays: Any) -> Self:
         """Return what `arrays` gave."""
         if not isinstance(arrays, dict) or set(arrays) != {"losses", "test"}:
             raise ValueError("a loss that is watched has losses and a test")
-        watch = cls()
+        watch = cls(task)
         watch.test = RisingLoss.from_array(arrays["test"])
-        watch.losses = check_losses(arrays["losses"], (min(PERIOD - 1, np.size(arrays["losses"])),))
+        watch._losses = check_losses(arrays["losses"], (min(PERIOD - 1, np.size(arrays["losses"])),))
         return watch
 
 
@@ -76,6 +92,11 @@ def surely_better(incumbent: Floats, challenger: Floats) -> bool:
     """Whether the challenger has lost less on the same rows, by more than chance allows."""
     gains = incumbent - challenger
     return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
+
+
+def bounded_losses(task: str, scores: Floats, y: Floats) -> Floats:
+    """Return how bad scores are for labels, row by row, but no more than a number whose square is finite."""
+    return np.minimum(loss_of(task)(scores, y), MAX_LOSS)
 
 
 def check_losses(losses: Any, shape: tuple[int, ...]) -> Floats:

@@ -25,17 +25,15 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from onkel.choice import stages
-from onkel.choice.again import PERIOD, Trial, Watch, check_losses
+from onkel.choice.again import MAX_LOSS, PERIOD, Trial, Watch, bounded_losses, check_losses
 from onkel.choice.competition import WIDTHS, Competition, gaussian
-from onkel.choice.rows import Rows, Window, loss_of
+from onkel.choice.rows import Rows, Window
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder, StreamMemory
 from onkel.state import Stateful
-from onkel.utils.turns import in_turn
+from onkel.utils.turns import in_turn, turn_of
 from onkel.utils.validation import check_choice, check_flag, check_number
-
-MOST = 1e100  # that a row's loss counts for: its square is finite
 
 
 class ChoosingLearner(Stateful):
@@ -87,8 +85,9 @@ class ChoosingLearner(Stateful):
         self.begun = 0  # rows of the stream before its last change
         self.spent = 0  # rows that competitors have learned from, after the first choices
         self.changes: list[int] = []
-        self.watch = Watch()
+        self.watch = Watch(learner.task)
         self.trial: Trial | None = None
+        self._due: int | None = None  # the row after which something is, where that is known
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -105,6 +104,8 @@ class ChoosingLearner(Stateful):
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:
         """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
+        if self._is_plain(y, weight) and not self.current.sparse:
+            return self._learn_one(self.current.as_core_rows(X), y, scores)
         pieces: list[Floats | None] = []
         counts = np.ones(len(y), bool) if weight is None else weight != 0
         begin = 0
@@ -148,7 +149,7 @@ class ChoosingLearner(Stateful):
         finally:  # also after an interruption: what was learned from is kept, no more and no less
             if not done:
                 self.watch.forget()
-                self.trial = None
+                self.trial = self._due = None
             n = learner.t - before
             learned = slice(None) if n == len(y) else np.flatnonzero(weight)[:n]
             rows = csr_array(X, dtype=learner.dtype) if learner.sparse else learner.as_core_rows(X)
@@ -158,16 +159,15 @@ class ChoosingLearner(Stateful):
     def _judge(self, X: Array, y: Floats, weight: Floats, scores: Any, watching: bool) -> None:
         """Note what the learner, and the challenger where there is one, have lost on some rows."""
         own, counts = self.current, weight != 0
-        lost = np.minimum(loss_of(own.task)(scores, y), MOST)
         if watching:
-            self.watch.add(lost[counts])
+            self.watch.add(scores[counts], y[counts])
         if self.trial is not None:
             challenger = self.trial.challenger
             challenger.n_jobs, challenger.in_order = own.n_jobs, own.in_order
             made = challenger.learn_rows(X, y, weight, scores=True)
             assert made is not None
-            its = loss_of(own.task)(made, y)
-            self.trial.add(*(np.minimum(weight * each, MOST)[counts] for each in (lost, its)))
+            lost = (bounded_losses(own.task, each, y) for each in (scores, made))
+            self.trial.add(*(np.minimum(weight * each, MAX_LOSS)[counts] for each in lost))
 
     @property
     def _most_kept(self) -> int:
@@ -197,16 +197,18 @@ class ChoosingLearner(Stateful):
 
     def _until_something_is_due(self) -> int:
         t = self.t
-        due = [self._stage(t)]
-        if self._chooses_again and t - self.begun >= stages.LATEST - PERIOD:
-            due.append((t // PERIOD + 1) * PERIOD)
-        if self.trial is not None:
-            due.append(self.trial.end)
-        return min(due) - t
+        if self._due is None or self._due <= t:
+            due = [self._stage(t)]
+            if self._chooses_again and t - self.begun >= stages.LATEST - PERIOD:
+                due.append((t // PERIOD + 1) * PERIOD)
+            if self.trial is not None:
+                due.append(self.trial.end)
+            self._due = min(due)
+        return self._due - t
 
     def _act(self) -> None:
         """Do what is due after so many rows."""
-        t = self.t
+        t, self._due = self.t, None
         if self.trial is not None and t == self.trial.end:
             if self.trial.is_won:
                 self.current = self.trial.challenger
@@ -222,11 +224,11 @@ class ChoosingLearner(Stateful):
         if not self._is_watching:
             return self.watch.forget()
         assert self.window is not None
-        rows = self.watch.look(self.current.task, self.current.noise_variance)
+        rows = self.watch.look(self.current.noise_variance)
         if rows is not None:
             self.begun = self.t - min(rows, len(self.window))
             self.window.cut(self.t - self.begun)
-            self.watch, self.trial = Watch(), None
+            self.watch, self.trial = Watch(self.current.task), None
             if len(self.window) >= stages.AGAIN:
                 self._challenge(after_change=True)
 
@@ -239,13 +241,13 @@ class ChoosingLearner(Stateful):
     def _choose(self) -> None:
         """Start anew with the kernel and the λ that the rows so far ask for."""
         own, rows = self.current, self._rows()
-        kernel, lam = self._chosen(Competition(own, rows, self._n_classes), rows)
+        competition = Competition(own, rows, self._n_classes)
+        kernel, lam = self._chosen(competition, rows)
         if len(rows) == stages.KEPT and not self._chooses_again:
             self.window, self.complete = None, True
         fresh = self._with(kernel, lam)
         if (fresh.kernel, fresh.recipe) != (own.kernel, own.recipe):
-            fresh.learn_rows(rows.rows, rows.y, rows.weight)
-            self.current = fresh
+            self.current = competition.learned_by(fresh, lam)
 
     def _rows(self) -> Rows:
         assert self.window is not None
@@ -336,26 +338,33 @@ class ChoosingLearner(Stateful):
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
         if self.complete:
             return self.current.learn_csr(rows, y, weight, scores=scores)
-        plain = len(y) == 1 and weight is None and self.trial is None and self.window is not None
-        if plain and self._until_something_is_due() > 1:
-            return self._learn_record(rows, y, scores)
-        matrix = csr_array(rows, shape=(len(rows[2]) - 1, self.current.n_features))
-        return self.learn_rows(matrix, y, weight, scores=scores)
+        with turn_of(self):
+            if self._is_plain(y, weight):
+                return self._learn_one(rows, y, scores)
+            matrix = csr_array(rows, shape=(len(rows[2]) - 1, self.current.n_features))
+            return self.learn_rows(matrix, y, weight, scores=scores)
 
-    @in_turn
-    def _learn_record(self, row: Csr, y: Floats, scores: bool) -> Floats | None:
-        """Learn from one sparse row after which nothing is due: as `learn_rows` does, without making a matrix of it."""
+    def _is_plain(self, y: Floats, weight: Floats | None) -> bool:
+        """Whether this is one row after which nothing is due."""
+        plain = len(y) == 1 and weight is None and self.trial is None and self.window is not None
+        return plain and self._until_something_is_due() > 1
+
+    def _learn_one(self, row: Array | Csr, y: Floats, scores: bool) -> Floats | None:
+        """Learn from such a row, as the core takes it: as `learn_rows` does, without what only several rows need."""
         assert self.window is not None
-        watching = self._is_watching
+        own, watching, before, made = self.current, self._is_watching, self.t, None
+        learn: Any = own.learn_csr if isinstance(row, tuple) else own.learn_rows
+        y = y.copy()
         try:
-            made = self.current.learn_csr(row, y, scores=scores or watching)
+            made = learn(row, y, scores=scores or watching)
+            if watching:
+                self.watch.add(made.copy() if scores else made, y)
         except BaseException:
             self.watch.forget()
             raise
-        if watching:
-            assert made is not None
-            self.watch.add(np.minimum(loss_of(self.current.task)(made, y), MOST))
-        self.window.add_record(row, y, self._most_kept)
+        finally:
+            if own.t > before:
+                self.window.add_one(row, y, self._most_kept)
         return made if scores else None
 
     def reach(self, n_features: int) -> None:
@@ -474,7 +483,7 @@ class ChoosingLearner(Stateful):
         for row in (self.begun, *changes.tolist()):
             check_number("the row of a change", row, at_least=0, at_most=self.t, integer=True)
         check_number("the number of rows that competed", self.spent, at_least=0, integer=True)
-        self.changes, self.watch = changes.tolist(), Watch.from_arrays(arrays)
+        self.changes, self.watch = changes.tolist(), Watch.from_arrays(self.current.task, arrays)
 
     def _try_again(self, challenger: Any, trial: Any) -> None:
         if challenger is None and trial is None:

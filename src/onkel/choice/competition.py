@@ -16,6 +16,7 @@ from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searc
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
+from onkel.sums import sum_of
 
 Floats = NDArray[np.float64]
 Metric = RBF | Laplacian
@@ -68,6 +69,7 @@ class Competition:
         self.most = BUDGETS[isinstance(own.recipe, SecondOrder)]
         self.learned_from = 0  # rows, by all that have competed
         self.losses_of = cache(self._losses_of)
+        self._runs: dict[tuple[Kernel, float, int], Learner] = {}  # those that have competed
 
     @property
     def lam(self) -> float:
@@ -98,7 +100,26 @@ class Competition:
         self.learned_from += len(rows)
         scores = competitor.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
         assert scores is not None
+        self._runs[kernel, lam, share] = competitor
         return rows.later(loss_of(own.task)(scores, rows.y))
+
+    def learned_by(self, fresh: Learner, lam: float) -> Learner:
+        """Return a learner like this one that has learned from the rows: the one that has competed, if one was like it,
+        or for a sum the sum of those that have."""
+        kernels = fresh.kernels
+        runs = [self._runs.get((kernel, lam, len(kernels))) for kernel in kernels]
+        terms = [run for run in runs if run is not None and self._is_like(run, fresh)]
+        if len(terms) == len(kernels):
+            equal = np.full(len(terms), 1 / len(terms))
+            return terms[0] if len(terms) == 1 else sum_of(fresh, terms, equal, begins=True)
+        fresh.learn_rows(self.rows.rows, self.rows.y, self.rows.weight)
+        return fresh
+
+    def _is_like(self, run: Learner, fresh: Learner) -> bool:
+        """Whether a learner that has competed is what the learner, or a term of it, would be."""
+        names = ("recipe", "task", "fit_intercept", "average", "n_classes", "dtype", "seed")
+        same = all(getattr(run, name) == getattr(fresh, name) for name in names)
+        return same and run.budget == fresh.budget_of_a_function
 
     def middle(self, relevances: Floats) -> float:
         """Return the width that widths compete around: one over the median squared distance."""

@@ -7,7 +7,8 @@ classes two searches compete, one that is held near the start and one that is no
 on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
 and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
 median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of
-one over each spread. Later on they start from the relevances in use. All of this is a function of the rows.
+one over each spread. Later on they start from the relevances in use. The columns of one category share a relevance
+(:func:`categories`). All of this is a function of the rows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
 POINTS = 200
-EVALUATIONS = 12
+EVALUATIONS = 24
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
 WILD = 100.0
 
@@ -70,13 +71,14 @@ def learned_kernels(
     rows = rows[:n_rows]
     X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
     y = rows.y
-    known = varying(X)
+    groups = categories(X)
+    known = tied(varying(X).astype(np.float64), groups) > 0
     found: dict[type[Kernel], list[RBF | Laplacian]] = {}
     for start, search in product(starts, made):
         power = search.kernel.base.power
         # 1 for the gaussian kernel, and where no other is in question
         width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(made) > 1 else 1.0
-        centre = np.log(width * start)
+        centre = tied(np.log(width * start), groups)
         _, at = _core.learn_scales(
             X,
             np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
@@ -87,6 +89,7 @@ def learned_kernels(
             max_points=POINTS,
             at=[*centre, math.log(0.1)],
             centre=centre.tolist(),
+            groups=groups.tolist(),
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
@@ -102,6 +105,44 @@ def median(rows: Floats, power: int) -> float:
     distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
     found = float(np.median(distances)) or float(np.mean(distances))
     return found if found > 0 else 1.0
+
+
+def categories(rows: Floats) -> NDArray[np.intp]:
+    """Return a number for each feature, the same one for the columns of one category.
+
+    Those are neighbours that have two values each, of which every row has the larger in exactly one column, as they
+    have after one-hot encoding; among them may be columns that do not vary, of categories that no row has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> categories(np.array([[3.0, 1.0, 0.0, 0.0], [2.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]])).tolist()
+    [0, 1, 1, 1]
+    """
+    high = rows.max(axis=0)
+    on = (rows == high) & (high > rows.min(axis=0))
+    two_valued = (on | (rows == rows.min(axis=0))).all(axis=0)
+    groups = np.arange(rows.shape[1])
+    first = 0
+    while first < rows.shape[1]:
+        last, covered = first, on[:, first]
+        while two_valued[last] and not covered.all() and last + 1 < rows.shape[1] and on[:, first].any():
+            last += 1
+            if not two_valued[last] or (covered & on[:, last]).any():
+                break
+            covered = covered | on[:, last]
+        else:
+            if last > first and covered.all():
+                groups[first : last + 1] = first
+                first = last
+        first += 1
+    return groups
+
+
+def tied(values: Floats, groups: NDArray[np.intp]) -> Floats:
+    """Return the mean of the values of each group, for each of its members."""
+    sums, counts = np.bincount(groups, values), np.bincount(groups)
+    return np.asarray(sums[groups] / counts[groups])
 
 
 def varying(rows: Any) -> NDArray[np.bool_]:

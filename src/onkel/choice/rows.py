@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
-from scipy.special import logsumexp
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +82,8 @@ class Window:
 
     def __init__(self, rows: Rows) -> None:
         self._pieces = [rows]
-        self._records: list[tuple[NDArray[Any], ...]] = []  # sparse rows that are no matrix yet, after all others
+        # Rows that are no matrix yet, after all others, with their labels: as they are, or their values and features.
+        self._ones: list[tuple[NDArray[Any], ...]] = []
         self._held = self._count = len(rows)
 
     def __len__(self) -> int:
@@ -95,9 +95,9 @@ class Window:
         self._pieces.append(rows)
         self._count_in(len(rows), most)
 
-    def add_record(self, row: tuple[NDArray[Any], ...], y: Floats, most: int) -> None:
-        """Keep one more sparse row, of weight 1: its values and features."""
-        self._records.append((row[0].copy(), row[1].copy(), y.copy()))
+    def add_one(self, row: Any, y: Floats, most: int) -> None:
+        """Keep one more row, of weight 1; a sparse one as its values and features. Its label is not copied."""
+        self._ones.append((*(part.copy() for part in row[:2]), y) if isinstance(row, tuple) else (row.copy(), y))
         self._count_in(1, most)
 
     def _count_in(self, more: int, most: int) -> None:
@@ -112,14 +112,16 @@ class Window:
         self._pieces, self._held = [self.rows], self._count
 
     def _collect(self) -> None:
-        """Make a matrix of the records."""
-        if self._records:
-            values, features, y = map(list, zip(*self._records, strict=True))
-            offsets = np.cumsum([0, *map(len, values)])
-            shape = len(values), self._pieces[0].rows.shape[1]
-            rows = csr_array((np.concatenate(values), np.concatenate(features), offsets), shape=shape)
-            self._pieces.append(Rows(rows, np.concatenate(y), np.ones(len(values))))
-            self._records = []
+        """Make a matrix of the rows that are none yet."""
+        if not self._ones:
+            return
+        *parts, y = map(list, zip(*self._ones, strict=True))
+        rows: Any = np.concatenate(parts[0])
+        if len(parts) == 2:
+            offsets = np.cumsum([0, *map(len, parts[0])])
+            rows = csr_array((rows, np.concatenate(parts[1]), offsets), shape=(len(y), self._pieces[0].rows.shape[1]))
+        self._pieces.append(Rows(rows, np.concatenate(y), np.ones(len(y))))
+        self._ones = []
 
     @property
     def rows(self) -> Rows:
@@ -144,7 +146,12 @@ def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
         return lambda scores, y: (scores[:, 0] - y) ** 2
     if task == "binary":
         return lambda scores, y: np.logaddexp(0.0, (1 - 2 * y) * scores[:, 0])
-    return lambda scores, y: logsumexp(scores, axis=1) - scores[np.arange(len(y)), y.astype(np.intp)]
+    return _multiclass_loss
+
+
+def _multiclass_loss(scores: Floats, y: Floats) -> Floats:
+    below = scores - scores.max(axis=1, keepdims=True)
+    return np.asarray(np.log(np.exp(below).sum(axis=1)) - below[np.arange(len(y)), y.astype(np.intp)])
 
 
 def median_distance(rows: Any) -> float:

@@ -10,42 +10,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from onkel.parts import admissions, evictions, kernels, losses, steps
+from onkel.parts import admissions, evictions, kernels, losses, second_order, steps
 from onkel.parts._part import Part
 from onkel.parts.admissions import *  # noqa: F403
 from onkel.parts.evictions import *  # noqa: F403
 from onkel.parts.kernels import *  # noqa: F403
 from onkel.parts.losses import *  # noqa: F403
 from onkel.parts.recipe import FirstOrder, Recipe, SecondOrder
-from onkel.parts.second_order import (
-    Dictionary,
-    FadingMemory,
-    GaussianPrior,
-    GrowingDictionary,
-    Memory,
-    Prior,
-    StreamMemory,
-)
+from onkel.parts.second_order import *  # noqa: F403
 from onkel.parts.steps import *  # noqa: F403
 
-__all__ = [
-    "PARTS",
-    "Dictionary",
-    "FadingMemory",
-    "FirstOrder",
-    "GaussianPrior",
-    "GrowingDictionary",
-    "Memory",
-    "Part",
-    "Prior",
-    "Recipe",
-    "SecondOrder",
-    "StreamMemory",
-]
+__all__ = ["PARTS", "FirstOrder", "Part", "Recipe", "SecondOrder"]
 __all__ += admissions.__all__
 __all__ += evictions.__all__
 __all__ += kernels.__all__
 __all__ += losses.__all__
+__all__ += second_order.__all__
 __all__ += steps.__all__
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from onkel.parts._part import Part, number
 
+__all__ = ["Dictionary", "FadingMemory", "GaussianPrior", "GrowingDictionary", "Memory", "Prior", "StreamMemory"]
+
 
 @dataclass(frozen=True)
 class Prior(Part):

@@ -106,7 +106,7 @@ def _place(claim: Judged) -> str:
 
 def pieces(findings: Sequence[Findings]) -> dict[str, str]:
     """Return what docs/reproduction.md has between marks, as Markdown."""
-    top = (by_paper(findings), by_kind(findings), failing(findings))
+    top = (by_paper(findings), failing(findings), by_kind(findings))
     return {
         "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",
         "claims": f"\n\n{written(all_claims(findings))}\n",

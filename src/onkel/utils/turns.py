@@ -21,7 +21,8 @@ class _Locks:
 
     def of(self, it: Any) -> Any:
         with self._mine:
-            return self._of.setdefault(it, threading.RLock())
+            lock = self._of.get(it)
+            return self._of.setdefault(it, threading.RLock()) if lock is None else lock
 
 
 _locks = _Locks()
