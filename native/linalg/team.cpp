@@ -68,8 +68,8 @@ void Team::split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
   }
   const std::size_t most = pieces_a_member * (helpers_.size() + 1);
   const std::size_t piece = (n / most + grain) / grain * grain, pieces = (n + piece - 1) / piece;
-  // Everybody begins with the pieces that it had the last time, which its cache may still hold, and goes on with what is
-  // left of the others'.
+  // Everybody begins with the pieces that it had the last time, which its cache may still hold, and goes on with what
+  // is left of the others'.
   std::vector<std::atomic_flag> taken(pieces);
   run([&](std::size_t member) {
     const std::size_t first = member * pieces / (helpers_.size() + 1);
