@@ -64,7 +64,7 @@ def figures() -> Iterator[Figure]:
                 recipe=onkel.recipes.Newton(lam=0.1, forget=1.0),
                 kernels=kernels,
                 combination="deterministic",
-                budget=800,
+                budget=1600,  # which they divide
                 n_jobs=n_jobs,
             )
         )
