@@ -1158,7 +1158,7 @@ MUTANTS = [
     ),
     Mutant(
         "persistence: former names of arrays are known",
-        "src/onkel/models/former.py",
+        "src/onkel/models/version1.py",
         'name.replace(".budget.", ".eviction.")',
         "name",
         "test_format.py -k for_ever",
