@@ -1348,8 +1348,8 @@ MUTANTS = [
     Mutant(
         "the terms of merged sums weigh what they do in their models",
         "src/onkel/models/merge.py",
-        "weight=kin.weight + share * float(weight)",
-        "weight=kin.weight + share / len(learner.kernels)",
+        "weight=group.weight + share * float(weight)",
+        "weight=group.weight + share / len(learner.kernels)",
         "test_sums.py -k chosen_for_themselves",
     ),
     Mutant(
