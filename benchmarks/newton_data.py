@@ -95,6 +95,7 @@ SETS = {
         lambda: (idx("t10k-images-idx3-ubyte.gz").reshape(-1, 784) / 255, idx("t10k-labels-idx1-ubyte.gz")),
         None,
     ),
+    "madelon": (lambda: libsvm("madelon", n_features=500), StandardScaler()),
     "pendigits": (lambda: libsvm("pendigits", "pendigits.t", n_features=16), StandardScaler()),
     "spambase": (spambase, StandardScaler()),
     "cal.housing": (lambda: regression("cal.housing.arff.xz"), StandardScaler()),
@@ -123,6 +124,8 @@ def split(name: str):
     if name in TESTS:
         file, n_features = TESTS[name]
         train, test = (X, y), libsvm(file, n_features=n_features)
+    elif f"{name}.t" in SETS:
+        train, test = (X, y), SETS[f"{name}.t"][0]()
     else:
         n = TRAINING.get(name, len(y) * 4 // 5)
         order = np.arange(len(y)) if name in TRAINING else np.random.default_rng(0).permutation(len(y))

@@ -75,6 +75,13 @@ MUTANTS = [
         "test_stream_choice.py -k run_of_a_winner",
     ),
     Mutant(
+        "a kernel that predicts no better than a constant is not where a search starts",
+        "src/onkel/choice/competition.py",
+        "return self.loss_of(kernel, lam, share) < (1 - SLACK) * least",
+        "return True",
+        "test_relevances_choice.py -k than_a_constant",
+    ),
+    Mutant(
         "columns of one category share a relevance",
         "src/onkel/choice/relevances.py",
         "groups=groups.tolist()",

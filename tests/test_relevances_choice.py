@@ -8,7 +8,10 @@ import pytest
 import onkel
 from looping import loop
 from onkel import _core
+from onkel.choice.competition import Competition
 from onkel.choice.relevances import categories
+from onkel.choice.rows import Rows
+from onkel.parts import RBF
 from reference.relevances import validation_loss
 
 RNG = np.random.default_rng(0)
@@ -73,3 +76,16 @@ def test_what_is_no_category():
     assert categories(some).tolist() == [0, 1, 2]  # a row has none
     assert categories(np.ones((5, 3))).tolist() == [0, 1, 2]
     assert categories(rng.normal(size=(50, 3))).tolist() == [0, 1, 2]
+
+
+@loop
+@pytest.mark.parametrize("task", TARGETS)
+def test_a_kernel_that_is_no_better_than_a_constant_says_nothing_about_where_to_start(task):
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(512, 2))
+    y = {"regression": rows[:, 0], "binary": np.float64(rows[:, 0] > 0)}.get(task, np.digitize(rows[:, 0], [-1.0, 1.0]))
+    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    learner = onkel.Learner(recipe, task=task, budget=20, fit_intercept=True)
+    for labels, says in ((np.float64(y), True), (rng.permutation(np.float64(y)), False)):
+        competition = Competition(learner, Rows(rows, labels, np.ones(512)), 3 if task == "multiclass" else 1)
+        assert competition.says_something(RBF(0.5), 0.01) is says

@@ -22,8 +22,8 @@ constexpr double rough = 1e-2, exact = 1e-10;
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // of a log scale at once
 constexpr std::size_t remembered = 8;
-constexpr std::size_t tries = 3;     // evaluations that must gain together ...
-constexpr double least_gain = 0.01;  // ... so much, or the search ends
+constexpr std::size_t tries = 3;      // evaluations that must gain together ...
+constexpr double least_gain = 0.003;  // ... so much, or the search ends
 
 double dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0.0;

@@ -64,8 +64,8 @@ class ValidationLoss {
 };
 
 // L-BFGS with at most so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found;
-// returns its value. It ends when three evaluations have not made it smaller by 0.01 (of a loss that is 1 % where the
-// objective is its logarithm), and is cut short when `should_continue` says no.
+// returns its value. It ends when three evaluations have made it smaller by less than 0.003, which is 0.3 % of a loss
+// whose logarithm it is, and is cut short when `should_continue` says no.
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
                 std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
 

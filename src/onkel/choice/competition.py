@@ -10,6 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from scipy.special import xlogy
 
 from onkel.choice.again import surely_better
 from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads, varying
@@ -170,12 +171,34 @@ class Competition:
     def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
         """Return the kernels with the relevances that the rows ask for; none if they have too many features."""
         relevances = isotropic.relevances_of(rows.rows.shape[1])
-        narrow = max(isotropic.gamma, 0.5 * self.middle(relevances))  # the search widens it more easily
-        starts = [np.sqrt(narrow * relevances)]
+        width = 0.5 * self.middle(relevances)
+        if self.says_something(isotropic, lam):
+            width = max(width, isotropic.gamma)  # the search widens it more easily
+        starts = [np.sqrt(width * relevances)]
         wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
-        return self._searched(rows, starts, searches(self.own.task, kernel), lam)
+        found = self._searched(rows, starts, searches(self.own.task, kernel), lam)
+        # In regression both kernels are taken without a competition, and one for their widths gained less than it cost.
+        return found if self.own.task == "regression" else [self._narrowed(each, lam) for each in found]
+
+    def _narrowed(self, kernel: Metric, lam: float) -> Metric:
+        """Return the narrowest kernel within 1 % of the best, from this one on: functions of few points, as those of a
+        search, want wider kernels than a learner does."""
+        found = climb(lambda e: self.loss_of(times(kernel, e), lam, 2), 0, FARTHEST, (1,))
+        return times(kernel, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
+
+    def says_something(self, kernel: Kernel, lam: float) -> bool:
+        """Whether a learner with this kernel that has competed lost less than the best constant would have."""
+        share = min(2, len(self.own.kernels))
+        rows, later = self.rows, slice(len(self.rows) // 2, None)
+        y, weight = rows.y[later], rows.weight[later]
+        if self.own.task == "regression":
+            least = float(weight @ (y - np.average(y, weights=weight)) ** 2)
+        else:
+            counts = np.bincount(y.astype(np.intp), weight)
+            least = float(-np.sum(xlogy(counts, counts / counts.sum())))
+        return self.loss_of(kernel, lam, share) < (1 - SLACK) * least
 
     def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> list[Metric]:
         return learned_kernels(

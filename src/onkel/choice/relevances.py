@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
 POINTS = 200
-EVALUATIONS = 24
+EVALUATIONS = 16
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
 WILD = 100.0
 
