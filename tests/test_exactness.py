@@ -116,11 +116,11 @@ def test_rows_that_newton_prepares_ahead(kernel, dtype, rows):
 def test_threads_share_large_matrices_and_tables():
     # what the cases above compute is too little to be shared
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(900, 40))
+    X = rng.normal(size=(900, 250))
     recipe = recipes.Newton(loss="squared_error", spread=1.0, forget=1.0)
     learned = []
     for n_jobs in (1, 2, 3):
-        learner = onkel.Learner(recipe, task="regression", gamma=0.02, budget=800, n_jobs=n_jobs)
+        learner = onkel.Learner(recipe, task="regression", gamma=0.003, budget=800, n_jobs=n_jobs)
         learned.append(learner.learn_rows(X, np.sin(X[:, 0]), scores=True).tobytes())
     assert len(learner.support()[1]) == 800
     assert len(set(learned)) == 1
