@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import onkel
-from interrupting import interrupted_amid
+from interrupting import interrupted_midway
 from looping import loop
 from onkel import checks, parts, recipes
 from table import CASES, cases, loop_by_learner, variants
@@ -205,7 +205,7 @@ def test_interrupted_and_continued(case):
         given = stream(np.arange(n))
         return lambda: learner.learn_rows(*given), lambda: learner.t
 
-    interrupted_amid(learn)
+    interrupted_midway(learn)
     t = learner.t
     uninterrupted = case.learner(budget=200, seed=4, n_classes=3)
     uninterrupted.learn_rows(*stream(np.arange(t + 3000)))
