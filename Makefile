@@ -122,7 +122,7 @@ $(VENV)/bench-programs: $(VENV)/installed $(wildcard benchmarks/native/*)
 	@touch $@
 
 $(VENV)/with-%: $(VENV)/created pyproject.toml
-	@echo 'Fetching the packages of the extra "$*" ...'
+	@echo 'Fetching the packages of the extra "$*" ...' >&2
 	@$(BIN)/python scripts/requirements $* > $(VENV)/$*.txt
 	@$(PIP) -r $(VENV)/$*.txt
 	@touch $@

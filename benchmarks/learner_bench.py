@@ -168,7 +168,7 @@ def one_row() -> Iterator[Figure]:
     )
     yield state(f"Learner.learn of one row, {size} points", 1e6 * learn / calls, "µs", goal=5.0, at_most=True)
     yield state(
-        f"partial_fit of one row, {size} points", partial_fit / validate, "x", "scikit-learn's validation", 1.3, True
+        f"partial_fit of one row, {size} points", partial_fit / validate, "x", "scikit-learn's validation", 1.5, True
     )
 
 

@@ -15,8 +15,8 @@ from figures import Figure
 
 FOLDER = Path(__file__).parent
 PROGRAMS = FOLDER.parent / "build" / "bench"
-QUICK = ("tile", "gram", "learner", "evictions", "predict", "streams", "river")
-LONG = ("long",)
+QUICK = ("tile", "gram", "learner", "threads", "evictions", "svc", "predict", "streams", "river")
+LONG = ("svc_whole", "long")
 
 
 def figures_of(bench: str) -> list[Figure]:

@@ -60,7 +60,7 @@ class Expansion:
     def values(self, A: Any, B: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return long(self.kernel.function(A, B))
-        terms, scales = self.kernel.alone
+        terms, scales = self.kernel.formula_spec
         return gram(terms, A * long(scales), B * long(scales)) if scales else gram(terms, A, B)
 
     def scores(self, X: Any) -> Any:

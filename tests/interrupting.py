@@ -10,8 +10,8 @@ class Interrupted(Exception):
     """What the signal raises."""
 
 
-def interrupted_amid(learn: Callable[[int], tuple[Callable[[], object], Callable[[], int]]]) -> None:
-    """Interrupt a call amid its rows, on a machine of any speed.
+def interrupted_midway(learn: Callable[[int], tuple[Callable[[], object], Callable[[], int]]]) -> None:
+    """Interrupt a call in the middle of its rows, on a machine of any speed.
 
     `learn(rows)` returns the call of a new learner that learns so many rows, and a function that counts those it has
     learned. A signal that comes too early is tried again later, one that comes too late with more rows.

@@ -1172,7 +1172,7 @@ MUTANTS = [
     ),
     Mutant(
         "persistence: former names of arrays are known",
-        "src/onkel/models/former.py",
+        "src/onkel/models/version1.py",
         'name.replace(".budget.", ".eviction.")',
         "name",
         "test_format.py -k for_ever",
@@ -1362,8 +1362,8 @@ MUTANTS = [
     Mutant(
         "the terms of merged sums weigh what they do in their models",
         "src/onkel/models/merge.py",
-        "weight=kin.weight + share * float(weight)",
-        "weight=kin.weight + share / len(learner.kernels)",
+        "weight=group.weight + share * float(weight)",
+        "weight=group.weight + share / len(learner.kernels)",
         "test_sums.py -k chosen_for_themselves",
     ),
     Mutant(

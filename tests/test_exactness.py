@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import onkel
-from interrupting import interrupted_amid
+from interrupting import interrupted_midway
 from looping import loop
 from onkel import checks, parts, recipes
 from table import CASES, cases, loop_by_learner, variants
@@ -116,11 +116,11 @@ def test_rows_that_newton_prepares_ahead(kernel, dtype, rows):
 def test_threads_share_large_matrices_and_tables():
     # what the cases above compute is too little to be shared
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(900, 40))
+    X = rng.normal(size=(900, 250))
     recipe = recipes.Newton(loss="squared_error", spread=1.0, forget=1.0)
     learned = []
     for n_jobs in (1, 2, 3):
-        learner = onkel.Learner(recipe, task="regression", gamma=0.02, budget=800, n_jobs=n_jobs)
+        learner = onkel.Learner(recipe, task="regression", gamma=0.003, budget=800, n_jobs=n_jobs)
         learned.append(learner.learn_rows(X, np.sin(X[:, 0]), scores=True).tobytes())
     assert len(learner.support()[1]) == 800
     assert len(set(learned)) == 1
@@ -205,7 +205,7 @@ def test_interrupted_and_continued(case):
         given = stream(np.arange(n))
         return lambda: learner.learn_rows(*given), lambda: learner.t
 
-    interrupted_amid(learn)
+    interrupted_midway(learn)
     t = learner.t
     uninterrupted = case.learner(budget=200, seed=4, n_classes=3)
     uninterrupted.learn_rows(*stream(np.arange(t + 3000)))

@@ -14,7 +14,7 @@ from looping import loop
 from onkel import parts
 from onkel.contents import contents_of
 from onkel.models import format as names
-from onkel.models import former, persistence
+from onkel.models import persistence, version1
 from table import cases
 
 DATA = Path(__file__).parent / "data"
@@ -192,7 +192,7 @@ def test_files_of_version_1_go_on_for_ever(name):
 @loop
 @pytest.mark.parametrize("path", [p for p in EVERY_KIND if "newton" in p.stem], ids=lambda p: p.stem)
 def test_a_second_order_learner_whose_arrays_have_changed_keeps_its_function(path, monkeypatch):
-    monkeypatch.setattr(former, "_has_the_same_arrays", lambda learner, reader: False)
+    monkeypatch.setattr(version1, "_has_the_same_arrays", lambda learner, reader: False)
     model = onkel.load(path)
     assert_scores(model, path, atol=1e-9)
     assert contents_of(model).learner.n_support <= 8

@@ -103,7 +103,7 @@ def values_of_core(kernel, X, S, dtype="float64", container=np.asarray, hedged=F
 @every_kernel
 def test_the_formula_is_that_of_the_tests_own(name):
     X, S = rows(), rows(20, seed=1)
-    expected = gram(EVERY[name].alone[0], long(X), long(S))
+    expected = gram(EVERY[name].formula_spec[0], long(X), long(S))
     np.testing.assert_allclose(exact(EVERY[name], X, S).astype(float), expected.astype(float), rtol=1e-15, atol=1e-16)
     np.testing.assert_allclose(EVERY[name].matrix(X, S), expected.astype(float), rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(EVERY[name].matrix(csr_array(X), csr_array(S)).shape, expected.shape)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import onkel
-from interrupting import interrupted_amid
+from interrupting import interrupted_midway
 from looping import loop
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -121,7 +121,7 @@ def test_interrupted_before_a_class_was_met():
         m = model(budget=100).partial_fit(rows[:10], labels[:10])
         return lambda: m.partial_fit(rows, labels), lambda: m.t_ - 10
 
-    interrupted_amid(learn)
+    interrupted_midway(learn)
     assert m.classes_.tolist() == [0, 1]
     assert m.decision_function(np.ones((3, 4))).shape == (3, 2)
 

@@ -101,7 +101,7 @@ int main() {
   }
   const double limit = figures::fma_seconds<double>() * 2e6;
   const double polk = step_seconds({"OnGradient", {}, {}, {}}, {"GradientStep", {{"eta", 0.5}, {"lam", 1e-4}}, {}, {}},
-                                   {"KOMP", {{"eps", 1e-9}}, {}, {}}, 1000);
+                                   {"KOMP", {{"eps", 1e-9}, {"decay", 0.0}}, {}, {}}, 1000);
   const double projectron =
       step_seconds({"OnMistake", {}, {}, {}}, {"GradientStep", {{"eta", 1.0}, {"lam", 0.0}}, {}, {}},
                    {"ProjectNewcomer", {{"eta", 1e-9}}, {}, {}}, 1000);

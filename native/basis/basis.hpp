@@ -147,7 +147,7 @@ class Basis {
   std::size_t oldest() const;  // the slot of the support point that came first
   // From now on points that leave stay as ghosts: columns for the average alone.
   void keep_ghosts() { keeps_ghosts_ = true; }
-  // From now on each point's kernel(s, s) is at hand, its root (the point's length in the kernel's space) and 1 / that
+  // From now on each point's kernel(s, s) is kept, its root (the point's length in the kernel's space) and 1 / that
   // (0 for a point of length 0).
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
@@ -157,8 +157,8 @@ class Basis {
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t max_rows() const { return std::numeric_limits<std::size_t>::max(); }
-  // How many to take of so many that there are, for who gains by blocks, or only where they are quicker than row by
-  // row.
+  // How many to take of so many that there are, where the caller gains by blocks, or only where blocks are quicker than
+  // row by row.
   std::size_t rows_at_once(std::size_t rows, bool gains = false) const {
     return gains || is_quicker_by_blocks() ? std::min(rows, max_rows()) : 1;
   }

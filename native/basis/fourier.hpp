@@ -1,9 +1,9 @@
 // Fourier: random features of the gaussian kernel (Rahimi and Recht 2007), sqrt(2 / D) cos(w_i . x + b_i) with
 // w_i ~ N(0, 2 gamma I) and b_i uniform on a circle: their products are exp(-gamma |x - x'|^2) in the mean.
 //
-// The numbers are a pure function of the seed: they are made again, never saved. Whoever tabulates the frequencies does
-// so when the first row comes: there are D for each feature, and loading a file must not take memory that it does not
-// hold.
+// The numbers are a pure function of the seed: they are made again, never saved. A basis that tabulates the frequencies
+// does so when the first row comes: there are D for each feature, and loading a file must not take memory that it does
+// not hold.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ class FeatureTable {
     if (found.count++ == 0) ++lines->used;
     return found;
   }
-  // Takes a point out of a feature that it has; what nobody needs any more is given back.
+  // Takes a point out of a feature that it has; memory that is no longer needed is given back.
   void remove(std::int32_t feature, std::uint32_t point) {
     const auto [directory, page, line] = place(feature);
     auto& pages = directories_[directory];

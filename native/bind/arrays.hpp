@@ -80,7 +80,7 @@ Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
 
 template <class T>
 Rows rows_in(const RowsIn<T>& x, std::size_t width) {
-  if (x.shape(1) != width) throw nb::value_error("rows of another width");
+  if (x.shape(1) != width) throw nb::value_error("the rows must have the expected number of features");
   return {x.data(), x.shape(0), width};
 }
 template <class T>

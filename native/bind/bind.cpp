@@ -218,9 +218,10 @@ class PyLearner {
   static Which which(bool last) { return last ? Which::last : Which::predicting; }
   template <class T>
   void check(std::size_t width, bool sparse) const {
-    if (config_.type != type_of<T>()) throw nb::type_error("rows of another dtype than the learner's");
-    if (config_.sparse != sparse) throw nb::type_error("sparse rows for a dense learner, or the other way round");
-    if (width != config_.width) throw nb::value_error("rows of another width than the learner's");
+    if (config_.type != type_of<T>()) throw nb::type_error("the rows must have the learner's dtype");
+    if (config_.sparse != sparse)
+      throw nb::type_error("the rows must be sparse for a sparse learner, and dense for a dense one");
+    if (width != config_.width) throw nb::value_error("the rows must have the learner's number of features");
   }
   Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
                                   const CoefficientsIn& average, std::int64_t t) const {
@@ -231,9 +232,11 @@ class PyLearner {
           of_features.shape(0) != outputs || of_features.shape(1) != features)
         throw nb::value_error("points, coefficients, constants and random features do not fit together");
     }
-    if (births.shape(0) != points.count || outputs == 0 || t < 0) throw nb::value_error("one birth for each point");
-    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("one output only for this task");
-    if (features != features_asked(config_.recipe)) throw nb::value_error("another number of random features");
+    if (births.shape(0) != points.count || outputs == 0 || t < 0)
+      throw nb::value_error("there must be one birth for each point");
+    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("this task has one output only");
+    if (features != features_asked(config_.recipe))
+      throw nb::value_error("the number of random features must be the learner's");
     const auto as = [features](const CoefficientsIn& given) {
       const auto& [coefficients, constants, of_features] = given;
       return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
@@ -325,7 +328,7 @@ using Counts = std::optional<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, 
 
 template <class T, class Scaling>
 nb::ndarray<nb::numpy> scaled(Scaling scaling, const Rows& rows, std::size_t stored, bool learn, const Counts& counts) {
-  if (counts && counts->shape(0) != rows.count) throw nb::value_error("one count for each row");
+  if (counts && counts->shape(0) != rows.count) throw nb::value_error("there must be one count for each row");
   std::vector<T> out(stored);
   unlocked([&] { scale_rows<Scaling, T>(scaling, rows, learn, counts ? counts->data() : nullptr, out.data()); });
   return nb::ndarray<nb::numpy>(array(std::move(out), {stored}));
@@ -334,7 +337,7 @@ nb::ndarray<nb::numpy> scaled(Scaling scaling, const Rows& rows, std::size_t sto
 StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_t>& seen, const State1<double>& mean,
                          const State1<double>& squares, bool centre, bool scale, double forget, std::size_t width) {
   if (n.shape(0) != 1 || seen.shape(0) != width || mean.shape(0) != width || squares.shape(0) != width)
-    throw nb::value_error("the statistics are of another width than the rows");
+    throw nb::value_error("the statistics and the rows must have the same number of features");
   return {n.data()[0], seen.data(), mean.data(), squares.data(), centre, scale, forget};
 }
 
@@ -417,7 +420,7 @@ NB_MODULE(_core, m) {
         [](const State1<std::int64_t>& n, const State1<double>& least, const State1<double>& greatest, double from,
            double to, const RowsIn<T>& x, bool learn, const Counts& counts) {
           if (n.shape(0) != 1 || least.shape(0) != x.shape(1) || greatest.shape(0) != x.shape(1))
-            throw nb::value_error("the statistics are of another width than the rows");
+            throw nb::value_error("the statistics and the rows must have the same number of features");
           return scaled<T>(RangeScaling{n.data()[0], least.data(), greatest.data(), from, to},
                            {x.data(), x.shape(0), x.shape(1)}, x.size(), learn, counts);
         },
@@ -536,7 +539,8 @@ NB_MODULE(_core, m) {
                               spec(*hedge).at("share"),
                               static_cast<std::int64_t>(spec(*hedge).at("start")),
                               spec(*hedge).at("zero_votes") != 0};
-            if (kernels.empty() || (kernels.size() > 1 && !hedge)) throw nb::value_error("one kernel, or a hedge");
+            if (kernels.empty() || (kernels.size() > 1 && !hedge))
+              throw nb::value_error("a learner must have one kernel, or a hedge over several");
             new (self) PyLearner(config);
           },
           nb::kw_only(), "recipe"_a, "kernels"_a, "hedge"_a.none(), "task"_a, "dtype"_a, "sparse"_a, "n_features"_a,

@@ -68,7 +68,7 @@ void bind_choice(nb::module_& m) {
          const std::vector<std::size_t>& groups, double spread, std::size_t evaluations) {
         const ValidationLoss::Data data = data_of(x, y, weight, task, classes, kernel, max_points, at);
         if (centre.size() != data.width || !(spread > 0))
-          throw nb::value_error("a centre for each scale, and a spread");
+          throw nb::value_error("there must be a centre for each scale, and a positive spread");
         if (groups.size() != data.width ||
             std::ranges::any_of(groups, [&](std::size_t group) { return group >= data.width; }))
           throw nb::value_error("a group for each scale, whose number is below that of the scales");

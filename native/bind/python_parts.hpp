@@ -1,4 +1,4 @@
-// Parts that are written in Python (onkel.parts.python): what a learner makes of them. The interpreter's lock is taken
+// Parts that are written in Python (onkel.parts.python): as a learner uses them. The interpreter's lock is taken
 // here, for the time of a call, and nowhere in the core.
 #pragma once
 

@@ -55,7 +55,7 @@ class PySpan {
  private:
   void check(std::size_t width, bool single, bool sparse) const {
     if (width != width_ || single != single_ || sparse != sparse_)
-      throw nb::type_error("rows of another width, dtype or container than the points");
+      throw nb::type_error("the rows must have the width, the dtype and the container of the points");
   }
   std::size_t width_;
   bool single_, sparse_;
@@ -140,7 +140,7 @@ void bind_spans(nb::module_& m) {
         [](const Formula& kernel, const In& candidates, std::size_t n_features, const Numbers& keys,
            std::size_t n_first, std::size_t budget) {
           const Rows rows = rows_in<T>(candidates, n_features);
-          if (keys.shape(0) != rows.count) throw nb::value_error("one key for each candidate");
+          if (keys.shape(0) != rows.count) throw nb::value_error("there must be one key for each candidate");
           const auto basis = PySpan::basis_of(plane_named(kernel), rows, std::is_same_v<T, float>, false);
           auto chosen =
               unlocked([&] { return choose_points(*basis, rows, {keys.data(), keys.shape(0)}, n_first, budget); });
@@ -164,7 +164,8 @@ void bind_spans(nb::module_& m) {
       .def(
           "__init__",
           [](Precision* self, const Numbers& half, std::size_t n, double lam) {
-            if (half.shape(0) != n * (n + 1) / 2) throw nb::value_error("the information is of other coordinates");
+            if (half.shape(0) != n * (n + 1) / 2)
+              throw nb::value_error("the information must have as many coordinates as the span");
             unlocked(
                 [&] { new (self) Precision(Information::from_half(n, std::span(half.data(), half.shape(0))), lam); });
           },

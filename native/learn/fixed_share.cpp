@@ -30,7 +30,7 @@ void FixedShare::update_weights(std::span<const double> log_likelihoods) {
     weights_[i] *= std::exp(log_likelihoods[i] - largest);
     sum += weights_[i];
   }
-  if (!(sum > 0)) return begin();  // nobody that the row speaks for has any weight
+  if (!(sum > 0)) return begin();  // no expert that the row speaks for has any weight
   for (double& weight : weights_) weight = with_share(weight / sum, share_, weights_.size());
 }
 

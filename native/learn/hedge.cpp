@@ -62,8 +62,8 @@ void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores
   }
 }
 
-// Two classes: sum of theta_i sign f_i. Several: each for its strongest class, nobody's where all scores are 0.
-// Regression, and a sum of any kind: the weighted mean.
+// Two classes: sum of theta_i sign f_i. Several: each votes for its strongest class, and for none where all scores are
+// 0. Regression, and a sum of any kind: the weighted mean.
 void Hedge::vote(std::span<const double> scores, std::span<double> predicted) const {
   const std::size_t outputs = predicted.size();
   std::fill(predicted.begin(), predicted.end(), 0.0);
@@ -390,7 +390,7 @@ void Hedge::Member::visit(Archive& archive) {
 
 void Hedge::visit(Archive& archive) {
   archive.array("log_weights", logs_);
-  archive.require(logs_.size() == members_.size(), "log_weights", "must hold one weight a kernel");
+  archive.require(logs_.size() == members_.size(), "log_weights", "must hold one weight for each kernel");
   archive.require(std::all_of(logs_.begin(), logs_.end(), [](double log) { return log <= 0; }), "log_weights",
                   "must not be positive");
   auto budget = static_cast<std::int64_t>(budget_);
@@ -406,7 +406,7 @@ void Hedge::visit(Archive& archive) {
     archive.array("budgets", budgets);
     archive.require(budgets.size() == members_.size() &&
                         std::all_of(budgets.begin(), budgets.end(), [](std::int64_t b) { return b >= 1; }),
-                    "budgets", "must hold one positive number a kernel");
+                    "budgets", "must hold one positive number for each kernel");
     for (std::size_t i = 0; i < members_.size(); ++i)
       members_[i].learner->budget() = static_cast<std::size_t>(budgets[i]);
   }

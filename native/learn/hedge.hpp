@@ -2,14 +2,14 @@
 // and 6.2), or by what their sum got right.
 //
 // The prediction is the weighted vote of the learners (regression: the weighted mean), the weights theta start equal
-// and fall by a factor `discount` with every mistake. Who learns from a row is the combination's choice:
-//   uniform        everybody; the weights stay equal (U)
-//   deterministic  everybody (DD, Algorithm 3)
+// and fall by a factor `discount` with every mistake. The combination decides which learners learn from a row:
+//   uniform        all; the weights stay equal (U)
+//   deterministic  all (DD, Algorithm 3)
 //   stochastic     learner i is visited with p_i = (1 - smoothing) theta_i / max theta + smoothing; its weight and its
 //                  function change only then, the rows it saw are all the stream there is for it (SD, Algorithm 4)
-//   spa            everybody sees every row, but admits with p_i times its own probability; the step uses the latter
+//   spa            all see every row, but each admits it with p_i times its own probability; the step uses the latter
 //                  alone (BOMKC, Algorithm 2)
-//   sum            everybody, and the prediction is the sum F of theta_i f_i itself: theta moves along the gradient of
+//   sum            all, and the prediction is the sum F of theta_i f_i itself: theta moves along the gradient of
 //                  the loss of F (exponentiated gradient, Kivinen and Warmuth), from the first row after `start` on
 // After each row that may move the weights, `share` of all weight is divided evenly, since the best kernel may change
 // (fixed share, Herbster and Warmuth).

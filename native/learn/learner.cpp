@@ -180,7 +180,7 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& exe
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
                     step = basis_->rows_at_once(execution.block_rows);
   Scores scores{std::vector<double>(rows.count * outputs), outputs};
-  // Everybody takes the next block that nobody has; the caller's thread alone asks whether to go on.
+  // Each thread takes the next free block; only the caller's thread asks whether to continue.
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stopped{false};
   Team team(rows.count < 2 * execution.block_rows ? 1 : execution.threads);
@@ -223,7 +223,7 @@ double Learner::noise_variance() const {
 
 Informed& Learner::informed() const {
   if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
-  throw std::invalid_argument("this learner has no information: it takes first-order steps");
+  throw std::invalid_argument("this learner keeps no information: it takes first-order steps");
 }
 
 // Of a sum, the heaviest of its learners.
@@ -351,7 +351,8 @@ std::int64_t Learner::t() const {
 void Learner::begin_after(std::int64_t rows) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  if (t_ > 0 || rows < 0 || rows > max_rows) throw std::invalid_argument("only a learner that has seen no row begins");
+  if (t_ > 0 || rows < 0 || rows > max_rows)
+    throw std::invalid_argument("only a learner that has seen no row can begin after others");
   origin_ = rows;
 }
 
@@ -416,13 +417,14 @@ Learner::RandomFeatures Learner::random_features(Which which) const {
 
 const Ensemble& Learner::ensemble() const {
   const auto* ensemble = dynamic_cast<const Ensemble*>(update_.get());
-  if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel, and one function");
+  if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel and one function, not several");
   return *ensemble;
 }
 
 const Uncertain& Learner::uncertain() const {
   const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
-  if (uncertain == nullptr || !uncertain->is_uncertain()) throw std::invalid_argument("this learner has no variance");
+  if (uncertain == nullptr || !uncertain->is_uncertain())
+    throw std::invalid_argument("this learner does not know its variance: it takes first-order steps");
   return *uncertain;
 }
 

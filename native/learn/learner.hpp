@@ -147,8 +147,8 @@ class Learner {
 
   Config config_;
   bool foreign_;  // a kernel or a part is from outside of the core
-  // Who changes something has `call_lock_` for the whole call, and `state_lock_` for each piece of it; who reads, only
-  // the latter. `config_`, too, is changed with both.
+  // A call that changes something holds `call_lock_` throughout, and `state_lock_` for each piece of it; one that
+  // reads, only the latter. `config_`, too, is changed with both.
   mutable TicketLock call_lock_, state_lock_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;

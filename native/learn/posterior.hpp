@@ -1,5 +1,5 @@
-// Posterior: what one memory makes of the rows: a function on a span of points (and the constant), and how certain each
-// of its coefficients is (docs/newton.md).
+// Posterior: what is known from the rows that one memory keeps: a function on the span of some points (and the
+// constant), and the covariance of its coefficients (docs/newton.md).
 //
 // The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
 // curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
@@ -82,7 +82,7 @@ class Posterior {
   // Whether it is full, and may exchange a point at row t; it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }
-  // After row t: what the rows so far told counts less.
+  // After row t: the information of the rows so far fades.
   void fade(std::int64_t t);
   double variance(const Buffer<double>& k) const;  // k . A k
 

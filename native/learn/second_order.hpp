@@ -58,7 +58,7 @@ class SecondOrder final : public Update, public Informed {
   std::size_t& budget() override { return budget_; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
-  // Of the rows before only their number is known: what they told counts as spread evenly over the span.
+  // Of the rows before only the number is known: their information counts as spread evenly over the span.
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
@@ -81,7 +81,7 @@ class SecondOrder final : public Update, public Informed {
     std::size_t slot;
     double key;
   };
-  // What a function makes of a row: scores, how the loss falls with them, and its slope.
+  // One function at one row: its scores, how the loss falls with them, and the slope.
   struct Evaluation {
     std::vector<double> f, direction, g;
     void widen(std::size_t outputs) {

@@ -27,7 +27,7 @@ void SecondOrder::set(std::size_t column, std::size_t output, double last, doubl
   first().extend(column, values_);
 }
 
-// Each row before told of one direction as much as a row at the score 0 does.
+// Each earlier row is taken to inform about one direction as much as a row at the score 0 does.
 void SecondOrder::end_set() {
   const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
   Information even(first().columns());

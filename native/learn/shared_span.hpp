@@ -104,7 +104,7 @@ std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores
                                const double* weight, const double* u, double min_slope);
 
 // Which of some candidates become points: one after the other, always the one with the largest key log(u) / (q
-// sqrt(newness)), its newness that beside those chosen before; none whose newness is below the tolerance of a
+// sqrt(novelty)), its novelty that beside those chosen before; none whose novelty is below the tolerance of a
 // dictionary. The first `n_first` candidates come first, in order. `keys`: log(u) / q, negative. Returns their indices.
 std::vector<std::int64_t> choose_points(Basis& basis, const Rows& candidates, std::span<const double> keys,
                                         std::size_t n_first, std::size_t budget);

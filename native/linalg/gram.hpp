@@ -7,8 +7,9 @@
 // the others' span (in a crowd of near-duplicates the first test alone lets K become singular); the caller puts its
 // projection in its place. With 1e-5, 100,000 steps amid near-duplicates in the plane leave K P within 1e-3 of I.
 //
-// Whoever comes or leaves changes P by a matrix of rank one. These changes wait, so that those of a mini-batch, or of a
-// point that comes and one that leaves, cost one sweep over P rather than one each: P = P_0 + sum_t a_t u_t u_t', and
+// A point that comes or leaves changes P by a matrix of rank one. These changes wait, so that those of a mini-batch, or
+// of a point that comes and one that leaves, cost one sweep over P rather than one each: P = P_0 + sum_t a_t u_t u_t',
+// and
 //   P k = P_0 k + sum_t a_t u_t (u_t . k),
 // where P_0 k may be computed for several k in one pass.
 #pragma once

@@ -4,13 +4,14 @@
 #include <atomic>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace onkel {
 
 namespace {
 
 // A few hundred microseconds; a thread wakes within some ten.
-constexpr std::size_t worth_sharing = std::size_t{1} << 21;
+constexpr std::size_t worth_sharing = std::size_t{1} << 23;
 // Few enough to be worth taking, and small enough that the last one does not keep the others waiting.
 constexpr std::size_t pieces_a_member = 4;
 
@@ -65,11 +66,17 @@ void Team::split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
     work(0, n);
     return;
   }
-  const std::size_t pieces = pieces_a_member * (helpers_.size() + 1);
-  const std::size_t piece = (n / pieces + grain) / grain * grain;
-  std::atomic<std::size_t> next{0};
-  run([&](std::size_t) {
-    for (std::size_t begin; (begin = next.fetch_add(piece)) < n;) work(begin, std::min(n, begin + piece));
+  const std::size_t most = pieces_a_member * (helpers_.size() + 1);
+  const std::size_t piece = (n / most + grain) / grain * grain, pieces = (n + piece - 1) / piece;
+  // Everybody begins with the pieces that it had the last time, which its cache may still hold, and goes on with what
+  // is left of the others'.
+  std::vector<std::atomic_flag> taken(pieces);
+  run([&](std::size_t member) {
+    const std::size_t first = member * pieces / (helpers_.size() + 1);
+    for (std::size_t i = 0; i < pieces; ++i) {
+      const std::size_t begin = (first + i) % pieces * piece;
+      if (!taken[begin / piece].test_and_set()) work(begin, std::min(n, begin + piece));
+    }
   });
 }
 

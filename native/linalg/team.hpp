@@ -24,8 +24,8 @@ class Team {
 
   std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
   // Calls work(0) on the caller's thread, and work(member) on those of the others that come before it has returned: a
-  // machine with other things to do may keep them away, and nobody waits for who has not begun. So the work is cut into
-  // pieces that the members take one by one. What one of them throws is thrown again here.
+  // machine with other things to do may keep them away, and none is waited for that has not begun. So the work is cut
+  // into pieces that the members take one by one. What one of them throws is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
   // Cuts [0, n) into such pieces, whose ends are multiples of `grain`; not where all of it takes so few multiply-adds
   // that waking a thread would take longer.

@@ -60,11 +60,11 @@ def fitted_learner(model: Any, purpose: str) -> Learner:
     return contents.learner
 
 
-def at_rest(model: Any, purpose: str) -> Any:
+def snapshot(model: Any, purpose: str) -> Any:
     """Return a copy of a fitted model in which all is of one moment, though another thread may be learning.
 
     A model without a function is refused as by `fitted_learner`.
     """
     fitted_learner(model, purpose)
     with turn_of(model):
-        return model.__onkel_with_learner__(fitted_learner(model, purpose).at_rest())
+        return model.__onkel_with_learner__(fitted_learner(model, purpose).snapshot())

@@ -385,7 +385,7 @@ class _ClassSums:
             right = (guesses == codes) & (codes < known)
             if self.log_loss is not None:
                 there[np.arange(len(y)), codes] = True
-                lost = _surprise(np.where(there, scores, -np.inf), codes)
+                lost = _log_losses(np.where(there, scores, -np.inf), codes)
 
         seen = {"accuracy": right.astype(np.float64)}
         if lost is not None and self.log_loss is not None:
@@ -461,7 +461,7 @@ def _added(total: float, values: Floats) -> float:
     return float(np.cumsum(np.append(total, values))[-1])
 
 
-def _surprise(scores: Floats, codes: NDArray[np.intp]) -> Floats:
+def _log_losses(scores: Floats, codes: NDArray[np.intp]) -> Floats:
     """Each row's log loss under the softmax of its scores."""
     shifted = scores - scores.max(axis=1, keepdims=True)
     total = np.cumsum(np.exp(shifted), axis=1)[:, -1]

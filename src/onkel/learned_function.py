@@ -21,7 +21,7 @@ class LearnedFunction(LearnerState):
         """Return the function learned so far, as a value of its own."""
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
-        still = self.at_rest()
+        still = self.snapshot()
         return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
 
     @property
@@ -32,7 +32,7 @@ class LearnedFunction(LearnerState):
         return "mean" if self.kernel.adds_up or self.task == "regression" else "vote"
 
     @property
-    def adds_up_knowledge(self) -> bool:
+    def is_second_order_sum(self) -> bool:
         """Whether it is a sum of second-order learners."""
         return isinstance(self.kernel, Hedge) and self.kernel.adds_up and isinstance(self.recipe, SecondOrder)
 
@@ -86,7 +86,7 @@ class LearnedFunction(LearnerState):
         self.kernel.check_psd(needed_by="compress")
         if self._core is None:
             return 0.0, None
-        if not self._core.has_information and not self.adds_up_knowledge:
+        if not self._core.has_information and not self.is_second_order_sum:
             return self._core.compress(eps, n_support), None
         data, rkhs = self._core.eliminate(eps, n_support)
         return rkhs, data**2 / 2

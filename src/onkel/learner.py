@@ -194,7 +194,7 @@ class Learner(LearnedFunction):
 
         Of a sum of learners, those of the one with the largest weight.
         """
-        votes = isinstance(self.kernel, Hedge) and not self.adds_up_knowledge
+        votes = isinstance(self.kernel, Hedge) and not self.is_second_order_sum
         if self._core is None or not isinstance(self.recipe, SecondOrder) or votes:
             return {}
         return dict(zip(self._core.memories.tolist(), self._core.memory_weights.tolist(), strict=True))

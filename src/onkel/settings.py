@@ -104,7 +104,7 @@ class Settings:
             numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)
             self._core = _core.Learner(
                 recipe=self.recipe.spec,
-                kernels=list(zip(numbers, [kernel.alone for kernel in self.kernels], strict=True)),
+                kernels=list(zip(numbers, [kernel.formula_spec for kernel in self.kernels], strict=True)),
                 hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
                 task=self.task,
                 dtype=self.dtype,

@@ -40,7 +40,7 @@ class LearnerState(Settings, Stateful):
         vars(learner).update({**vars(self), "_core": None, **changes})
         return learner
 
-    def at_rest(self) -> Self:
+    def snapshot(self) -> Self:
         """Return a copy of this moment: another thread may be learning, and the copy stands still."""
         still = self.blank()
         if self.n_features is not None:

@@ -37,7 +37,7 @@ def terms_of(learner: Learner) -> list[Learner]:
     >>> bool(np.isclose(both.score(x), both.kernel_weights @ [narrow.score(x), wide.score(x)]))
     True
     """
-    if not learner.adds_up_knowledge:
+    if not learner.is_second_order_sum:
         return [learner]
     assert isinstance(learner.kernel, Hedge)
     assert learner.n_features is not None

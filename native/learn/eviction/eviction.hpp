@@ -31,7 +31,7 @@ struct EvictionContext {
   Function& function;
   const Draws& draws;
   std::size_t& budget;   // B
-  double* norm_squared;  // |f|^2, kept up to date by whoever changes f; null where it is not needed
+  double* norm_squared;  // |f|^2, kept up to date by all that changes f; null where it is not needed
 };
 
 class Eviction {

@@ -1,5 +1,5 @@
 // Projectron (Orabona, Keshet and Caputo 2008, 2009): a newcomer near the span of the points, or any newcomer once the
-// budget is full, is replaced by its projection on them. Nobody ever leaves, so an average needs no ghosts.
+// budget is full, is replaced by its projection on them. No point ever leaves, so an average needs no ghosts.
 //
 // Projectron++ also learns from rows that are right by too little, but never inserts them. Its recipe admits every row
 // with a hinge loss at full length; which of the two cases it is, and how short the step of the second, is decided

@@ -99,7 +99,7 @@ class Resample final : public Eviction {
     return first + last;
   }
 
-  // Every weight but the newest's grows by the factor, and to the level at least; whoever has none has none afterwards.
+  // Every weight but the newest's grows by the factor, and to the level at least; a point of weight 0 keeps it.
   // None exceeds the cap.
   void repair(std::size_t newest, double factor, double level) {
     const std::size_t first = context_.basis.first_slot(), at = newest - first;
@@ -111,7 +111,7 @@ class Resample final : public Eviction {
 
   double cap_;
   bool by_weight_;
-  std::vector<double> weights_;  // scratch: of every slot, infinite for those who cannot leave
+  std::vector<double> weights_;  // scratch: of every slot, infinite for points that cannot leave
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from onkel.contents import at_rest, contents_of, fitted_learner
+from onkel.contents import contents_of, fitted_learner, snapshot
 from onkel.expansion import Coefficients, Expansion, Information, total
 from onkel.learner import Learner
 from onkel.parts import (
@@ -88,7 +88,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     >>> small.n_support, small.model.score(X, y) > 0.95
     (20, True)
     """
-    model = at_rest(model, "compress")
+    model = snapshot(model, "compress")
     learner = fitted_learner(model, "compress")
     if eps is None and n_support is None:
         raise ValueError("compress needs eps (the distance allowed) or n_support (the number to keep)")
@@ -96,7 +96,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         check_number("eps", eps, at_least=0)
     if n_support is not None:
         check_number("n_support", n_support, at_least=1, integer=True)
-    if isinstance(learner.kernel, Hedge) and X is None and learner.adds_up_knowledge:
+    if isinstance(learner.kernel, Hedge) and X is None and learner.is_second_order_sum:
         return _smaller_sum(model, learner, eps, n_support)
     check_one_kernel(learner)
     function, rows = learner.expansion().predicting, learner.t

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from onkel.contents import Contents, at_rest, contents_of, fitted_learner
+from onkel.contents import Contents, contents_of, fitted_learner, snapshot
 from onkel.expansion import Expansion, total
 from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller
@@ -66,10 +66,10 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     given = list(models)
     if not given:
         raise ValueError("merge needs at least one model")
-    models = [at_rest(model, "merge") for model in given]
+    models = [snapshot(model, "merge") for model in given]
     learners = [fitted_learner(model, "merge") for model in models]
     for model, learner in zip(models, learners, strict=True):
-        if not learner.adds_up_knowledge:
+        if not learner.is_second_order_sum:
             check_one_kernel(learner)
         _check_alike(models[0], model)
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
@@ -90,7 +90,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     if of_second_order and weights is None:
         factors = [1.0] * len(learners)
     alike = all((each.kernel, each.recipe) == (learners[0].kernel, learners[0].recipe) for each in learners)
-    together = _together if alike and not learners[0].adds_up_knowledge else _sums_together
+    together = _together if alike and not learners[0].is_second_order_sum else _sums_together
     learner, distance, change = together(learners, factors, budget)
     like: Any = models[0]
     made = like.__onkel_with_learner__(learner)
@@ -127,7 +127,7 @@ def _together(
     return learner, distance, change
 
 
-class _Kin(NamedTuple):
+class _TermGroup(NamedTuple):
     """Terms of one kernel and λ, of one model or of several."""
 
     weight: float
@@ -142,16 +142,16 @@ def _sums_together(
     """The same for sums over kernels, term by term; the terms weigh what they do in the models, by shares of rows."""
     rows = np.array([factor * learner.t for factor, learner in zip(factors, learners, strict=True)])
     shares = rows / rows.sum() if rows.any() else np.full(len(learners), 1 / len(learners))
-    kin = _kin(learners, factors, shares)
-    size = sum(len(function.only) for each in kin for function in each.functions)
+    groups = _terms_by_kernel(learners, factors, shares)
+    size = sum(len(function.only) for each in groups for function in each.functions)
     parts = []
-    for each in kin:
+    for each in groups:
         own = sum(len(function.only) for function in each.functions)
         most = None if budget is None else max(1, budget * own // max(1, size))
         parts.append(_together(each.terms, each.factors, most, each.functions, learners[0].recipe))
-    weights = np.array([each.weight for each in kin])
+    weights = np.array([each.weight for each in groups])
     noise = float(np.sum([share * learner.noise_variance for share, learner in zip(shares, learners, strict=True)]))
-    kernels = tuple(each.terms[0].kernel for each in kin)
+    kernels = tuple(each.terms[0].kernel for each in groups)
     kernel = learners[0].kernel if isinstance(learners[0].kernel, Hedge) else Hedge((learners[0].kernel,), "sum")
     if kernels != kernel.kernels:
         kernel = replace(kernel, kernels=kernels, numbers=())
@@ -163,23 +163,25 @@ def _sums_together(
     return made, distance, sum(changes) if changes else None
 
 
-def _kin(learners: Sequence[Learner], factors: Sequence[float], shares: Iterable[float]) -> list[_Kin]:
+def _terms_by_kernel(
+    learners: Sequence[Learner], factors: Sequence[float], shares: Iterable[float]
+) -> list[_TermGroup]:
     """The terms of models by their kernels and λ; those with relevances last, and of them the heaviest."""
-    found: dict[Any, _Kin] = {}
+    found: dict[Any, _TermGroup] = {}
     start = 0
     for learner, factor, share in zip(learners, factors, shares, strict=True):
         for weight, term in zip(learner.kernel_weights, terms_of(learner), strict=True):
-            kin = found.setdefault((term.kernel, term.recipe), _Kin(0.0, [], [], []))
-            kin.terms.append(term)
-            kin.functions.append(_later(term.expansion(), start))
-            kin.factors.append(factor)
-            found[term.kernel, term.recipe] = kin._replace(weight=kin.weight + share * float(weight))
+            group = found.setdefault((term.kernel, term.recipe), _TermGroup(0.0, [], [], []))
+            group.terms.append(term)
+            group.functions.append(_later(term.expansion(), start))
+            group.factors.append(factor)
+            found[term.kernel, term.recipe] = group._replace(weight=group.weight + share * float(weight))
         start += learner.t
-    for kin in found.values():
-        kin.functions[-1] = replace(kin.functions[-1], t=start)
+    for group in found.values():
+        group.functions[-1] = replace(group.functions[-1], t=start)
     if len({len(learner.kernels) for learner in learners} | {len(found)}) == 1:  # all have the same terms
         return list(found.values())
-    return sorted(found.values(), key=lambda kin: (bool(kin.terms[0].kernel.scales), kin.weight))
+    return sorted(found.values(), key=lambda group: (bool(group.terms[0].kernel.scales), group.weight))
 
 
 def _later(function: Expansion, start: int) -> Expansion:

@@ -12,8 +12,8 @@ from onkel import _core
 from onkel.models import container
 from onkel.models.container import NotAModel
 from onkel.models.format import VERSION, kind_of
-from onkel.models.former import upgraded
 from onkel.models.tree import Reader, Writer
+from onkel.models.version1 import upgraded
 from onkel.utils.turns import turn_of
 
 __all__ = ["NotAModel", "load", "read_header", "save"]

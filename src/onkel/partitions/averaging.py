@@ -42,7 +42,7 @@ class Alike:
     encoding: Encoding
 
 
-def learn_alone(number: int, partition: Partition, alike: Alike) -> Averaged:
+def learn_partition(number: int, partition: Partition, alike: Alike) -> Averaged:
     """Learn from one partition, in one pass."""
     model, classes = clone(alike.model), alike.encoding.classes
     fitted = False
@@ -61,7 +61,7 @@ def learn_alone(number: int, partition: Partition, alike: Alike) -> Averaged:
 def learn(sampled: Any, encoding: Encoding, team: Team, report: Report) -> Any:
     """Return the model of all rows; its kernel has the width that was chosen on the common sample."""
     alike = clone(sampled).set_params(gamma=sampled.gamma_)
-    averaged: Averaged = team.total("learning", learn_alone, Alike(alike, encoding), Averaged.with_others)
+    averaged: Averaged = team.total("learning", learn_partition, Alike(alike, encoding), Averaged.with_others)
     report.merges = list(averaged.distances)
     report.converged = True
     report.n_points = int(averaged.model.n_support_)

@@ -89,6 +89,6 @@ def chosen(first: Subspace, proposals: Proposals, others: Any, budget: int) -> A
     n_first = first.points.shape[0]
     keys = np.concatenate([np.zeros(n_first), proposals.keys, np.full(others.shape[0], -np.inf)])
     rows = first.as_rows(candidates)
-    kernel = first.learner.kernel.alone
+    kernel = first.learner.kernel.formula_spec
     places = _core.choose_points(kernel, rows, candidates.shape[1], keys, n_first, budget)
     return candidates[places]

@@ -49,7 +49,7 @@ class Subspace:
         span = _kept.pop(self.digest, None)
         if span is None:
             rows, width = self.as_rows(self.points), int(self.points.shape[1])
-            span = _core.Span(self.learner.kernel.alone, rows, width, self.learner.fit_intercept)
+            span = _core.Span(self.learner.kernel.formula_spec, rows, width, self.learner.fit_intercept)
             while len(_kept) >= MAX_KEPT:
                 _kept.pop(next(iter(_kept)), None)
         _kept[self.digest] = span

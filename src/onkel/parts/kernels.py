@@ -151,7 +151,7 @@ class Kernel(Part):
         raise ValueError(f"expected plain kernels, their sums and products, got {self!r}")
 
     @property
-    def alone(self) -> Any:
+    def formula_spec(self) -> Any:
         """One kernel as the core takes it: its terms, and what it multiplies each feature by."""
         return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms], self.scales
 
@@ -516,7 +516,7 @@ class CallableKernel(Kernel):
             raise ValueError(f"kernel must be callable, got {self.function!r}")
 
     @property
-    def alone(self) -> Any:
+    def formula_spec(self) -> Any:
         """The function itself."""
         return self.function
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import at_rest, contents_of
+from onkel.contents import contents_of, snapshot
 from onkel.expansion import Expansion
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
@@ -101,7 +101,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
     """
     if contents_of(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
-    contents = contents_of(at_rest(model, "an export"))
+    contents = contents_of(snapshot(model, "an export"))
     learner = contents.learner
     assert learner is not None
     assert learner.n_features is not None
