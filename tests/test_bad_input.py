@@ -308,10 +308,10 @@ def test_the_thin_learner_refuses_what_would_break_it(case):
     learner = case.learner()
     learner.learn_rows(X, y)
     before = learner.fingerprint()
-    refused(lambda: learner.learn_rows(X[:, :2], y), "width")
+    refused(lambda: learner.learn_rows(X[:, :2], y), "number of features")
     refused(lambda: learner.learn_rows(X, y[:3]), "rows")
-    refused(lambda: learner.score_rows(X[:, :2]), "width")
-    refused(lambda: learner.learn(X[0, :2], 0.0), "width")
+    refused(lambda: learner.score_rows(X[:, :2]), "number of features")
+    refused(lambda: learner.learn(X[0, :2], 0.0), "number of features")
     if case.task != "regression":
         for label in (-1.0, 0.5, np.nan, 2.0**40):
             refused(lambda label=label: learner.learn(X[0], label), "class")

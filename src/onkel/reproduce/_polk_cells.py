@@ -201,8 +201,8 @@ def pictures(*, set: str) -> Result:
     if set == "mnist":
         X, y, _, _ = _whole(set, 0)
         rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-        for digit in range(10):
-            named[str(digit)] = 255 * rows[np.flatnonzero(y == digit)[0]].reshape(28, 28)
+        for digit, first in zip(*np.unique(y, return_index=True), strict=True):
+            named[str(int(digit))] = 255 * rows[first].reshape(28, 28)
     else:
         for number, image in zip(TEXTURES, textures(), strict=True):
             side = min(image.shape) // _THUMBNAIL * _THUMBNAIL
