@@ -481,6 +481,13 @@ MUTANTS = [
         "test_information.py -k any_size",
     ),
     Mutant(
+        "rare rows of great weight are remembered between each other",
+        "native/learn/fixed_share.cpp",
+        "const double rate = weight / heaviest_;",
+        "const double rate = weight;",
+        "test_following.py -k great_weight",
+    ),
+    Mutant(
         "a kernel value beyond all numbers is refused even where nothing is to be learned",
         "native/learn/second_order.cpp",
         '  require_in_range({&self, 1}, "the kernel value", example.position);\n',

@@ -39,6 +39,20 @@ def test_where_nothing_changes_all_rows_count():
     assert learner.memory_weights[np.inf] + learner.memory_weights[1000.0] > 0.9
 
 
+def test_rare_rows_of_great_weight_are_remembered_between_each_other():
+    rng = np.random.default_rng(0)
+    rare = rng.random(4000) < 0.01
+    X = rng.normal(size=(4000, 2)) + 2 * rare[:, None]
+    found = {}
+    for forget in (1.0, "stream"):
+        model = onkel.NewtonClassifier(
+            gamma=0.1, lam=0.1, budget=60, class_weight="balanced", forget=forget, random_state=0
+        )
+        right = (model.predict_then_learn(X, rare, classes=[False, True]) > 0) == rare
+        found[forget] = (right[rare].mean() + right[~rare].mean()) / 2
+    assert found["stream"] > found[1.0] - 0.03 > 0.8
+
+
 def test_one_surprise_does_not_silence_a_memory():
     X, y = turning(2000, speed=0.0)
     learner = mistakes("stream", X, y)[1]

@@ -19,6 +19,10 @@ constexpr int max_conjugate_steps = 50;
 constexpr double converged = 1e-9;  // of Newton's decrement, a row
 // What may be left of the squared residual of a linear system: of a Newton step, and of the adjoint.
 constexpr double rough = 1e-2, exact = 1e-10;
+// Where the points' kernel matrix is singular to the last digits, rounding keeps Newton's method from its end: a step
+// that gains no more than this of the loss, while the decrement does not halve, is one of two before it is given up.
+constexpr double negligible = 1e-4;
+constexpr int max_stalls = 2;
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // of a log scale at once
 constexpr std::size_t remembered = 8;
@@ -230,19 +234,25 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
 
   // The scores at the last scales are near those at these, so the first step of Newton's method starts from them, and
   // for squared errors ends there. With logistic regression the curvature changes on the way: the factor of the first
-  // one is what conjugate gradients are preconditioned with, since a factor costs as much as a hundred of their steps.
+  // one is what conjugate gradients are preconditioned with, since a factor costs as much as many of their steps. Where
+  // these have come to cost as much, as they do while rare labels are being learned, the curvature is factored anew.
   judge(own.scores);
-  const Solver h = hessian();
+  Solver h = hessian();
+  int conjugate_steps = 0;  // since then
   std::vector<double> wanted(n * outputs_);
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = v[i / outputs_] * own.scores[i] + e[i];
   std::vector<double> a = solved(h, transposed_times(wanted, own.begin, own.end));
   double value = evaluate(a);
   const auto solved_here = [&](std::vector<double> rest, double tolerance) {
     if (!logistic) return solved(h, std::move(rest));
+    if (conjugate_steps >= max_conjugate_steps) {
+      h = hessian();
+      conjugate_steps = 0;
+    }
     std::vector<double> x(rest.size(), 0.0), near = solved(h, rest), direction = near;
     double length = dot(rest, near);
     const double enough = tolerance * length;
-    for (int step = 0; step < max_conjugate_steps && length > enough; ++step) {
+    for (int step = 0; step < max_conjugate_steps && length > enough; ++step, ++conjugate_steps) {
       const std::vector<double> along = curved(direction, v, lam, own.begin, own.end);
       const double by = length / dot(direction, along);
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -255,6 +265,8 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     }
     return x;
   };
+  double least = std::numeric_limits<double>::infinity();  // decrement so far
+  int stalls = 0;
   for (int step = 0; logistic && step < max_newton_steps; ++step) {
     std::vector<double> rest = transposed_times(e, own.begin, own.end);
     const std::vector<double> held = penalty_times(a);
@@ -267,8 +279,13 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
       reached = evaluate(a);
       if (reached <= value) break;
     }
+    const double gain = value - reached;
+    if (gain < 0) evaluate(a = before);
+    const double decrement = dot(rest, towards);
+    if (decrement > least / 2 && gain <= negligible * value) ++stalls;
+    if (!(decrement > converged * total_) || gain < 0 || stalls == max_stalls) break;
+    least = std::min(least, decrement);
     value = reached;
-    if (!(dot(rest, towards) > converged * total_)) break;
   }
 
   // The other fold: its loss, r = its slopes; u = H^-1 phi_B' r.

@@ -23,15 +23,18 @@ void FixedShare::begin_with_first() {
   weights_[0] = 1.0;
 }
 
-void FixedShare::update_weights(std::span<const double> log_likelihoods) {
+void FixedShare::update_weights(std::span<const double> log_likelihoods, double weight) {
+  heaviest_ = std::max(heaviest_, weight);
+  if (heaviest_ == 0) return;
+  const double rate = weight / heaviest_;
   const double largest = *std::max_element(log_likelihoods.begin(), log_likelihoods.end());
   double sum = 0.0;
   for (std::size_t i = 0; i < weights_.size(); ++i) {
-    weights_[i] *= std::exp(log_likelihoods[i] - largest);
+    weights_[i] *= std::exp(rate * (log_likelihoods[i] - largest));
     sum += weights_[i];
   }
   if (!(sum > 0)) return begin();  // no expert that the row speaks for has any weight
-  for (double& weight : weights_) weight = with_share(weight / sum, share_, weights_.size());
+  for (double& each : weights_) each = with_share(each / sum, rate * share_, weights_.size());
 }
 
 void FixedShare::remember(std::int64_t t) {
@@ -58,6 +61,8 @@ void FixedShare::visit(Archive& archive) {
   archive.require(weights_.size() == experts, "weights", "must hold one weight for each memory");
   archive.require(std::all_of(weights_.begin(), weights_.end(), [](double w) { return w >= 0 && w <= 1; }), "weights",
                   "must be between 0 and 1");
+  archive.scalar("heaviest", heaviest_);
+  archive.require(heaviest_ >= 0, "heaviest", "must not be negative");
   archive.scalar("stride", stride_);
   archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
   archive.array("rows", rows_);

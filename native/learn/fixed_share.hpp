@@ -24,8 +24,10 @@ class FixedShare {
   std::size_t winner() const;  // the expert with the most weight, the first of equals
   void begin();                // all are equal
   void begin_with_first();     // all weight is the first's
-  // After row t: w <- w likelihood, normalised, of which `share` is then divided evenly.
-  void update_weights(std::span<const double> log_likelihoods);
+  // After a row: w <- w likelihood^r, normalised, of which r `share` is then divided evenly, r = weight / heaviest. A
+  // loss that counts `weight` times is mixable at a rate of one over the heaviest row's weight, and not above: rare
+  // rows of great weight would make no difference to the many between them.
+  void update_weights(std::span<const double> log_likelihoods, double weight);
   // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
   // many.
   void remember(std::int64_t t);
@@ -36,6 +38,7 @@ class FixedShare {
 
  private:
   double share_;
+  double heaviest_ = 0.0;  // weight of a row so far
   std::vector<double> weights_;
   std::int64_t stride_ = 1;
   std::vector<std::int64_t> rows_;

@@ -48,8 +48,8 @@ double SecondOrder::log_likelihood(const Scored& row) const {
 
 void SecondOrder::update_weights(const Example& example) {
   std::vector<double> logs;
-  for (const Scored& row : rows_) logs.push_back(example.weight * log_likelihood(row));
-  share_.update_weights(logs);
+  for (const Scored& row : rows_) logs.push_back(log_likelihood(row));
+  share_.update_weights(logs, example.weight);
   share_.remember(example.t);
   const Posterior& winner = posteriors_[share_.winner()];
   if (winner.fades() && first().size() >= budget_) due_ = std::min(1.0, due_ + 1 / winner.memory());

@@ -123,7 +123,7 @@ class Newton(Budgeted):
     def __post_init__(self):
         super().__post_init__()
         self.reservoir = []  # (key, member)
-        self.noise, self.steps, self.due = 0.0, 0, 0.0
+        self.noise, self.steps, self.due, self.heaviest = 0.0, 0, 0.0, 0.0
         if self.forget == "stream":
             budget = sys.maxsize if self.budget is None else self.budget
             self.posteriors = [Posterior(self, 1.0)] + [
@@ -217,9 +217,11 @@ class Newton(Budgeted):
                 logs[e] = -value
             elif self.noise > 0:
                 logs[e] = -(g[0] ** 2) / (2 * self.noise / self.steps)
-        logs = weight * np.maximum(logs, np.log(LEAST_LIKELIHOOD))
+        self.heaviest = max(self.heaviest, weight)
+        rate = weight / self.heaviest
+        logs = rate * np.maximum(logs, np.log(LEAST_LIKELIHOOD))
         shares = self.weights * np.exp(logs - logs.max())
-        self.weights = (1 - SHARE) * shares / shares.sum() + SHARE / len(logs)
+        self.weights = (1 - rate * SHARE) * shares / shares.sum() + rate * SHARE / len(logs)
         winner = self.posteriors[int(np.argmax(self.weights))]
         if self.budget is not None and len(self.order) >= self.budget:
             apart = np.sort(self.weights)
