@@ -121,7 +121,7 @@ struct Level {
   Routines<double> f64;
 };
 
-// The level in use: chosen once, the best that the processor has but x86-64-v4 only when ONKEL_ISA asks for it.
+// The level in use: chosen once, the best that the processor has; x86-64-v4 with AVX512_VBMI2, or if ONKEL_ISA asks.
 // An ONKEL_ISA that is unknown, or that this processor lacks, throws std::runtime_error with a sentence.
 const Level& level();
 
