@@ -532,8 +532,8 @@ MUTANTS = [
     Mutant(
         "no memory's weight falls for good",
         "native/learn/fixed_share.cpp",
-        "with_share(weight / sum, share_, weights_.size())",
-        "weight / sum",
+        "with_share(each / sum, rate * share_, weights_.size())",
+        "each / sum",
         "test_differential.py -k 'Newton and longer'",
     ),
     Mutant(
