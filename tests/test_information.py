@@ -299,7 +299,7 @@ def test_with_a_bounded_kernel_it_never_diverges(stream, forget, lam, gamma, ker
     assert all(np.isfinite(values).all() for values in learner.state().values())
 
 
-@pytest.mark.parametrize(("forget", "features"), [(0.9, 1), (1.0, 3)])
+@pytest.mark.parametrize(("forget", "features"), [(0.9, 1), (1.0, 2), (1.0, 3)])
 def test_where_nothing_is_left_to_learn_rounding_is_not_learned_from(forget, features):
     # each row is worth more than the prior by 1e10: soon every variance is far below the rounding of its terms
     rng = np.random.default_rng(0)
