@@ -630,8 +630,8 @@ MUTANTS = [
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
         "src/onkel/choice/choosing.py",
-        "counts = np.ones(len(y), bool) if weight is None else weight != 0",
-        "counts = np.ones(len(y), bool)",
+        "counts[begin : begin + wanted] if weight is None else counts[begin:])[:wanted]",
+        "counts[begin : begin + wanted])[:wanted]",
         "test_stream_choice.py -k any_cuts",
     ),
     Mutant(
