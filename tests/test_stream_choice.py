@@ -29,7 +29,7 @@ def new(case):
 @loop
 @one_a_task
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])
-@pytest.mark.parametrize("cuts", [[1, 3, 4, 5, 64], [63, 200, 257, 1000], [300, 1024]])
+@pytest.mark.parametrize("cuts", [[1, 3, 4, 5, 9, 64], [63, 200, 257, 1000], [300, 1024]])
 def test_the_same_for_any_cuts(case, cuts, sparse):
     X, y = stream(case, 1200)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], len(X))
