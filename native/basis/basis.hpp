@@ -163,6 +163,10 @@ class Basis {
     return gains || is_quicker_by_blocks() ? std::min(rows, max_rows()) : 1;
   }
   virtual bool is_quicker_by_blocks() const { return true; }
+  // Whether the row at this position may become a point, or may do so once the point in a slot is gone. Only points
+  // that several kernels share have a limit.
+  virtual bool has_room(std::int64_t /*position*/) const { return true; }
+  virtual bool has_room_without(std::size_t /*slot*/, std::int64_t /*position*/) const { return true; }
   // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.

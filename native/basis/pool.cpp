@@ -54,6 +54,11 @@ class PlainView final : public View {
   // A function of the caller's takes one row at a time.
   std::size_t max_rows() const override { return function_ ? 1 : View::max_rows(); }
 
+  bool has_room(std::int64_t position) const override { return pool_.has_room(position); }
+  bool has_room_without(std::size_t slot, std::int64_t position) const override {
+    return pool_.has_room(position) || pool_.has_one_holder(place(slot));
+  }
+
   void project(Block& shared, std::size_t row, Block& own) const override {
     own.shared = &shared;
     own.shared_row = row;

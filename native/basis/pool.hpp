@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,12 @@ class Pool {
   void hold(std::size_t slot);
   // The point leaves with its last holder.
   void release(std::size_t slot);
+  // How many points there may be at most. It binds whoever asks before a row becomes a point.
+  void set_limit(std::size_t limit) { limit_ = limit; }
+  // Whether the row at this position may become a point; if another kernel has just made it one, it may.
+  bool has_room(std::int64_t position) const { return position == newest_ || points_.size() < limit_; }
+  // Whether the point leaves when one kernel lets go of it.
+  bool has_one_holder(std::size_t slot) const { return holders_[slot - points_.first_slot()] == 1; }
   // After loading: throws where a point belongs to no kernel.
   void check_holders() const;
 
@@ -42,6 +49,7 @@ class Pool {
   std::vector<std::int64_t> holders_;  // one a slot
   std::int64_t newest_ = -1;           // the row that became a point last, and its slot
   std::size_t newest_slot_ = 0;
+  std::size_t limit_ = std::numeric_limits<std::size_t>::max();
 };
 
 class View : public Basis {

@@ -15,6 +15,8 @@ constexpr std::size_t max_remembered = 256;
 // the least weight by which a distance is divided.
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
+// Of the second-order work of a sum, what is divided evenly among its learners, whatever their weights.
+constexpr double evenly = 0.25;
 
 bool all_look_ahead(const std::vector<Hedge::Member>& members) {
   return std::all_of(members.begin(), members.end(), [](const Hedge::Member& member) {
@@ -39,6 +41,8 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       errors_(members_.size()) {
   scores_.resize(members_.size() * outputs());
   update_weights();
+  limit_points();
+  if (is_uncertain()) divide_budget();
 }
 
 void Hedge::widen(std::size_t outputs) {
@@ -205,17 +209,25 @@ void Hedge::move_along_gradient() {
   divide_share();
 }
 
-// Learners that know how certain they are can let points go: whenever the number of rows has doubled each has the
-// budget that its weight deserves, and at least half of an equal part.
+void Hedge::limit_points() {
+  if (is_uncertain() && budget_ < unbounded) pool_->set_limit(whole_budget());
+}
+
+// A second-order learner's work grows with the square of its points: all of them together have that of one learner with
+// the whole budget, divided by their weights. A point that several of them hold counts once.
+void Hedge::divide_budget() {
+  if (budget_ >= unbounded) return;
+  const auto m = static_cast<double>(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const double points = static_cast<double>(whole_budget()) * std::sqrt(evenly / m + (1 - evenly) * weights_[i]);
+    members_[i].learner->budget() = std::clamp<std::size_t>(static_cast<std::size_t>(points), 1, whole_budget());
+  }
+}
+
+// Learners that know how certain they are can let points go, and do so whenever the number of rows has doubled.
 void Hedge::share_budget(std::int64_t t) {
   if (!is_uncertain() || t <= config_.start || (t & (t - 1)) != 0) return;
-  const std::size_t m = members_.size();
-  if (budget_ >= unbounded) return;
-  const auto all = static_cast<double>(budget_ * m), least = all / (2 * static_cast<double>(m));
-  for (std::size_t i = 0; i < m; ++i) {
-    const double part = least + weights_[i] * (all - least * static_cast<double>(m));
-    members_[i].learner->budget() = std::max<std::size_t>(1, static_cast<std::size_t>(part));
-  }
+  divide_budget();
   for (Member& member : members_)
     if (member.view->size() > member.learner->budget())
       dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
@@ -242,6 +254,7 @@ Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_poi
     if (max_points < unbounded) member.learner->budget() = kept;
   }
   if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
+  limit_points();
   return moved;
 }
 
@@ -380,6 +393,7 @@ void Hedge::keep(const std::vector<std::size_t>& functions) {
   scores_.resize(members_.size() * outputs());
   count();
   update_weights();
+  limit_points();
 }
 
 void Hedge::Member::visit(Archive& archive) {
@@ -425,6 +439,7 @@ void Hedge::visit(Archive& archive) {
   for (const Member& member : members_)
     archive.require(member.learner->outputs() == width, "kernels", "must have the same number of outputs");
   scores_.resize(members_.size() * width);
+  limit_points();
   count();
   update_weights();
 }

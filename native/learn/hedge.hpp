@@ -14,7 +14,8 @@
 // After each row that may move the weights, `share` of all weight is divided evenly, since the best kernel may change
 // (fixed share, Herbster and Warmuth).
 // A budget is divided among the learners of the first two and of the last, and one for all of the others. Learners of a
-// sum that know how certain they are share it by their weights: whenever the number of rows has doubled.
+// sum that know how certain they are share the work that it stands for, by their weights, whenever the number of rows
+// has doubled, and a point that several of them hold counts once.
 #pragma once
 
 #include <cstddef>
@@ -94,6 +95,9 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   bool sums() const { return config_.combination == Combination::sum; }
   void evaluate_sum(const Example& example);
   void move_along_gradient();
+  std::size_t whole_budget() const { return budget_ * members_.size(); }
+  void limit_points();
+  void divide_budget();
   void share_budget(std::int64_t t);
   double visit_probability(std::size_t i) const;
   bool visits(std::size_t i, std::int64_t t) const;

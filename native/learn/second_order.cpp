@@ -180,21 +180,28 @@ bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g
 
 // ---- The dictionary ---------------------------------------------------------------------------------------------
 
+// Whether a row can become a point only in place of a member: the budget is reached, or, where the points are shared,
+// their limit.
+bool SecondOrder::is_full(std::int64_t position) const {
+  const bool no_candidates = candidates_.empty() && !basis_.has_room(position);
+  return no_candidates || basis_.size() - candidates_.size() >= budget_;
+}
+
 // The row, with its kernel values in k_, may enter the reservoir: weighted sampling without replacement by keys
 // u^(1/q) (Efraimidis and Spirakis), of which the logarithm is kept.
 void SecondOrder::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
-  if (others >= budget_) return renew(row);
+  if (is_full(row.position)) return renew(row);
   const std::size_t room = std::min(max_candidates, budget_ - others);
   const double kappa = kernel_with_itself(*row.block, row.row), own = novelty(k_, kappa, l_);
   if (!is_independent(own, kappa)) return;
   const double g = largest(row.g), q = row.weight * g * g * std::sqrt(own);
   const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
   if (!std::isfinite(key)) return;  // a slope too small to square
-  if (candidates_.size() >= room) {
+  if (candidates_.size() >= room || !basis_.has_room(row.position)) {
     const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
                                         [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
-    if (!(key > worst->key)) return;
+    if (!(key > worst->key) || !basis_.has_room_without(worst->slot, row.position)) return;
     basis_.erase(worst->slot, false);
     candidates_.erase(worst);
   }

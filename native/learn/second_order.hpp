@@ -99,6 +99,7 @@ class SecondOrder final : public Update, public Informed {
   double mean_curvature(const Scored& row) const;
   bool is_informative(const Scored& row) const;
   double log_likelihood(const Scored& row) const;
+  bool is_full(std::int64_t position) const;
   void offer(const Scored& row);
   void grow(std::int64_t t);
   bool join(std::size_t slot);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "learn/second_order.hpp"
 
@@ -52,7 +53,7 @@ void SecondOrder::update_weights(const Example& example) {
   share_.update_weights(logs, example.weight);
   share_.remember(example.t);
   const Posterior& winner = posteriors_[share_.winner()];
-  if (winner.fades() && first().size() >= budget_) due_ = std::min(1.0, due_ + 1 / winner.memory());
+  if (winner.fades() && is_full(example.position)) due_ = std::min(1.0, due_ + 1 / winner.memory());
 }
 
 // At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
@@ -66,12 +67,16 @@ void SecondOrder::renew(const Scored& row) {
   for (Posterior& posterior : posteriors_)
     if (posterior.holds(leaver)) posterior.leave(leaver);
   erase(leaver);
-  const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
+  // Another kernel may hold on to the point that has left: then there is no room for the row.
+  std::optional<std::size_t> slot;
+  if (basis_.has_room(row.position)) slot = basis_.insert(*row.block, row.row, row.position);
   reach();
   k_.assign(basis_.columns(), 0.0);
   basis_.values(*row.block, row.row, k_);
-  k_[slot] = kappa;
-  if (!join(slot)) basis_.erase(slot, false);
+  if (slot) {
+    k_[*slot] = kappa;
+    if (!join(*slot)) basis_.erase(*slot, false);
+  }
   publish();
   score_each();
 }

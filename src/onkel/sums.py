@@ -6,6 +6,7 @@ that all of them share. So what can be done to a learner of one kernel can be do
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,8 +91,6 @@ def sum_of(
         stride *= 2
     summed = like.blank(n_classes=terms[0].n_classes, dtype=terms[0].dtype)
     budgets = _divided(summed, [term.n_support for term in terms])
-    if begins:
-        budgets = np.full(len(terms), summed.budget_of_a_function, np.int64)
     made |= {
         "update.log_weights": logs,
         "update.budget": np.array([summed.budget_of_a_function]),
@@ -164,7 +163,6 @@ def _pooled(states: Sequence[State], sparse: bool) -> tuple[list[NDArray[np.int6
 
 
 def _divided(summed: Learner, sizes: Sequence[int]) -> NDArray[np.int64]:
-    """The budget of each term: what it has, and an equal part of what is left."""
-    whole = summed.budget_of_a_function * len(sizes)
-    left = max(0, whole - sum(sizes)) // len(sizes)
-    return np.array([max(1, size + left) for size in sizes], np.int64)
+    """The budget of each term, as of terms of equal weight, and at least what it has."""
+    part = int(summed.budget_of_a_function * math.sqrt(len(sizes)))
+    return np.array([max(1, size, part) for size in sizes], np.int64)
