@@ -59,7 +59,7 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
 	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
 	  test -z "$$failed"
 
-bench: $(VENV)/installed $(VENV)/with-river $(VENV)/with-onnx $(VENV)/bench-programs
+bench: $(VENV)/installed $(VENV)/with-bench $(VENV)/with-river $(VENV)/with-onnx $(VENV)/bench-programs
 	@$(BIN)/python $(if $(BENCH),benchmarks/$(BENCH)_bench.py,benchmarks/run.py) $(BENCH_ARGS)
 
 bench-long: $(VENV)/installed

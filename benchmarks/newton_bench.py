@@ -60,7 +60,9 @@ class Results:
             value = measure()
             self.known = self.on_disk() | {name: value}
             if self.path is not None:
-                self.path.write_text(json.dumps(self.known, indent=1, sort_keys=True))
+                whole = self.path.with_name(f"{self.path.name}.new")  # a run that is cut short leaves no half of a file
+                whole.write_text(json.dumps(self.known, indent=1, sort_keys=True))
+                whole.replace(self.path)
                 print(name, value, flush=True)
         return self.known[name]
 
@@ -156,7 +158,7 @@ def tuned(name: str) -> dict[str, dict[str, float]]:
         rows = np.random.default_rng(1).permutation(len(y))[:5000]
         X, y = X[rows], y[rows]
         widths = (2.0 ** np.arange(-5, 4, 2) / median_distance(X)).tolist()
-        if name in CLASSES:
+        if name not in TARGETS:
             searches = {"SVC": (SVC(cache_size=500), {"C": (10.0 ** np.arange(6)).tolist(), "gamma": widths})}
         else:
             y = (y - y.mean()) / y.std()

@@ -50,11 +50,6 @@ def covtype():
     return table[:, :-1], (table[:, -1] == 2).astype(float)
 
 
-def spambase():
-    table = text("spambase.data.xz")
-    return table[:, :-1], table[:, -1]
-
-
 def abalone():
     sexes = {"M": 0.0, "F": 1.0, "I": 2.0}
     table = text("abalone.arff.xz", converters={0: lambda sex: sexes[sex.strip()]})
@@ -71,9 +66,15 @@ def bike_hour():
     return table[:, :-1], table[:, -1]
 
 
-def regression(file: str):
-    table = text(file)
-    return table[:, :-1], table[:, -1]
+def table(file: str):
+    rows = text(file)
+    return rows[:, :-1], rows[:, -1]
+
+
+def susy():
+    """A subset of 10,000 rows; the class comes first."""
+    rows = text("susy_small_10k.csv.xz", skip_header=1)
+    return rows[:, 1:], rows[:, 0]
 
 
 TRAINING = {"a9a": 32_561, "pendigits": 7_494}  # rows; the rest of the file pair is the test set
@@ -97,11 +98,17 @@ SETS = {
     ),
     "madelon": (lambda: libsvm("madelon", n_features=500), StandardScaler()),
     "pendigits": (lambda: libsvm("pendigits", "pendigits.t", n_features=16), StandardScaler()),
-    "spambase": (spambase, StandardScaler()),
-    "cal.housing": (lambda: regression("cal.housing.arff.xz"), StandardScaler()),
+    "spambase": (lambda: table("spambase.data.xz"), StandardScaler()),
+    "cal.housing": (lambda: table("cal.housing.arff.xz"), StandardScaler()),
+    "cal.housing, not scaled": (lambda: table("cal.housing.arff.xz"), None),
     "abalone": (abalone, StandardScaler()),
-    "cpu.small": (lambda: regression("cpu.small.arff.xz"), StandardScaler()),
+    "cpu.small": (lambda: table("cpu.small.arff.xz"), StandardScaler()),
     "bike_hour": (bike_hour, StandardScaler()),
+    "susy": (susy, StandardScaler()),
+    "texture": (lambda: table("texture.dat.xz"), StandardScaler()),
+    "german": (lambda: libsvm("german.numer_scale", n_features=24), None),
+    "svmguide3": (lambda: libsvm("svmguide3", n_features=22), None),
+    "mushrooms": (lambda: libsvm("mushrooms", n_features=112), None),
 }
 
 
