@@ -3,7 +3,7 @@
 Every learner of `frontier_learners.py` learns from the same orders of the same rows and is tested on the same others:
 accuracy and log loss, or RMSE, with the seconds that `fit` takes (process time, one core) and the bytes of the pickled
 model. A learner that can go on learning also predicts each row of the stream before it learns from it. Five orders are
-measured, fewer where a learner has spent PATIENCE seconds on a set. Every figure is kept in RESULTS.json as soon as it
+measured, fewer where a learner has spent eight seconds on a set. Every figure is kept in RESULTS.json as soon as it
 is known and not measured again, so that a run can be cut short and taken up.
 
 --ours measures our own learners only, --rivals the others; --page measures nothing and prints the tables of
@@ -31,7 +31,7 @@ from frontier_learners import LEARNERS, REGRESSION, SETS
 from frontier_page import SEEDS, print_page
 from newton_bench import Results, timed
 
-PATIENCE = 20.0  # seconds of process time on one set, after which a learner gets no further order
+PATIENCE = 8.0  # seconds of process time on one set, after which a learner gets no further order
 MOST_ROWS = {"covtype": 40_000, "mnist": 12_000}  # to learn from
 MOST = 20_000  # of the other sets, and of rows to test on
 SEEN_FIRST = 1000  # rows of a stream that a map to features is fitted to, without their labels

@@ -25,7 +25,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def in_digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:#.4g}" if value >= 1 else f"{value:#.2g}"
 
 
 SHOWN: dict[str, Callable[[float], str]] = {
@@ -54,19 +54,19 @@ class Figures:
         return float(np.mean(runs)) if runs else np.nan
 
     def cell(self, name: str, learner: str, figure: str, show: Callable[[float], str], sign: int) -> str:
-        """The mean, with the number of orders where they are fewer than five, in bold if better than Newton's."""
-        mean, ours, n = self.mean(name, learner, figure), self.mean(name, "Newton", figure), len(SEEDS)
+        """The mean; of a score, in bold if better than Newton's, and with the number of orders if fewer than five."""
+        mean, ours = self.mean(name, learner, figure), self.mean(name, "Newton", figure)
         if np.isnan(mean):
             return "–"
         shown = show(mean)
         if sign * mean > sign * ours and shown != show(ours):
             shown = f"**{shown}**"
-        measured = len(self.runs(name, learner, figure))
-        return shown if measured == n else f"{shown} ({measured})"
+        n_orders = len(self.runs(name, learner, figure))
+        return f"{shown} ({n_orders})" if sign and n_orders < len(SEEDS) else shown
 
     def of_all(self, figure: str, kind: str, names: Iterable[str], sign: int = 0, learners=tuple(LEARNERS)) -> str:
-        """One figure of the learners; more is better where `sign` is 1, less where it is -1."""
-        wanted = (name for name in names if name in self.names)
+        """One figure of the learners: a score of which more is better (`sign` 1), or less (-1), or a cost (0)."""
+        wanted = [n for n in names if n in self.names and any(self.runs(n, m, figure) for m in learners)]
         cells = ([name, *(self.cell(name, m, figure, SHOWN[kind], sign) for m in learners)] for name in wanted)
         return table(learners, cells)
 
