@@ -93,6 +93,11 @@ class Figures:
             )
         return table(("rows × features", "isotropic", "default", "difference", "goal"), rows)
 
+    def median(self, learner: str, cost: str) -> str:
+        """Over the sets that were measured."""
+        means = [np.mean(runs) for name in self.names if (runs := self.runs(name, learner, cost))]
+        return SHOWN[cost](float(np.median(means))) if means else "–"
+
     def summary(self) -> str:
         """One row a learner: whether it learns on, on how many sets it is better than Newton, what it costs."""
         rows = []
@@ -100,10 +105,7 @@ class Figures:
             pairs = [(n, *(self.mean(n, m, "held out") for m in (learner, "Newton"))) for n in self.names]
             both = [(n, theirs, ours) for n, theirs, ours in pairs if not np.isnan(theirs + ours)]
             wins = sum(theirs < ours if name in REGRESSION else theirs > ours for name, theirs, ours in both)
-            costs = [
-                SHOWN[cost](float(np.nanmedian([self.mean(name, learner, cost) for name in self.names])))
-                for cost in ("seconds", "bytes")
-            ]
+            costs = [self.median(learner, cost) for cost in ("seconds", "bytes")]
             better = "–" if learner == "Newton" else f"{wins} of {len(both)}"
             rows.append([learner, "yes" if kind.learns_on else "no", better, *costs])
         return table(("learns on", "better than Newton on", "median seconds", "median model, kB"), rows)
