@@ -25,7 +25,7 @@ double Basis::dot(const Block& block, std::size_t row, const double* weights) co
   return std::isfinite(sum) || holes_ == 0 ? sum : dot_without_holes(block, row, weights);
 }
 
-// A point that left in the middle of a block has its values there still, and 0 times an infinite one is no number.
+// A point that was removed in the middle of a block still has its values there, and 0 times an infinite value is NaN.
 double Basis::dot_without_holes(const Block& block, std::size_t row, const double* weights) const {
   Buffer<double> values(columns());
   this->values(block, row, values);
@@ -49,7 +49,7 @@ void Basis::values(const Block& block, std::size_t row, std::span<double> values
     std::copy_n(table_row<float>(block, row), columns(), values.begin());
   else
     std::copy_n(table_row<double>(block, row), columns(), values.begin());
-  // Holes are few, and mostly there is one: the search ends with the last of them.
+  // There are few holes, usually one: the search ends with the last of them.
   for (std::size_t index = no_hole_before_, left = holes_; left > 0; ++index)
     if (births_[index] < 0) {
       values[first_slot() + index] = 0.0;
@@ -156,7 +156,7 @@ std::vector<std::size_t> Basis::alive_slots() const {
 std::size_t Basis::oldest() const {
   std::size_t found = 0;
   auto earliest = std::numeric_limits<std::uint64_t>::max();
-  // Without a sign a hole's -1 comes last of all.
+  // As an unsigned number the -1 of a hole is the largest of all.
   for (std::size_t i = 0; i < births_.size(); ++i) {
     const auto birth = static_cast<std::uint64_t>(births_[i]);
     if (birth >= earliest || (!ghosts_.empty() && ghosts_[i] == 1)) continue;
@@ -202,7 +202,7 @@ void Basis::check_births(std::int64_t t, bool distinct) const {
 
 namespace {
 
-// Dense points in tiles of 64 bytes a feature (see isa.hpp).
+// Dense points in tiles of 64 bytes per feature (see isa.hpp).
 template <class T>
 class DenseBasis final : public Basis {
  public:
@@ -246,7 +246,7 @@ class DenseBasis final : public Basis {
     return static_cast<double>(values[row % lanes]);
   }
 
-  // Rows from outside may hold what is no number, which no kernel of theirs may hide.
+  // Rows from outside may contain NaN, which their kernel value must not hide.
   double zero_if_finite(const T* row) const {
     T sums[lanes] = {};
     for (std::size_t i = 0; i < width_; ++i) sums[i % lanes] += T{0} * row[i];
@@ -273,7 +273,7 @@ class DenseBasis final : public Basis {
     tile({point, 1, width_}, 0, 1, block, alone);
   }
 
-  // Several at once, as fast as a block of rows: the values are the same.
+  // Several points at once, at the speed of a block of rows; the values are the same.
   void rows_of(std::span<const std::size_t> slots, Block& block, std::span<double> values) const override {
     block.column.resize(slots.size() * width_ * sizeof(T));
     T* points = reinterpret_cast<T*>(block.column.data());
@@ -303,7 +303,7 @@ class DenseBasis final : public Basis {
 
  private:
   static constexpr std::size_t lanes = isa::lanes<T>;
-  static constexpr std::size_t formula_cost = 16;  // of a kernel value, beside one multiply-add a feature
+  static constexpr std::size_t formula_cost = 16;  // of a kernel value, besides one multiply-add per feature
   static const isa::Routines<T>& routines() { return isa::routines<T>(); }
   const T* row_at(const Block& block, std::size_t row, std::size_t metric = 0) const {
     if (metric > 0)
@@ -332,7 +332,7 @@ class DenseBasis final : public Basis {
       fourier().finish(table_row<T>(block, row) + first_feature(), rounded(n_features()));
   }
 
-  // The features' frequencies, as tiles; see Fourier for when they are made.
+  // The frequencies of the random features, as tiles; see Fourier for when they are computed.
   const T* frequencies() const {
     std::call_once(frequencies_computed_, [this] {
       frequencies_.resize(rounded(n_features()) * width_);
@@ -429,7 +429,7 @@ class DenseBasis final : public Basis {
 
   std::size_t width_;
   std::vector<std::optional<double>> self_;  // kernel(x, x) of each plane, where it is the same for all rows
-  std::vector<Buffer<T>> tiles_;             // one a metric
+  std::vector<Buffer<T>> tiles_;             // one array per metric
   mutable Buffer<T> frequencies_;
   mutable std::once_flag frequencies_computed_;
 };

@@ -32,14 +32,15 @@ struct Block {
   std::size_t planes = 1;
   Buffer<std::byte> table;   // table[row][plane][column]
   Buffer<std::byte> scaled;  // the rows as each metric but the first sees them: [metric - 1][row]
-  Buffer<std::byte> packed;  // the rows as tiles, [metric], made when the first of them becomes a point
+  Buffer<std::byte> packed;  // the rows as tiles, [metric], packed when the first of them becomes a point
   Buffer<std::byte> column;  // a point and its kernel values, while its column is written
   bool is_packed = false;
-  // Where several kernels share their points: what each of them makes of one row, and the block that the row is of.
+  // Where several kernels share their points: the values of one row for each of them, and the block that the row
+  // belongs to.
   std::vector<Block> views;
   Block* shared = nullptr;
   std::size_t shared_row = 0;
-  std::uint64_t number = 0;  // of the block, for updates that keep something about its rows
+  std::uint64_t number = 0;  // identifies the block, for updates that cache something about its rows
 };
 
 // The values of one plane at one row.
@@ -52,7 +53,7 @@ const T* table_row(const Block& block, std::size_t row, std::size_t plane = 0) {
   return reinterpret_cast<const T*>(block.table.data()) + (row * block.planes + plane) * block.stride;
 }
 
-// A kernel is a weighted sum of products of plain ones, mostly a single plain one.
+// A kernel is a weighted sum of products of plain kernels; usually it is a single plain kernel.
 struct Term {
   double weight = 1.0;
   std::vector<Kernel> factors;
@@ -62,7 +63,7 @@ using Terms = std::vector<Term>;
 inline bool is_plain(const Terms& terms) {
   return terms.size() == 1 && terms[0].weight == 1.0 && terms[0].factors.size() == 1;
 }
-// The base quantities that the factors are formulas of.
+// Whether a factor of the kernel is a formula of this base quantity.
 inline bool uses(const Terms& terms, Base base) {
   return std::any_of(terms.begin(), terms.end(), [&](const Term& term) {
     return std::any_of(term.factors.begin(), term.factors.end(), [&](const Kernel& k) { return k.base == base; });
@@ -89,7 +90,7 @@ void add_up(const Terms& terms, const Quantity& quantity, std::size_t n, T* scra
     for (std::size_t j = 0; j < n; ++j) out[j] += static_cast<T>(term.weight) * product[j];
   }
 }
-// The same, where the bits are those of the formula alone if the kernel is one.
+// The same; the value of a plain kernel has the bits of its formula alone.
 template <class T, class Quantity>
 void evaluate(const Terms& terms, const Quantity& quantity, std::size_t n, T* scratch, T* out) {
   if (!is_plain(terms)) return add_up(terms, quantity, n, scratch, out);
@@ -109,8 +110,9 @@ T value_at(const Terms& terms, const Quantity& quantity) {
   return out[0];
 }
 
-// What each feature of a row is multiplied by before anything is computed of it: r_j^(1/p) where the kernel's
-// relevances are r and a feature's share of the base quantity grows by the p-th power. Features beyond the last have 1.
+// The factors by which the features of a row are multiplied before anything is computed from it: r_j^(1/p), where r are
+// the kernel's relevances and a feature's contribution to the base quantity grows with its p-th power. Features beyond
+// the last have the factor 1.
 using Scales = std::vector<double>;
 
 // A kernel, or a base quantity, and the scales of its rows.
@@ -121,8 +123,8 @@ struct Plane {
 
 class Basis {
  public:
-  // One kernel a plane of the table. A learner has one; more are the quantities that several kernels share.
-  // `type`: of the values in its tables.
+  // Each plane of the table is one kernel. A learner has one; several planes are the base quantities that several
+  // kernels share. `type` is that of the values in the tables.
   Basis(Type type, const std::vector<Plane>& planes, bool constant, const Fourier& fourier = {});
   virtual ~Basis() = default;
 
@@ -137,7 +139,7 @@ class Basis {
   std::size_t columns() const { return first_slot() + rounded(births_.size()); }
   // The slots are [first_slot(), end_slot()), holes and ghosts included.
   std::size_t end_slot() const { return first_slot() + births_.size(); }
-  // The support points of the last function; with the ghosts of its average.
+  // The number of support points of the last function; and that including the ghosts of its average.
   std::size_t size() const { return births_.size() - holes_ - n_ghosts_; }
   std::size_t size_with_ghosts() const { return births_.size() - holes_; }
   // The stream position (from 0) of the row in this slot, -1 for a hole.
@@ -145,10 +147,10 @@ class Basis {
   bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
   std::vector<std::size_t> alive_slots() const;
   std::size_t oldest() const;  // the slot of the support point that came first
-  // From now on points that leave stay as ghosts: columns for the average alone.
+  // From now on points that are removed stay as ghosts: columns that only the average uses.
   void keep_ghosts() { keeps_ghosts_ = true; }
-  // From now on each point's kernel(s, s) is kept, its root (the point's length in the kernel's space) and 1 / that
-  // (0 for a point of length 0).
+  // From now on kernel(s, s) of each point is kept, with its square root (the point's length in the kernel's feature
+  // space) and the inverse of that length (0 for a point of length 0).
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
   std::span<const double> diagonal() const { return diagonal_; }
@@ -157,8 +159,8 @@ class Basis {
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t max_rows() const { return std::numeric_limits<std::size_t>::max(); }
-  // How many to take of so many that there are, where the caller gains by blocks, or only where blocks are quicker than
-  // row by row.
+  // How many of these rows to take as one block: as many as possible if the caller `gains` by blocks or if blocks are
+  // quicker than single rows, otherwise 1.
   std::size_t rows_at_once(std::size_t rows, bool gains = false) const {
     return gains || is_quicker_by_blocks() ? std::min(rows, max_rows()) : 1;
   }
@@ -167,14 +169,14 @@ class Basis {
   // that several kernels share have a limit.
   virtual bool has_room(std::int64_t /*position*/) const { return true; }
   virtual bool has_room_without(std::size_t /*slot*/, std::int64_t /*position*/) const { return true; }
-  // Makes `block` the table of rows [begin, begin + count), the columns shared out over the team.
+  // Makes `block` the table of rows [begin, begin + count); the team shares the columns among its members.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
   double dot(const Block& block, std::size_t row, const double* weights) const;
   // Two such sums over the same row, for less than twice the time.
   std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
                                      const double* second) const;
-  // The squared length of a row's feature vector: kernel(x, x), and the constant column's share.
+  // The squared length of a row's feature vector: kernel(x, x) plus the share of the constant column.
   double self(Block& block, std::size_t row) const {
     return self_kernel(block, row, 0) + (constant_ ? constant_value * constant_value : 0.0);
   }
@@ -192,15 +194,15 @@ class Basis {
     return type_ == Type::f32 ? static_cast<double>(table_row<float>(block, row)[column])
                               : table_row<double>(block, row)[column];
   }
-  // isa::Routines::price for the slots [first, second) at a row of the block, weights one a column and costs one a
-  // slot.
+  // isa::Routines::price for the slots [first, second) at a row of the block; there is one weight per column and one
+  // cost per slot.
   void price(const Block& block, std::size_t row, std::pair<std::size_t, std::size_t> slots, double inverse_self,
              double unit, const double* weights, bool add, std::span<double> costs) const;
-  // The values of a block of one row at the slots where products and squares, one a slot, say that products^2 > least
-  // squares and products > 0; 0 at the others.
+  // The values of a block of one row at the slots where products^2 > least * squares and products > 0 (one of each per
+  // slot); 0 at the other slots.
   void compare(const Block& block, std::span<const double> products, std::span<const double> squares, double least,
                std::span<double> values) const;
-  // Every column at the point in this slot; at each of these.
+  // Every column at the point in this slot, and at the points in these slots.
   void row_of(std::size_t slot, Block& scratch, std::span<double> values) const {
     tile_point(slot, scratch);
     this->values(scratch, 0, values);
@@ -209,15 +211,15 @@ class Basis {
 
   // The row becomes a support point; its column is written for the rows after it. Returns its slot.
   std::size_t insert(Block& block, std::size_t row, std::int64_t position);
-  // The point leaves; its slot becomes a hole, or a ghost where the average remembers it.
+  // Removes the point; its slot becomes a hole, or a ghost where the average still needs it.
   void erase(std::size_t slot, bool remembered);
   // A new point, h * the point in slot a + (1 - h) * the point in slot b, whose column is written for the rows after
-  // `row`. It takes the place of a; where ghosts are kept, or `apart` is asked for, a slot of its own. Returns its
-  // slot.
+  // `row`. It takes the place of a, or a slot of its own where ghosts are kept or `apart` is true. Returns its slot.
   std::size_t blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row, bool apart = false);
 
   virtual void visit(Archive& archive);
-  // After loading: every point is a row of a stream of t rows, and where they are `distinct` no two are the same.
+  // After loading: checks that every point is a row of a stream of t rows and, where they are `distinct`, that no two
+  // are the same row.
   void check_births(std::int64_t t, bool distinct = true) const;
 
  protected:
@@ -225,8 +227,8 @@ class Basis {
   std::size_t slots() const { return births_.size(); }
   std::size_t n_planes() const { return planes_.size(); }
   const Terms& terms(std::size_t plane = 0) const { return planes_[plane]; }
-  // Rows and points as a plane sees them: those of its metric. The first metric has them as they came, and is what is
-  // saved and shown.
+  // Rows and points as a plane sees them: those of its metric. The first metric has them unscaled, which is how they
+  // are saved and shown.
   std::size_t n_metrics() const { return metrics_.size(); }
   std::size_t metric(std::size_t plane) const { return metric_of_[plane]; }
   bool is_used(std::size_t metric) const {
@@ -258,9 +260,9 @@ class Basis {
   template <class T>
   void open_column(std::size_t slot, Block& block, std::size_t from) const;
 
-  virtual void grow() = 0;  // room for 16 more slots, zeros
+  virtual void grow() = 0;  // makes room for 16 more slots, filled with zeros
   virtual void store(std::size_t slot, const Block& block, std::size_t row) = 0;
-  virtual void clear(std::size_t slot) = 0;  // zeros
+  virtual void clear(std::size_t slot) = 0;  // fills it with zeros
   // The point in `into` (which may be a) <- h a + (1 - h) b, at this row of the block.
   virtual void mix(std::size_t into, std::size_t a, std::size_t b, double h, Block& block, std::size_t row) = 0;
   // Writes a changed column for the rows from `from` on.
@@ -268,27 +270,28 @@ class Basis {
 
  private:
   double dot_without_holes(const Block& block, std::size_t row, const double* weights) const;
-  std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or one more
-  void measure(std::size_t slot);             // its diagonal and lengths
+  std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or else a new slot
+  void measure(std::size_t slot);             // computes its diagonal and lengths
   void changed(std::size_t slot, Block& block, std::size_t row);
 
   Type type_;
   std::vector<Terms> planes_;
-  std::vector<Scales> metrics_;  // different ones; the first is empty
+  std::vector<Scales> metrics_;  // all different; the first is empty
   std::vector<std::size_t> metric_of_;
   bool constant_;
   Fourier fourier_;
   std::vector<std::int64_t> births_;
-  std::vector<std::int64_t> ghosts_;  // 1 for a ghost, one a slot; empty where none are kept
+  std::vector<std::int64_t> ghosts_;  // per slot, 1 for a ghost; empty where none are kept
   std::size_t holes_ = 0, n_ghosts_ = 0;
-  std::size_t no_hole_before_ = 0;  // where to look for the first hole
+  std::size_t no_hole_before_ = 0;  // where the search for the first hole starts
   bool keeps_ghosts_ = false, keeps_diagonal_ = false;
   std::vector<double> diagonal_, lengths_, inverse_lengths_;
 };
 
 template <class T>
 void Basis::open_column(std::size_t slot, Block& block, std::size_t from) const {
-  // More columns than the block has room for: rows that become points have it, points that are blended may not.
+  // There may be more columns than the block has room for: room was made for rows that become points, but not for
+  // blended points.
   if (columns() > block.stride) {
     const std::size_t rows = block.count * block.planes, before = block.stride;
     const Buffer<std::byte> old = std::exchange(block.table, {});
@@ -297,7 +300,7 @@ void Basis::open_column(std::size_t slot, Block& block, std::size_t from) const 
     for (std::size_t row = 0; row < rows; ++row)
       std::copy_n(reinterpret_cast<const T*>(old.data()) + row * before, before, table_row<T>(block, 0, row));
   }
-  // The first point of 16 new columns: the others of them have no values yet.
+  // This is the first point of 16 new columns, of which the others have no values yet.
   if ((slot - first_slot()) % isa::score_lanes == 0 && slot + 1 == end_slot())
     for (std::size_t row = from * block.planes; row < block.count * block.planes; ++row)
       std::fill_n(table_row<T>(block, 0, row) + slot, isa::score_lanes, T{0});
@@ -310,7 +313,7 @@ template <class T>
 std::unique_ptr<Basis> make_sparse_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                          std::size_t width);
 
-// A kernel of the caller's own: out[i] = kernel(row, points[i]), rows and points of the basis's type.
+// A callable kernel: out[i] = kernel(row, points[i]), with rows and points of the type of the basis.
 using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;
 template <class T>
 std::unique_ptr<Basis> make_callable_basis(const KernelFunction& function, bool constant, std::size_t width);

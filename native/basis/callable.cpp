@@ -12,7 +12,8 @@ class CallableBasis final : public Basis {
   CallableBasis(KernelFunction function, bool constant, std::size_t width)
       : Basis(Type::f64, {}, constant), function_(std::move(function)), width_(width) {}
 
-  // A caller's kernel may depend in its last bits on how many points it is given: always ask with the present ones.
+  // The last bits of a callable kernel may depend on how many points it is given: it is always called with the present
+  // points.
   std::size_t max_rows() const override { return 1; }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
@@ -51,7 +52,7 @@ class CallableBasis final : public Basis {
     std::fill_n(out, columns(), 0.0);
     write_constant(out);
     if (slots() > 0) function_(row, points_.data(), slots(), out + first_slot());
-    // What the kernel says of an empty slot counts for nothing, be it NaN.
+    // The kernel value of an empty slot does not count, even where it is NaN.
     for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
       if (born(slot) < 0) out[slot] = 0.0;
   }

@@ -7,14 +7,14 @@
 namespace onkel {
 namespace {
 
-// x to the nearest whole number: adding 1.5 * 2^52 leaves no room for a fraction.
+// Rounds x to the nearest integer: the sum with 1.5 * 2^52 has no bits left for a fraction.
 double nearest(double x) {
   constexpr double shift = 0x1.8p52;
   return (x + shift) - shift;
 }
 
-// Without a branch or a call, so that the compiler can take several values at once: x is moved by a multiple n of pi
-// (two parts of it, the first short enough for an exact product) to [-pi/2, pi/2], where the series ends at r^22.
+// Without a branch or a call, so that the compiler can vectorise it: x is reduced to [-pi/2, pi/2] by a multiple n of
+// pi (pi in two parts, the first of which is short enough for an exact product), where the series ends at r^22.
 double cosine(double x) {
   constexpr double pi_high = 0x1.921fb544p+1, pi_low = 0x1.0b4611a626331p-33;
   const double n = nearest(x * std::numbers::inv_pi);
@@ -25,7 +25,7 @@ double cosine(double x) {
   return (1.0 - 2.0 * odd * odd) * (1.0 + s * sum);
 }
 
-// Up to here the product n * pi_high above is exact.
+// The product n * pi_high above is exact up to this angle.
 constexpr double largest_angle = 0x1p21;
 
 }  // namespace
@@ -37,7 +37,7 @@ Fourier::Fourier(std::size_t count, double gamma, const Draws& draws) : gamma_(g
 }
 
 double Fourier::frequency(std::size_t i, std::size_t feature) const {
-  // Box and Muller: two uniform numbers make one normal.
+  // The Box-Muller transform: two uniform numbers give one normal number.
   const auto step = static_cast<std::int64_t>(i);
   const auto index = static_cast<std::uint32_t>(feature) * 2;
   const double u = draws_.uniform(step, Purpose::feature, index), v = draws_.uniform(step, Purpose::feature, index + 1);

@@ -51,7 +51,7 @@ class PlainView final : public View {
         plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
-  // A function of the caller's takes one row at a time.
+  // A callable kernel takes one row at a time.
   std::size_t max_rows() const override { return function_ ? 1 : View::max_rows(); }
 
   bool has_room(std::int64_t position) const override { return pool_.has_room(position); }
@@ -76,7 +76,7 @@ class PlainView final : public View {
   }
 
   void tile(const Rows&, std::size_t, std::size_t, Block&, Team&) const override {
-    throw std::logic_error("a view looks at the rows of its pool");
+    throw std::logic_error("a view takes the rows of its pool");
   }
 
   void tile_point(std::size_t slot, Block& block) const override {
@@ -124,7 +124,7 @@ class PlainView final : public View {
 
  private:
   std::size_t slots_now() const { return std::min(slots(), places_.size()); }
-  // The pool's slot of one of the view's own.
+  // The slot in the pool that one of the view's slots refers to.
   std::size_t place(std::size_t slot) const {
     return pool_.points().first_slot() + static_cast<std::size_t>(places_[slot - first_slot()]);
   }
@@ -145,7 +145,7 @@ class PlainView final : public View {
     if (own.table.size() < bytes) own.table.resize(bytes);
   }
 
-  // A row of the table: row `at` of the pool's block, which a function of the caller's takes as it is.
+  // Fills a row of the table from row `at` of the pool's block; a callable kernel takes the `row` itself.
   void fill(const Block& raw, std::size_t at, const T* row, Block& own, std::size_t to) const {
     write_constant(table_row<T>(own, to));
     T* out = table_row<T>(own, to) + first_slot();
@@ -163,7 +163,7 @@ class PlainView final : public View {
         if (uses(terms, base)) pick(raw, at, base, of(base), n);
       add_up(terms, of, n, picked + n_bases * n, out);
     }
-    // Where there is no point some other's value was picked, which may even be infinite.
+    // Where there is no point the value of another point was picked, which may even be infinite.
     for (std::size_t j = slots(); j < n; ++j) out[j] = T{0};
     for (std::size_t j = 0; j < slots() && size_with_ghosts() < slots(); ++j)
       if (born(first_slot() + j) < 0) out[j] = T{0};
@@ -188,7 +188,7 @@ class PlainView final : public View {
     function_(row, row, 1, &value);
     return value;
   }
-  // kernel(x, x), of what the pool says of its planes.
+  // kernel(x, x), from the values of the pool's planes.
   template <class Plane>
   double self_value(const Plane& plane) const {
     return static_cast<double>(value_at<T>(terms(), [&](Base base) { return static_cast<T>(plane(plane_of(base))); }));
@@ -238,9 +238,9 @@ class PlainView final : public View {
   KernelFunction function_;
   std::size_t width_;
   Pool& pool_;
-  std::size_t plane_of_[n_bases] = {};  // of each base quantity
-  std::vector<std::int32_t> places_;    // one a slot, in the pool
-  std::vector<T> points_;               // for a function of the caller's
+  std::size_t plane_of_[n_bases] = {};  // the plane of each base quantity
+  std::vector<std::int32_t> places_;    // the pool's slot for each of its own
+  std::vector<T> points_;               // for a callable kernel
   mutable Block raw_;                   // scratch of the learning thread
 };
 
@@ -250,10 +250,10 @@ std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels) {
   std::vector<Plane> planes;
   for (const Base base : bases)
     for (const KernelConfig& kernel : kernels) {
-      const bool there = std::any_of(planes.begin(), planes.end(), [&](const Plane& plane) {
+      const bool exists = std::any_of(planes.begin(), planes.end(), [&](const Plane& plane) {
         return uses(plane.terms, base) && plane.scales == kernel.scales;
       });
-      if (uses(kernel.terms, base) && !there) planes.push_back({{Term{1.0, {identity_kernel(base)}}}, kernel.scales});
+      if (uses(kernel.terms, base) && !exists) planes.push_back({{Term{1.0, {identity_kernel(base)}}}, kernel.scales});
     }
   return planes;
 }

@@ -1,8 +1,8 @@
 // Pool: the points of several kernels, each held once; and a View for each kernel, its Basis over the pool.
 //
-// The pool's own basis has one plane a base quantity (squared distances, dot products), computed once a block for all
-// kernels. A view has slots of its own, each naming a point of the pool: a row's kernel values are picked from a plane
-// and shaped (exp, powers) for the view's own points alone.
+// The pool's own basis has one plane for each base quantity (squared distances, dot products), which is computed once
+// per block for all kernels. A view has slots of its own, each naming a point of the pool: a row's kernel values are
+// picked from a plane and shaped (exp, powers) for the view's own points alone.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace onkel {
 
-// A kernel of a learner: a sum of terms, or a function of the caller's own.
+// A kernel of a learner: a sum of terms, or a callable kernel.
 struct KernelConfig {
   Terms terms;
   Scales scales;             // of its rows
-  KernelFunction function;   // in place of `terms`, where it is set
-  std::uint32_t number = 0;  // its number among several: of its draws, and in its names
+  KernelFunction function;   // used in place of `terms` where it is set
+  std::uint32_t number = 0;  // its number among several kernels, for its draws and its names
 };
 
 class Pool {
@@ -28,12 +28,12 @@ class Pool {
   explicit Pool(Basis& points) : points_(points) {}
 
   const Basis& points() const { return points_; }
-  // The row becomes a point; if another kernel has just made it one, that one is held once more.
+  // The row becomes a point; if it has just become one for another kernel, the point gets one more holder.
   std::size_t hold(Block& block, std::size_t row, std::int64_t position);
-  // A new point between two.
+  // A new point between two others.
   std::size_t hold_blend(std::size_t a, std::size_t b, double h, Block& block, std::size_t row);
   void hold(std::size_t slot);
-  // The point leaves with its last holder.
+  // One holder gives the point up; it is removed with its last holder.
   void release(std::size_t slot);
   // How many points there may be at most. It binds whoever asks before a row becomes a point.
   void set_limit(std::size_t limit) { limit_ = limit; }
@@ -46,7 +46,7 @@ class Pool {
 
  private:
   Basis& points_;
-  std::vector<std::int64_t> holders_;  // one a slot
+  std::vector<std::int64_t> holders_;  // their number, for each slot
   std::int64_t newest_ = -1;           // the row that became a point last, and its slot
   std::size_t newest_slot_ = 0;
   std::size_t limit_ = std::numeric_limits<std::size_t>::max();
@@ -55,15 +55,15 @@ class Pool {
 class View : public Basis {
  public:
   using Basis::Basis;
-  // Makes `own` the table of rows of the pool's block `shared`: of one, or of all.
+  // Makes `own` the table of one row, or of all rows, of the pool's block `shared`.
   virtual void project(Block& shared, std::size_t row, Block& own) const = 0;
   virtual void project(Block& shared, Block& own) const = 0;
   static bool shows_all_of(const Block& own, const Block& shared) { return own.number == shared.number << 32; }
-  // One coefficient a slot of the pool, from one a slot of the view.
+  // The coefficients by the pool's slots, from those by the view's slots.
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };
 
-// The planes that these kernels share, one a base quantity and scales.
+// The planes that these kernels share: one for each pair of a base quantity and scales.
 std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels);
 
 template <class T>

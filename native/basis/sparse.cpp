@@ -2,9 +2,9 @@
 //
 // A feature is a list of postings (point, value), or a dense column where more than an eighth of the points have it.
 // Either way a pair's sum runs over ascending features, one product and one addition each, and a missing value adds
-// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row. Distances come
-// of such sums where little cancels out; where much does (rows with a large mean, rows that are nearly equal) a pair's
-// distance is summed from its differences, as dense rows have it.
+// exactly nothing: the bits do not depend on how a feature is held, nor on which of the pair is the row. Distances are
+// computed from such sums where little cancels; where much does (rows with a large mean, rows that are nearly equal)
+// the distance of a pair is summed from its differences, as it is for dense rows.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,7 +23,7 @@ struct Sparse {
   std::span<const T> values;
 };
 
-// One feature's values over the points: postings in any order, or one value a point where `dense` is not empty.
+// The values of one feature over the points: postings in any order, or one value per point where `dense` is not empty.
 template <class T>
 struct Feature {
   std::size_t count = 0;  // points that have it
@@ -55,7 +55,7 @@ struct Feature {
   }
 };
 
-// Features by their number, which may go up to 2^31: pages, and tables of pages, are there while points have features
+// Features by their number, which may be up to 2^31: pages, and tables of pages, exist as long as points have features
 // on them.
 template <class T>
 class FeatureTable {
@@ -66,7 +66,7 @@ class FeatureTable {
     const auto& found = directories_[directory]->entries[page];
     return found ? &found->entries[line] : nullptr;
   }
-  // The feature, which one more point has.
+  // Returns the feature, which one more point has from now on.
   Feature<T>& with_another(std::int32_t feature) {
     const auto [directory, page, line] = place(feature);
     if (directory >= directories_.size()) directories_.resize(directory + 1);
@@ -81,7 +81,7 @@ class FeatureTable {
     if (found.count++ == 0) ++lines->used;
     return found;
   }
-  // Takes a point out of a feature that it has; memory that is no longer needed is given back.
+  // Removes a point from a feature that it has; memory that is no longer needed is released.
   void remove(std::int32_t feature, std::uint32_t point) {
     const auto [directory, page, line] = place(feature);
     auto& pages = directories_[directory];
@@ -121,7 +121,7 @@ class SparseBasis final : public Basis {
   SparseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
       : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {}
 
-  // A row costs what it costs; a column of it has to be written for the rows after a new point.
+  // Blocks make no row cheaper, and a new point costs a column for the rows after it.
   bool is_quicker_by_blocks() const override { return false; }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team&) const override {
@@ -198,7 +198,7 @@ class SparseBasis final : public Basis {
     Buffer<T> squares, lengths;  // |s|^2 and |s|_1, and zeros up to a multiple of 16
     FeatureTable<T> features;
   };
-  // As they came.
+  // The points unscaled.
   std::vector<Point>& points() { return sides_[0].points; }
   const std::vector<Point>& points() const { return sides_[0].points; }
 
@@ -231,7 +231,7 @@ class SparseBasis final : public Basis {
     return static_cast<double>(value_at<T>(terms, [&](Base base) { return base == Base::dot ? square : T{0}; }));
   }
 
-  // A row of the table; seen(metric) is the row of numbers.
+  // Writes a row of the table; seen(metric) is the row as that metric sees it.
   template <class Seen>
   void fill(std::size_t row, const Seen& seen, Block& block) const {
     write_fixed(seen(metric(0)), table_row<T>(block, row));
@@ -252,7 +252,7 @@ class SparseBasis final : public Basis {
     fourier().finish(out, n);
   }
 
-  // The random features' frequencies, [feature][wave]; see Fourier for when they are made.
+  // The frequencies of the random features, [feature][wave]; see Fourier for when they are computed.
   const T* frequencies() const {
     std::call_once(frequencies_computed_, [this] {
       const std::size_t n = rounded(n_features());
@@ -300,7 +300,7 @@ class SparseBasis final : public Basis {
     if (base == Base::dot) return;
     const Buffer<T>& norms = base == Base::manhattan ? side.lengths : side.squares;
     const T share = base == Base::manhattan ? T{1} : T{2};
-    constexpr std::size_t step = 4 * isa::score_lanes;  // few enough to look for the pairs that cancel one by one
+    constexpr std::size_t step = 4 * isa::score_lanes;  // few enough to test the pairs for cancellation one by one
     for (std::size_t first = 0; first < n; first += step) {
       const std::size_t last = std::min(first + step, n);
       if (!isa::routines<T>().distances(norm, norms.data() + first, share, quantities + first, last - first)) continue;
@@ -423,7 +423,7 @@ class SparseBasis final : public Basis {
     }
   }
 
-  // The point is there as it came: makes it known to every metric that is used.
+  // The point is stored unscaled: enters it into every metric that is used.
   void enter(std::size_t index) {
     for (std::size_t m = 0; m < n_metrics(); ++m) {
       if (!is_used(m)) continue;
@@ -442,7 +442,7 @@ class SparseBasis final : public Basis {
     }
   }
 
-  // Chooses how the feature is held.
+  // Chooses how the feature is stored.
   void enter(Feature<T>& feature, std::uint32_t index, T value) {
     const std::size_t room = rounded(slots());
     if (feature.dense.empty()) {
@@ -472,7 +472,7 @@ class SparseBasis final : public Basis {
   }
 
   std::size_t width_;
-  std::vector<Side> sides_;  // one a metric
+  std::vector<Side> sides_;  // one per metric
   mutable Buffer<T> frequencies_;
   mutable std::once_flag frequencies_computed_;
 };

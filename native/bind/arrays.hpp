@@ -1,4 +1,4 @@
-// What all of the binding needs: arrays as rows, parts as the core takes them.
+// Conversions that the whole binding needs: from arrays to rows, and from Python's parts to the core's.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,7 +40,8 @@ using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::dev
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<nb::numpy, double>;
 
-// (name, numbers, parts), as Part.spec of onkel.parts makes it; of a part in Python, the part itself comes fourth.
+// (name, numbers, parts), as Part.spec of onkel.parts returns it; for a part written in Python, the part itself is the
+// fourth entry.
 inline Spec spec(const nb::tuple& part) {
   if (part.size() < 3 || part.size() > 4)
     throw nb::value_error("a part must be its name, its numbers and the parts that it holds");
@@ -58,7 +59,7 @@ auto array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
 }
 
-// Rows of a sparse matrix, once its arrays were found to make sense.
+// The rows of a sparse matrix, after its arrays were checked.
 template <class T>
 Rows csr_rows(const CsrIn<T>& x, std::size_t width) {
   const auto& [values, indices, offsets] = x;
@@ -88,7 +89,8 @@ Rows rows_in(const CsrIn<T>& x, std::size_t width) {
   return csr_rows<T>(x, width);
 }
 
-// The core waits for its own lock, never while it holds the interpreter's: a learning thread may want that one.
+// The core must not wait for its own lock while this thread holds the interpreter's: a learning thread may need that
+// one.
 template <class Work>
 auto unlocked(const Work& work) {
   const nb::gil_scoped_release release;

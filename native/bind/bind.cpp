@@ -1,4 +1,4 @@
-// This folder alone knows Python: arrays in, arrays out, the interpreter's lock released while the core works.
+// Only this folder knows Python: it takes and returns arrays, and releases the interpreter's lock while the core works.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
@@ -33,7 +33,7 @@ using namespace nb::literals;
 
 using KernelIn = std::variant<Formula, nb::callable>;
 
-// A learner with what the binding must know to check its arguments.
+// A learner, with what the binding needs to check its arguments.
 class PyLearner {
  public:
   explicit PyLearner(const Config& config) : config_(config), core_(config) {}
@@ -93,7 +93,7 @@ class PyLearner {
     return csr_rows<T>(x, config_.width);
   }
 
-  // Of a function: (output, point), (output,) and (output, random feature).
+  // The coefficients of a function: (output, point), (output,) and (output, random feature).
   using CoefficientsIn = std::tuple<RowsIn<double>, Numbers, RowsIn<double>>;
 
   void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
@@ -102,17 +102,17 @@ class PyLearner {
     unlocked([&] { core_.set(expansion); });
   }
 
-  // (births of the points in the order of joining, H as a square matrix, lam, noise, steps)
+  // (births of the points in the order in which they joined, H as a square matrix, lam, noise, steps)
   nb::tuple information() const {
-    auto known = unlocked([&] { return core_.information(); });
+    auto information = unlocked([&] { return core_.information(); });
     std::size_t n = 0;
-    while (n * (n + 1) / 2 < known.half.size()) ++n;
+    while (n * (n + 1) / 2 < information.half.size()) ++n;
     std::vector<double> square(n * n);
     for (std::size_t i = 0, next = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = known.half[next++];
-    const std::size_t points = known.births.size();
-    return nb::make_tuple(array(std::move(known.births), {points}), array(std::move(square), {n, n}), known.lam,
-                          known.noise, known.steps);
+      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = information.half[next++];
+    const std::size_t points = information.births.size();
+    return nb::make_tuple(array(std::move(information.births), {points}), array(std::move(square), {n, n}),
+                          information.lam, information.noise, information.steps);
   }
   void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
     const std::vector<double> half = lower_half(information);
@@ -321,7 +321,7 @@ nb::tuple rows_of_libsvm(std::string_view text, bool last, std::size_t max_rows,
                         rows.bytes, rows.lines, rows.skipped, parse_error);
 }
 
-// Scaling: the statistics are NumPy arrays, changed in place; what is returned are the scaled values, as the rows lie.
+// Scaling: the statistics are NumPy arrays, changed in place; returns the scaled values in the layout of the rows.
 template <class T>
 using State1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Counts = std::optional<nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
@@ -368,7 +368,7 @@ NB_MODULE(_core, m) {
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
                 "list[float], y: float) -> "
                 "tuple[float, list[float], float, bool]"));
-  // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core, as fast as it can.
+  // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core at its peak speed.
   m.def(
       "fma_peak",
       [](std::size_t n, const std::string& dtype) {

@@ -1,4 +1,4 @@
-// What the rows decide about a kernel (see choice/relevances.hpp), for Python.
+// The binding of the search for relevances (see choice/relevances.hpp).
 #pragma once
 
 #include <nanobind/nanobind.h>

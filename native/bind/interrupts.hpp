@@ -7,7 +7,7 @@
 
 namespace onkel {
 
-// Lets Ctrl-C through now and then: asked once a block, it looks at most fifty times a second.
+// Lets Ctrl-C through now and then: it is called once per block, and checks at most fifty times a second.
 class InterruptCheck {
  public:
   bool operator()() {

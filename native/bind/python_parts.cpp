@@ -37,7 +37,7 @@ double number(const nb::object& value) { return static_cast<double>(nb::float_(v
 
 std::string text(double value) { return nb::cast<std::string>(nb::repr(nb::float_(value))); }
 
-// What a method is given is there for the time of the call, and closed after it.
+// An object that is passed to a method is valid during the call, and closed after it.
 template <class Seen>
 class View {
  public:
@@ -76,7 +76,7 @@ class RowView : public View<const Scored> {
   using View::View;
   const Scored& row() const { return seen(); }
   double self_kernel() const { return with_values().self(); }
-  // At the support vectors, in the order of Points.slots.
+  // The kernel values at the support vectors, in the order of Points.slots.
   nb::ndarray<nb::numpy, double> kernel_row() const {
     const Scored& row = with_values();
     std::vector<double> all(row.basis->columns()), values;
@@ -86,7 +86,7 @@ class RowView : public View<const Scored> {
   }
 
  private:
-  // The end of a mini-batch is of several rows, or of none.
+  // At the end of a mini-batch there are several rows, or none.
   const Scored& with_values() const {
     if (seen().block == nullptr || seen().block->count == 0) throw std::runtime_error("there is no row here");
     return seen();
@@ -130,12 +130,12 @@ class PythonAdmission final : public Admission {
 
 // ---- Evictions --------------------------------------------------------------------------------------------------
 
-// What all learners with the same part share.
+// Shared by all learners with the same part.
 struct EvictionSource {
   SharedObject part;
   std::string name;
   bool evicts, reweights, row_by_row;
-  std::vector<std::pair<std::string, Type>> fields{};  // of its state, once it was asked for it
+  std::vector<std::pair<std::string, Type>> fields{};  // of its state, once the part was asked for it
 };
 
 class PythonEviction final : public Eviction {
@@ -149,7 +149,7 @@ class PythonEviction final : public Eviction {
   bool evicts() const override { return source_->evicts; }
   void visit(Archive& archive) override;
 
-  // For the view.
+  // For the views.
   const EvictionContext& context() const { return context_; }
   const EvictionSource& source() const { return *source_; }
   std::size_t first_slot() const { return context_.basis.first_slot(); }
@@ -165,7 +165,7 @@ class PythonEviction final : public Eviction {
   void give(const std::map<std::string, Field>& state);
 
   std::shared_ptr<EvictionSource> source_;
-  // A copy of the part that is this learner's own, made at its first use.
+  // This learner's own copy of the part, created at its first use.
   SharedObject part_;
   std::optional<std::map<std::string, Field>> waiting_;  // a state that the copy has not been given yet
 };
@@ -295,7 +295,7 @@ void PythonEviction::give(const std::map<std::string, Field>& state) {
   part_->attr("set_state")(given);
 }
 
-// A copy that is put back waits for the next use: Python, which may fail, is not asked now.
+// A state that is restored is handed to the copy at its next use: Python code, which may fail, is not called now.
 void PythonEviction::visit(Archive& archive) {
   const auto field_of = [&](const std::string& name, Type type) {
     Field field;

@@ -1,5 +1,5 @@
-// Parts that are written in Python (onkel.parts.python): as a learner uses them. The interpreter's lock is taken
-// here, for the time of a call, and nowhere in the core.
+// Parts that are written in Python (onkel.parts.python), as a learner uses them. The interpreter's lock is acquired
+// here, for the duration of a call, and nowhere in the core.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,10 +13,10 @@ namespace onkel {
 using SharedObject = std::shared_ptr<nanobind::object>;
 SharedObject keep(nanobind::object object);
 
-// The `maker` of a part's Spec, by the part's own word of what `kind` it is.
+// The `maker` of a part's Spec, according to the part's attribute `kind`.
 std::any maker_of(const nanobind::object& part);
 
-// What the methods of such parts are given: a row, and the support vectors.
+// Binds the objects that are passed to the methods of such parts: a row, and the support vectors.
 void bind_views(nanobind::module_& module);
 
 }  // namespace onkel

@@ -1,4 +1,4 @@
-// The binding of spans that partitions share, and of what rows sum to in them.
+// The binding of spans that partitions share, and of the sums over rows in them.
 #include "bind/spans.hpp"
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace nb::literals;
 
-// The span of points that all partitions of the rows agree on.
+// The span of points that all partitions of the rows share.
 class PySpan {
  public:
   PySpan(const Plane& plane, const Rows& points, bool single, bool constant)
@@ -182,8 +182,8 @@ void bind_spans(nb::module_& m) {
             return array(std::move(values), {linear.shape(0), self.size()});
           },
           "linear"_a);
-  // Of rows with these scores: log(u) / (weight |g|^2), with |g| the largest slope; minus infinity where that is at
-  // most min_slope.
+  // The keys of rows with these scores: log(u) / (weight |g|^2), with |g| the largest slope; minus infinity where |g|
+  // is at most min_slope.
   m.def(
       "slope_keys",
       [](const nb::tuple& loss, const std::string& task, const RowsIn<double>& scores, const Numbers& y,

@@ -12,19 +12,19 @@
 namespace onkel {
 namespace {
 
-constexpr double constant_column = 0.3125;  // as that of a learner
+constexpr double constant_column = 0.3125;  // the same as in a learner
 constexpr std::size_t rows_at_once = 64;
 constexpr int max_newton_steps = 40, max_halvings = 20;
 constexpr int max_conjugate_steps = 50;
-constexpr double converged = 1e-9;  // of Newton's decrement, a row
-// What may be left of the squared residual of a linear system: of a Newton step, and of the adjoint.
+constexpr double converged = 1e-9;  // bound on the Newton decrement, per row
+// Bounds on the relative squared residual of a linear system: that of a Newton step, and that of the adjoint.
 constexpr double rough = 1e-2, exact = 1e-10;
-// Where the points' kernel matrix is singular to the last digits, rounding keeps Newton's method from its end: a step
-// that gains no more than this of the loss, while the decrement does not halve, is one of two before it is given up.
+// Where the kernel matrix of the points is numerically singular, rounding keeps Newton's method from converging: it is
+// given up after two steps that reduce the loss by no more than this fraction without halving the decrement.
 constexpr double negligible = 1e-4;
 constexpr int max_stalls = 2;
 constexpr double flattest = 1e-6;     // the least curvature of a row
-constexpr double longest_step = 2.0;  // of a log scale at once
+constexpr double longest_step = 2.0;  // the largest change of a log scale in one step
 constexpr std::size_t remembered = 8;
 constexpr std::size_t tries = 3;      // evaluations that must gain together ...
 constexpr double least_gain = 0.003;  // ... so much, or the search ends
@@ -91,7 +91,7 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
   }
 }
 
-// Coefficients, [output][column], with zeros up to the stride of phi.
+// The coefficients, [output][column], padded with zeros to the stride of phi.
 Buffer<double> ValidationLoss::padded(std::span<const double> a, std::size_t columns) const {
   Buffer<double> result(outputs_ * stride_, 0.0);
   for (std::size_t o = 0; o < outputs_; ++o) std::copy_n(a.data() + o * columns_, columns, result.data() + o * stride_);
@@ -172,8 +172,8 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
   return loss;
 }
 
-// The loss on the other fold of what is fitted to this one; adds what each kernel value counts for to g_, and the
-// derivative by log lambda to `slope`.
+// The loss on the other fold of the function fitted to this one; adds the derivative with respect to each kernel value
+// to g_, and that with respect to log lambda to `slope`.
 double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
   Fold& own = folds_[which];
   const Fold& other = folds_[1 - which];
@@ -232,13 +232,14 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     return x;
   };
 
-  // The scores at the last scales are near those at these, so the first step of Newton's method starts from them, and
-  // for squared errors ends there. With logistic regression the curvature changes on the way: the factor of the first
-  // one is what conjugate gradients are preconditioned with, since a factor costs as much as many of their steps. Where
-  // these have come to cost as much, as they do while rare labels are being learned, the curvature is factored anew.
+  // The scores at the previous scales are close to those at the present ones, so Newton's method starts from them, and
+  // for squared errors its first step is exact. In logistic regression the curvature changes from step to step: the
+  // Cholesky factor of the first one preconditions conjugate gradients, since a factorisation costs as much as many of
+  // their steps. Once these steps have cost as much, as they do while rare labels are being learned, the curvature is
+  // factored anew.
   judge(own.scores);
   Solver h = hessian();
-  int conjugate_steps = 0;  // since then
+  int conjugate_steps = 0;  // since the last factorisation
   std::vector<double> wanted(n * outputs_);
   for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = v[i / outputs_] * own.scores[i] + e[i];
   std::vector<double> a = solved(h, transposed_times(wanted, own.begin, own.end));
@@ -265,7 +266,7 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
     }
     return x;
   };
-  double least = std::numeric_limits<double>::infinity();  // decrement so far
+  double least = std::numeric_limits<double>::infinity();  // the smallest decrement so far
   int stalls = 0;
   for (int step = 0; logistic && step < max_newton_steps; ++step) {
     std::vector<double> rest = transposed_times(e, own.begin, own.end);
@@ -303,8 +304,8 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
   const std::vector<double> u = solved_here(transposed_times(r, other.begin, other.end), exact);
   slope -= lam * dot(u, penalty_times(a));
 
-  // What each kernel value counts for, over that value: r a' on B, e u' - v (phi u) a' on A, -lam u a' among the
-  // points.
+  // The derivative with respect to each kernel value, divided by that value: r a' on B, e u' - v (phi u) a' on A, -lam
+  // u a' among the points.
   const std::vector<double> along = times(u, own.begin, own.end);
   const Buffer<double> fitted = padded(a, points_), adjoint = padded(u, points_);
   const auto add = [&](std::size_t row, double share, const Buffer<double>& values, std::size_t o) {
@@ -333,7 +334,7 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
   std::vector<double> gradient(n), next(n), next_gradient(n), direction(n);
   double value = objective(at, gradient);
   std::size_t evaluated = 1;
-  std::vector<double> values = {value};  // the least after each evaluation
+  std::vector<double> values = {value};  // the smallest value after each evaluation
   const auto gains = [&] {
     return values.size() <= tries || values.end()[-1 - static_cast<int>(tries)] - value >= least_gain;
   };
@@ -357,7 +358,7 @@ double minimise(const std::function<double(std::span<const double>, std::span<do
     double longest = 0.0;
     for (const double x : direction) longest = std::max(longest, std::abs(x));
     if (!(longest > 0)) break;
-    // The first step has no curvature to go by: it moves the steepest coordinate by 1.
+    // The first step has no curvature estimate: it moves the steepest coordinate by 1.
     double length = pairs.empty() ? 1.0 / longest : std::min(1.0, longest_step / longest);
     const double descent = -dot(gradient, direction);
     if (!(descent < 0)) break;

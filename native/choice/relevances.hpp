@@ -1,10 +1,11 @@
-// Relevances: one scale a feature, found by the loss that rows have which a fit has not seen.
+// Relevances: one scale per feature, chosen by the loss on rows that a fit has not seen.
 //
-// Rows are dense, and the first and every second one after it are one fold, the others the other. At scales s_j =
+// Rows are dense; the first, third, fifth, ... rows form one fold, the others the second fold. At scales s_j =
 // e^theta_j a function on the span of some of the rows and of a constant is fitted to each fold: kernel ridge
 // regression (a class is a target of 0 or 1), or for two classes penalised logistic regression,
 //   minimise sum_i w_i l(f(x_i), y_i) + lam/2 |f|^2,
-// and judged by its loss on the other fold. The gradient of that loss is exact, by one more solve a fold (the adjoint).
+// and evaluated by its loss on the other fold. The gradient of that loss is exact and costs one more solve per fold
+// (the adjoint method).
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class ValidationLoss {
   struct Data {
     const double* rows = nullptr;    // [row][feature]
     const double* y = nullptr;       // +-1, a target, or the index of a class
-    const double* weight = nullptr;  // one a row
+    const double* weight = nullptr;  // one per row
     std::size_t count = 0, width = 0;
     Task task = Task::binary;
     std::size_t classes = 1;
@@ -32,13 +33,13 @@ class ValidationLoss {
   explicit ValidationLoss(const Data& data);
 
   std::size_t width() const { return data_.width; }
-  // At log scales and, the last value, log lambda. `gradient` is as long.
+  // The loss at these log scales and, the last value, log lambda. `gradient` has the same length.
   double operator()(std::span<const double> at, std::span<double> gradient);
 
  private:
   struct Fold {
-    std::size_t begin = 0, end = 0;  // of the rows, which lie fold by fold
-    std::vector<double> scores;      // of its rows by the fit to them, [row][output]; the next one starts from them
+    std::size_t begin = 0, end = 0;  // of its rows, which are stored fold by fold
+    std::vector<double> scores;      // of the fit at its own rows, [row][output]; the next fit starts from them
   };
 
   void compute_kernel(std::span<const double> at);
@@ -52,27 +53,27 @@ class ValidationLoss {
 
   Data data_;
   std::size_t outputs_, points_, columns_, stride_;
-  double total_ = 0.0;              // of the weights
+  double total_ = 0.0;              // the sum of the weights
   std::vector<std::size_t> order_;  // the rows, fold by fold
-  std::vector<std::size_t> place_;  // of the points among them
+  std::vector<std::size_t> place_;  // the positions of the points among them
   std::vector<double> targets_;     // [row][output]
   std::vector<double> weights_;
   Fold folds_[2];
-  std::size_t features_;  // with the zeros that round them up
-  // Scaled rows, points as tiles and as rows, kernel values, what each counts for.
+  std::size_t features_;  // rounded up with zeros
+  // Scaled rows, points as tiles and as rows, kernel values, and the derivative with respect to each of them.
   Buffer<double> scaled_, tiles_, points_as_rows_, phi_, g_;
 };
 
-// L-BFGS with at most so many evaluations of `objective(at, gradient)`, from `at`, which becomes the best found;
-// returns its value. It ends when three evaluations have made it smaller by less than 0.003, which is 0.3 % of a loss
-// whose logarithm it is, and is cut short when `should_continue` says no.
+// L-BFGS with a limited number of evaluations of `objective(at, gradient)`, from `at`, which becomes the best point
+// found; returns its value. It ends when three evaluations have reduced it by less than 0.003, which is 0.3 % of the
+// loss where the objective is its logarithm, and early when `should_continue` returns false.
 double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
                 std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
 
-// The scales that these rows ask for: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
-// and log lambda, h the number of rows, from `at` (log scales and log lambda), which becomes the best found. An
-// infinite `spread` is no penalty. Features of one group, a number below the number of features, share their scale:
-// they start at the same one.
+// Learns the scales from these rows: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
+// and log lambda, with h the number of rows, from `at` (log scales and log lambda), which becomes the best point found.
+// With an infinite `spread` there is no penalty. Features of the same group (an index below the number of features)
+// share their scale, and must start with the same one.
 double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
                     std::span<const std::size_t> groups, double spread, std::size_t evaluations,
                     std::vector<double>& at, const std::function<bool()>& should_continue);

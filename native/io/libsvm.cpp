@@ -45,7 +45,7 @@ bool is_tiny(const char* p, const char* end) {
   return power + exponent < 0;
 }
 
-// Reads a decimal number as exactly as std::from_chars; null where there is none that is finite.
+// Reads a decimal number as exactly as std::from_chars; returns null where there is no finite number.
 const char* read_number(const char* p, const char* end, double& value) {
   const bool negative = *p == '-';
   if (negative || *p == '+') ++p;
@@ -76,7 +76,7 @@ const char* read_number(const char* p, const char* end, double& value) {
   return q;
 }
 
-// What is wrong with a line, and where; nothing is wrong while `expected` is empty.
+// What is wrong with a line, and where; `expected` is empty for a correct line.
 struct Failure {
   const char* at = nullptr;
   std::string expected;
@@ -87,7 +87,7 @@ class LineReader {
  public:
   LineReader(const LibsvmRules& rules, LibsvmRows<T>& rows) : rules_(rules), rows_(rows) {}
 
-  // Appends the row of a line that begins with a character which is neither blank nor the end; *end is '\n'.
+  // Appends the row of a line whose first character is neither blank nor its end; *end is '\n'.
   Failure read(const char* p, const char* end) {
     double label = 0;
     if (Failure failure = read_label(p, end, label); failure.at) return failure;
@@ -144,7 +144,7 @@ class LineReader {
   LibsvmRows<T>& rows_;
 };
 
-// The word that stands at a place, shortened.
+// The word at this place, shortened.
 std::string word_at(const char* p) {
   constexpr std::ptrdiff_t longest = 30;
   const char* q = p;
@@ -158,7 +158,7 @@ template <class T>
 LibsvmRows<T> read_libsvm(std::string_view text, bool last, std::size_t max_rows, const LibsvmRules& rules) {
   LibsvmRows<T> rows;
   LineReader<T> reader(rules, rows);
-  std::string ended;  // the last line, with an end
+  std::string ended;  // the last line, with a line end
   while (rows.labels.size() < max_rows && rows.bytes < text.size()) {
     const char* begin = text.data() + rows.bytes;
     const std::size_t left = text.size() - rows.bytes;

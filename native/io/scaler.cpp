@@ -11,8 +11,8 @@ struct Moments {
   double mean, squares;
 };
 
-// A feature's moments over n rows: the numbers at hand, as far as they still count, and zeros (Chan, Golub and
-// LeVeque's formula for two samples).
+// A feature's moments over n rows: those recorded so far, as far as they still count, combined with zeros (the formula
+// of Chan, Golub and LeVeque for two samples).
 Moments with_zeros(const StandardScaling& s, std::size_t feature, std::int64_t n) {
   const double mean = s.mean[feature], squares = s.squares[feature];
   if (s.seen[feature] == n) return {mean, squares};
@@ -68,7 +68,7 @@ void scale_rows(Scaling& scaling, const Rows& rows, bool learn, const bool* coun
       scaling.count();
       for (std::size_t i = begin; i < end; ++i) scaling.learn(feature(i), static_cast<double>(values[i]));
     }
-    // Before the first row that counts there is nothing to scale by.
+    // Before the first row that counts there are no statistics to scale by.
     for (std::size_t i = begin; out && i < end; ++i)
       out[i] =
           scaling.rows == 0 ? values[i] : static_cast<T>(scaling.scaled(feature(i), static_cast<double>(values[i])));

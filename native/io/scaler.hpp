@@ -1,5 +1,5 @@
 // Scaling of features in one pass: the statistics grow row by row, in one order of operations, so that how rows are cut
-// into calls changes nothing. The statistics lie in the caller's arrays.
+// into calls changes nothing. The statistics are kept in the caller's arrays.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace onkel {
 
-// Mean and variance by Welford's recurrence (1962), of which a row counts `forget` times as much as the one after it:
-// n rows weigh w(n) = 1 + forget + ... + forget^(n-1). Zeros wait: those since a feature's last other value are taken
-// in together with the next one, so that a sparse row costs its own features only, and dense rows give the same bits.
+// Mean and variance by Welford's recurrence (1962), in which a row counts `forget` times as much as the one after it: n
+// rows have the weight w(n) = 1 + forget + ... + forget^(n-1). Zeros are deferred: those since a feature's last
+// non-zero value are added together with the next one, so that a sparse row costs its own features only, and dense rows
+// give the same bits.
 struct StandardScaling {
   std::int64_t& rows;
-  std::int64_t* seen;  // rows that a feature's numbers stand for
+  std::int64_t* seen;  // the number of rows that a feature's statistics include
   double* mean;
   double* squares;  // sum of squared deviations
   bool centre, scale;
   double forget = 1.0;
-  double share = rows > 0 ? 1.0 / weight(rows) : 0.0;  // of the last row
+  double share = rows > 0 ? 1.0 / weight(rows) : 0.0;  // the share of the last row
 
   double weight(std::int64_t n) const;  // w(n)
   void count() { share = 1.0 / weight(++rows); }
@@ -26,7 +27,7 @@ struct StandardScaling {
   double scaled(std::size_t feature, double x) const;
 };
 
-// Least and greatest value, mapped to `from` and `to`.
+// Smallest and largest value, mapped to `from` and `to`.
 struct RangeScaling {
   std::int64_t& rows;
   double* least;

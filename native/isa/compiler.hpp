@@ -1,5 +1,5 @@
-// What the standard does not say, under one set of names for GCC, clang and clang-cl. Nothing else in native/ names a
-// compiler, but for the builtins that all three have.
+// What the C++ standard does not provide, under one set of names for GCC, clang and clang-cl. Nothing else in native/
+// names a compiler, apart from the builtins that all three have.
 #pragma once
 
 #if defined(__x86_64__)  // clang-cl defines it too

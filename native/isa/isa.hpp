@@ -1,9 +1,9 @@
 // The few routines worth compiling once per instruction set: kernel tiles and the score's dot product.
 //
-// Points live in tiles of 64 bytes a feature: tile[feature][lane], 16 lanes of float or 8 of double, the same for
-// every instruction set, so that a model's layout does not depend on the machine. Each pair's value is computed by one
-// chain (features in ascending order, one accumulator) whatever the shape of the call: a row alone, a block of rows,
-// and a column computed with row and point exchanged give the same bits.
+// Points are stored in tiles of 64 bytes per feature: tile[feature][lane], 16 lanes of float or 8 of double, the same
+// for every instruction set, so that a model's layout does not depend on the machine. Each pair's value is computed by
+// one chain (features in ascending order, one accumulator) whatever the shape of the call: a row alone, a block of
+// rows, and a column computed with row and point exchanged give the same bits.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Kernel {
   double coef0 = 0.0;
   int degree = 1;
 };
-// The kernels by their names in Python; each takes the numbers that its formula has.
+// The kernels by their names in Python; each takes the parameters that its formula has.
 struct NamedKernel {
   const char* name;
   Base base;
@@ -54,7 +54,7 @@ template <class T>
 inline constexpr std::size_t lanes = tile_bytes / sizeof(T);
 // Scores are summed in 16 lanes (column mod 16) whatever the type, so columns come in multiples of 16.
 inline constexpr std::size_t score_lanes = 16;
-// A multiple of the tiles that any level takes at once: pieces of so many leave none over.
+// A multiple of the number of tiles that any level processes at once, so that pieces of this size leave no remainder.
 inline constexpr std::size_t tiles_at_once = 12;
 
 template <class T>
@@ -68,37 +68,39 @@ struct Routines {
   double (*dot)(const T* values, const double* weights, std::size_t n);
   // The same with two sets of weights at once: the values are loaded and widened once.
   void (*dot_pair)(const T* values, const double* first, const double* second, std::size_t n, double sums[2]);
-  // sums[j] += x * column[j], a product and an addition each on every level (n a multiple of lanes<T>).
+  // sums[j] += x * column[j], on every level a product and an addition, not fused (n a multiple of lanes<T>).
   void (*axpy)(T x, const T* column, T* sums, std::size_t n);
-  // sums[j] <- (norm + norms[j]) - share * sums[j], share a power of 2 (n a multiple of 16): distances of what two rows
-  // share. Returns whether one of them lost more than four bits of its sum, or all of it (a NaN, where it overflows).
+  // sums[j] <- (norm + norms[j]) - share * sums[j], share a power of 2 (n a multiple of 16): distances from sums over
+  // the features that two rows share. Returns whether one of them lost more than four bits by cancellation, or all of
+  // them (a NaN, where it overflows).
   bool (*distances)(T norm, const T* norms, T share, T* sums, std::size_t n);
   // out[j] = values[places[j]] (n a multiple of 16).
   void (*pick)(const T* values, const std::int32_t* places, T* out, std::size_t n);
-  // Rows, n apart, of a symmetric matrix kept as half. All are fused where the level has it, n a multiple of 16.
-  // Multiplying two: dots[r] = row_r . weights, and sums[j] += x[0] * row_0[j] + x[1] * row_1[j], in one pass.
+  // Rows, n apart, of a symmetric matrix of which one half is stored. Multiply-adds are fused where the level has the
+  // instruction; n is a multiple of 16. Multiplying two: dots[r] = row_r . weights, and sums[j] += x[0] * row_0[j] +
+  // x[1] * row_1[j], in one pass.
   void (*multiply_rows)(const double* rows, const double* weights, const double* x, double* dots, double* sums,
                         std::size_t n);
   // Updating four rows: row_r[j] += sum_t x[t][r] u[t][j], t < m ascending; x has rows of 4 values, u of u_stride.
   void (*update_rows)(const double* x, const double* u, std::size_t u_stride, std::size_t m, double* rows,
                       std::size_t n);
   // Symmetric updates of rank m, for one tile of 8 columns: tile[i][lane] += sum_j x[i][j] y[j][lane], j < m ascending,
-  // fused; x has rows of x_stride values, y of y_stride, and n (rows of the tile) is a multiple of 8.
+  // fused; x has rows of x_stride values, y of y_stride, and n (the number of rows of the tile) is a multiple of 8.
   void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                        double* tile, std::size_t n);
-  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has it; m and n
-  // (the length of a row) are multiples of 8.
+  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has the
+  // instruction; m and n (the length of a row) are multiples of 8.
   void (*weigh_distances)(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
                           double* sums, std::size_t n);
-  // Passes of evictions over all points, any n, nothing fused. Where the least of n values is, the first of equals; n
-  // where all are infinite or no numbers.
+  // The passes of evictions over all points, for any n, with nothing fused. The index of the smallest of n values, the
+  // first of equal ones; n where all are infinite or NaN.
   std::size_t (*least)(const double* values, std::size_t n);
   // squares[j] += unit * weights[j]^2
   void (*add_squares)(double unit, const double* weights, double* squares, std::size_t n);
   // lengths[j] = scale * |weights[j]| * units[j]
   void (*lengths_of)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
-  // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to what they are or in its place:
-  // what it costs to project points on one whose kernel with itself is 1 / inverse.
+  // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to the present costs or replacing
+  // them: the cost of projecting points on one whose kernel with itself is 1 / inverse.
   void (*price)(const T* values, const double* diagonal, double inverse, double unit, const double* weights, bool add,
                 double* costs, std::size_t n);
   // similarities[j] = values[j] where products[j] is positive and its square above least * squares[j], 0 elsewhere.
@@ -108,8 +110,8 @@ struct Routines {
   // stay.
   void (*stretch)(double scale, double factor, double level, const double* units, double cap, double* weights,
                   std::size_t n);
-  // How many of n values are below a limit, their sum (lanes as in dot, what is left over after them), and the largest
-  // of them, 0 where there is none; values are not negative.
+  // How many of n values are below a limit, their sum (lanes as in dot, the remainder after them), and the largest of
+  // them, 0 where there is none; values are not negative.
   void (*below)(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest);
   // n multiply-adds of T on independent chains (n a multiple of 192): the yardstick of the benchmarks.
   double (*fma_peak)(std::size_t n);
@@ -125,7 +127,7 @@ struct Level {
 // An ONKEL_ISA that is unknown, or that this processor lacks, throws std::runtime_error with a sentence.
 const Level& level();
 
-// Whether more than four bits of `sum` are lost in what is left of it, or all of it.
+// Whether more than four bits of `sum` are lost by cancellation in the remaining difference, or all of them.
 template <class T>
 constexpr bool cancels(T left, T sum) {
   return !(left >= T(0.0625) * sum);

@@ -52,10 +52,10 @@ Candidates find_candidates() {
 #endif
 #if defined(ONKEL_HAS_V3)
   found.v3.level = &level_v3;
-#if defined(_WIN32)  // where the builtin needs a library that nobody links
+#if defined(_WIN32)  // where the builtin needs a library that is not linked
   found.v3.on_this_processor = IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE) != 0;
 #else
-  // The levels by their larger features: clang knows their names only since version 18.
+  // The levels are detected by their main features: clang knows the names of the levels only since version 18.
   found.v3.on_this_processor =
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 #endif
@@ -86,8 +86,8 @@ const Level& asked_for(const std::string& name) {
 }
 
 // The first processors with 512-bit vectors slow their clock down for them. All that came later (Ice Lake, Zen 4) have
-// VBMI2, none of the first does; VNNI would not tell them apart, since Cascade Lake has it. A feature bit and not a
-// timing, so that every process of a machine chooses the same.
+// VBMI2, none of the first does; VNNI would not tell them apart, since Cascade Lake has it. The choice rests on a
+// feature bit and not on a timing, so that every process on a machine chooses the same level.
 bool v4_keeps_the_clock() {
 #if defined(ONKEL_HAS_V4)
   return __builtin_cpu_supports("avx512vbmi2");

@@ -2,7 +2,7 @@
 //
 // The object exports one symbol, onkel::isa::level_<ONKEL_ISA_LEVEL>; everything else has internal linkage and nothing
 // of the standard library is instantiated, so no weak symbol can carry new instructions into a program that chose the
-// baseline. Compile with -O3 -ffp-contract=off: where a fused multiply-add is meant it is written.
+// baseline. Compile with -O3 -ffp-contract=off: every fused multiply-add is written explicitly.
 
 #include <bit>
 
@@ -52,7 +52,8 @@ struct Exp2<double> {
   static constexpr double largest = 0x1.fffffffffffffp1023;
 };
 
-// N independent vectors go through each step together: their chains are long, and a processor looks ahead only so far.
+// N independent vectors go through each step together: their chains are long, and the out-of-order window of a
+// processor is limited.
 template <class T, std::size_t N>
 ONKEL_INLINE void exp2_slope(const typename Simd<T>::Vector (&r)[N], typename Simd<T>::Vector (&slope)[N]) {
   constexpr int degree = sizeof(Exp2<T>::coefficients) / sizeof(T) - 1;
@@ -104,7 +105,8 @@ ONKEL_INLINE void split_exponent(Factor<T> factor, const typename Simd<T>::Vecto
 
 // ---- The kernels' formulas --------------------------------------------------------------------------------------
 
-// ONKEL_CALL: called rather than inlined into every block. These formulas are long, their call is a small part of them.
+// ONKEL_CALL: called rather than inlined into every block. These formulas are long, so the call is a small part of
+// their cost.
 
 template <class T, Shape shape>
 class Formula;
@@ -255,7 +257,7 @@ ONKEL_INLINE typename Simd<T>::Vector add_feature(typename Simd<T>::Vector sum, 
   }
 }
 
-// How many of n sums go through the formula together: as many as leave it registers.
+// How many of n sums go through the formula together, which leaves the formula enough registers.
 constexpr std::size_t formula_group(std::size_t n) { return n % 4 == 0 ? 4 : n; }
 
 // The micro-kernel: R rows against V vectors of points, which begin at `points` and run over as many tiles as needed.
@@ -294,8 +296,8 @@ ONKEL_INLINE void block(const TileCall<T>& call, const Formula<T, shape>& formul
   }
 }
 
-// Rows [first_row, last_row), R at a time, against the vectors of points from first_vector on, V at a time and at the
-// end fewer. The tiles are the outer loop: those of one step stay in the first-level cache while the rows pass by.
+// Rows [first_row, last_row), R at a time, against the vectors of points from first_vector on, V at a time, with fewer
+// at the end. The tiles are the outer loop: those of one step stay in the first-level cache while the rows pass by.
 // call and formula come by value: as far as the compiler knows, the stores could change what a reference refers to.
 template <class T, Base base, Shape shape, std::size_t R, std::size_t V>
 void sweep(const TileCall<T> call, const Formula<T, shape> formula, std::size_t first_row, std::size_t last_row,
@@ -315,10 +317,10 @@ void sweep(const TileCall<T> call, const Formula<T, shape> formula, std::size_t 
   }
 }
 
-// Sums under way: 6 rows x 2 vectors fill 16 registers (with 2 points, a row and a difference), 6 x 4 the 32 of NEON
-// and 4 x 6 the 32 of AVX-512, where a row's broadcast costs more than a point's load: of 6 x 2, 8 x 3, 12 x 2, 24 x 1,
-// 6 x 4 and 3 x 8 none was faster in both types. Fewer rows take more vectors, so that there are 8 sums under way here
-// too.
+// The sums held in registers: 6 rows x 2 vectors fill 16 registers (with 2 points, a row and a difference), 6 x 4 the
+// 32 of NEON and 4 x 6 the 32 of AVX-512, where a row's broadcast costs more than a point's load: of 6 x 2, 8 x 3, 12 x
+// 2, 24 x 1, 6 x 4 and 3 x 8 none was faster in both types. Fewer rows take more vectors, so that there are 8
+// independent sums here too.
 #if defined(__AVX512F__)
 inline constexpr std::size_t block_rows = 4, block_vectors = 6;
 #elif defined(__aarch64__)
@@ -396,7 +398,7 @@ void shape(const Kernel& kernel, T* values, std::size_t n) {
   }
 }
 
-// Lane i takes lane i + 8, i + 4, i + 2, i + 1 of what is left.
+// Lane i adds lane i + 8, then i + 4, i + 2 and i + 1 of the remaining lanes.
 ONKEL_INLINE double add_lanes(Simd<double>::Vector (&sums)[score_lanes / Simd<double>::size]) {
   typedef Simd<double> S;
   ONKEL_UNROLL
@@ -414,7 +416,7 @@ ONKEL_INLINE double add_lanes(Simd<double>::Vector (&sums)[score_lanes / Simd<do
   return lane[0];
 }
 
-// Lane j mod 16 takes its terms in ascending j; then add_lanes.
+// Lane j mod 16 adds its terms in ascending j; then add_lanes.
 template <class T, std::size_t n_sets>
 ONKEL_INLINE void dot_sets(const T* values, const double* const* weights, std::size_t n, double* out) {
   typedef Simd<double> S;
@@ -452,7 +454,7 @@ void dot_pair(const T* values, const double* first, const double* second, std::s
   dot_sets<T, 2>(values, weights, n, sums);
 }
 
-// Two rows at a time halve the loads of the vectors that they share, which is what binds. Lanes as in dot.
+// Two rows at a time halve the loads of the vectors that they share, which are the bottleneck. Lanes as in dot.
 void multiply_rows(const double* rows, const double* weights, const double* x, double* dots, double* target,
                    std::size_t n) {
   typedef Simd<double> S;
@@ -476,7 +478,7 @@ void multiply_rows(const double* rows, const double* weights, const double* x, d
   dots[1] = add_lanes(second_sums);
 }
 
-// 4 rows by 2 vectors stay in registers while the m terms pass.
+// 4 rows by 2 vectors stay in registers while the m terms are added.
 void update_rows(const double* x, const double* u, std::size_t u_stride, std::size_t m, double* rows, std::size_t n) {
   typedef Simd<double> S;
   constexpr std::size_t n_rows = 4, n_vectors = 2;
@@ -527,7 +529,7 @@ double least_value(const double* values, std::size_t n) {
   return found;
 }
 
-// The value first, then groups are passed over until one has it.
+// Finds the smallest value first, then skips groups until one contains it.
 std::size_t least(const double* values, std::size_t n) {
   constexpr std::size_t group = 64;
   const double found = least_value(values, n);
@@ -542,7 +544,7 @@ std::size_t least(const double* values, std::size_t n) {
   return j;
 }
 
-// Loops that the compiler turns into vectors of the level by itself.
+// Loops that the compiler vectorises for the level by itself.
 void add_squares(double unit, const double* __restrict weights, double* __restrict squares, std::size_t n) {
   for (std::size_t j = 0; j < n; ++j) squares[j] += unit * (weights[j] * weights[j]);
 }
@@ -620,7 +622,7 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
   }
 }
 
-// 4 rows of a tile stay in registers while the m terms pass: 8 sums under way with 256 bits.
+// 4 rows of a tile stay in registers while the m terms are added: 8 independent sums with vectors of 256 bits.
 void add_products(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                   double* tile, std::size_t n) {
   typedef Simd<double> S;
@@ -651,7 +653,7 @@ void add_products(const double* x, const double* y, std::size_t y_stride, std::s
   }
 }
 
-// One vector of features at a time, in four chains of every fourth row.
+// One vector of features at a time, in four chains of sums, each over every fourth row.
 template <Base base>
 ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows,
                                     double* sums, std::size_t n) {
@@ -706,7 +708,7 @@ bool distances(T norm, const T* norms, T share, T* sums, std::size_t n) {
   return all == 0;
 }
 
-// Two places are loaded at once: the loads are what this is bound by, and gather instructions are slower.
+// Two places are loaded at once: this is bound by loads, and gather instructions are slower.
 template <class T>
 void pick(const T* values, const std::int32_t* places, T* __restrict out, std::size_t n) {
   static_assert(std::endian::native == std::endian::little);
@@ -722,7 +724,7 @@ void pick(const T* values, const std::int32_t* places, T* __restrict out, std::s
 }
 
 // 12 independent chains: enough to hide a latency of 4 to 6 cycles with two units, and no more than the registers hold.
-// They tend to 1 but do not start there: clang finds a chain that stands still, and drops it.
+// They tend to 1 but do not start there: clang recognises a constant chain and removes it.
 template <class T>
 double fma_peak(std::size_t n) {
   typedef Simd<T> S;

@@ -1,8 +1,8 @@
 // A thin layer over the compilers' vector extensions: as wide as the instruction set this file is compiled for.
 //
 // Arithmetic, comparisons and bit operations are the compiler's own operators on vectors; only the fused multiply-add
-// and the conversion of float to double (which gcc 12 takes apart) need intrinsics. Everything has internal linkage, so
-// that code compiled for a newer instruction set cannot be picked by the linker for an older one.
+// and the conversion of float to double (which gcc 12 splits into scalars) need intrinsics. Everything has internal
+// linkage, so that code compiled for a newer instruction set cannot be picked by the linker for an older one.
 #pragma once
 
 #include <cstddef>
@@ -86,12 +86,12 @@ struct Simd {
     return v;
   }
   static ONKEL_INLINE void store(T* p, Vector v) { __builtin_memcpy(p, &v, sizeof v); }
-  // x - 0 keeps every x, the negative zero too.
+  // x - 0 preserves every x, including the negative zero.
   static ONKEL_INLINE Vector broadcast(T x) { return x - Vector{}; }
   static ONKEL_INLINE Bits to_bits(Vector v) { return reinterpret_cast<Bits>(v); }
   static ONKEL_INLINE Vector from_bits(Bits b) { return reinterpret_cast<Vector>(b); }
   static ONKEL_INLINE Vector absolute(Vector v) { return from_bits(to_bits(v) & ~sign_bit); }
-  // A NaN in v stays: comparisons with it are false.
+  // A NaN in v is preserved: comparisons with it are false.
   static ONKEL_INLINE Vector at_most(Vector v, Vector bound) { return v > bound ? bound : v; }
   static ONKEL_INLINE Vector at_least(Vector v, Vector bound) { return v < bound ? bound : v; }
   static ONKEL_INLINE Vector zero_where_above(Vector v, Vector compared, Vector bound) {

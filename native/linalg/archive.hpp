@@ -1,5 +1,5 @@
 // Archive: each stateful part names its scalars and arrays once, in `visit`; saving, loading and counting bytes (and in
-// Python pickling, hashing and comparing) all stand on that one list.
+// Python pickling, hashing and comparing) are all based on that one list.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class Archive {
   void array(const std::string& name, std::vector<T>& values) {
     matrix(name, values, 1);
   }
-  // Rows of `columns` values each; on loading the number of rows is the file's.
+  // Rows of `columns` values each; on loading, the number of rows is that in the file.
   template <class T>
   void matrix(const std::string& name, std::vector<T>& values, std::size_t columns) {
     Array seen{type_of<T>(), columns == 0 ? 0 : values.size() / columns, columns, {}};
@@ -59,7 +59,7 @@ class Archive {
       require(verbatim() || std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
               "holds a number that is not finite");
   }
-  // Saved only where it is not 0; 0 where it was not saved.
+  // Saved only where it is not 0, and taken to be 0 where it was not saved.
   template <class T>
   void scalar_if_any(const std::string& name, T& value) {
     if (loading() ? holds(prefix_ + name) : value != T{}) scalar(name, value);
@@ -74,19 +74,19 @@ class Archive {
   }
 
   virtual bool loading() const { return false; }
-  // Whether this is a copy to be put back in the same process: what was computed from outside of the core goes along,
-  // as putting it back must not fail, and nothing is doubted.
+  // Whether this is a copy that will be restored in the same process. It then includes what code outside the core
+  // computed, since restoring must not fail, and nothing is checked.
   virtual bool verbatim() const { return false; }
   // A part is about to take memory that the size of its saved arrays does not account for.
   virtual void claim(const std::string& /*name*/, std::size_t /*bytes*/) {}
-  // Refuses a state, naming what is wrong with which of this part's arrays.
+  // Rejects a state unless the condition holds, naming the array of this part and what is wrong with it.
   void require(bool holds, const std::string& name, const char* otherwise) const {
     if (!holds) throw std::invalid_argument("state '" + prefix_ + name + "' " + otherwise);
   }
 
  protected:
-  // Saving: takes `array` with the bytes at `values`; what it returns is not used. Loading: checks type and
-  // columns, sets the rows and returns the stored bytes.
+  // Saving: takes `array` with the bytes at `values`; the result is not used. Loading: checks type and columns, sets
+  // the rows and returns the stored bytes.
   virtual const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) = 0;
   // Loading: whether there is such an array.
   virtual bool holds(const std::string& /*name*/) const { return false; }

@@ -1,4 +1,4 @@
-// Buffer: a vector whose memory begins where a cache line does, as the tile routines want it.
+// Buffer: a vector whose memory is aligned to cache lines, as the tile routines require.
 #pragma once
 
 #include <cstddef>

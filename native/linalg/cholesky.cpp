@@ -17,7 +17,7 @@ std::size_t Cholesky::offset(std::size_t i) {
 void Cholesky::solve(std::span<double> x) const {
   const auto& routines = isa::routines<double>();
   for (std::size_t i = 0; i < size_; ++i) {
-    // What lies beyond row i in its last group of 16 meets zeros.
+    // The values beyond the end of row i in its last group of 16 are multiplied by zeros.
     const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), room_for(i));
     x[i] = (x[i] - known) / diagonal_[i];
   }
@@ -38,10 +38,10 @@ void Cholesky::append(std::span<const double> l, double diagonal) {
   diagonal_.push_back(diagonal);
 }
 
-// Row j is left out; each row after it has then one value beyond the diagonal, which a rotation makes 0.
+// Without row j, each later row has one value beyond the diagonal, which a rotation makes 0.
 std::vector<Cholesky::Rotation> Cholesky::remove(std::size_t j) {
   const std::size_t m = size_ - j - 1;
-  // What follows point j, column by column: [column - j][row - j - 1].
+  // The rows after point j, column by column: [column - j][row - j - 1].
   std::vector<double> columns((m + 1) * m, 0.0);
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t k = 0; k <= i; ++k) columns[k * m + i] = row(j + 1 + i)[j + k];

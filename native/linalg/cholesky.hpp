@@ -1,7 +1,8 @@
-// Cholesky: the factor L of a kernel matrix K = L L' that grows by one point at a time.
+// Cholesky: the Cholesky factor L of a kernel matrix K = L L' that grows by one point at a time.
 //
-// A newcomer with kernel row k has the coordinates l = L^-1 k in the orthonormal basis of the points' span, and what of
-// it lies outside has the squared length kappa - |l|^2 (the Schur complement). To append it is to write one more row.
+// A newcomer with kernel row k has the coordinates l = L^-1 k in the orthonormal basis of the points' span, and its
+// component outside the span has the squared length kappa - |l|^2 (the Schur complement). Appending it means writing
+// one more row.
 #pragma once
 
 #include <cstddef>
@@ -27,12 +28,12 @@ class Cholesky {
     std::size_t i;
     double c, s;
   };
-  // Point j leaves. The coordinates of a row become these rotations of the old ones, without the last.
+  // Removes point j. The new coordinates of a row are the old ones after these rotations, without the last.
   std::vector<Rotation> remove(std::size_t j);
-  Cholesky leading(std::size_t n) const;                                                       // of the first n points
+  Cholesky leading(std::size_t n) const;  // that of the first n points
   double at(std::size_t i, std::size_t j) const { return i == j ? diagonal_[i] : row(i)[j]; }  // j <= i
-  const double* row(std::size_t i) const { return rows_.data() + offset(i); }  // its i values before the diagonal
-  // How many values a vector of n needs for these routines.
+  const double* row(std::size_t i) const { return rows_.data() + offset(i); }  // the i values before its diagonal
+  // The number of values that a vector of length n needs to have room for in these routines.
   static std::size_t room_for(std::size_t n) { return round_up(n, isa::score_lanes); }
 
   void visit(Archive& archive);

@@ -54,7 +54,7 @@ void Covariance::change(std::span<const double> c, double sign, Team* team) {
   for (std::size_t i = 0; i < columns_; ++i) largest_[i] += c[i] * c[i];
 }
 
-// The root of the sum of (k_i A_ij k_j)^2, with A_ij^2 at most A_ii A_jj.
+// The square root of the sum of (k_i A_ij k_j)^2, with A_ij^2 bounded by A_ii A_jj.
 double Covariance::size_of_terms(std::span<const double> k) {
   squares_.resize(columns_);
   for (std::size_t i = 0; i < columns_; ++i) squares_[i] = k[i] * k[i];
@@ -78,7 +78,7 @@ void Covariance::assign(const Triangle& half) {
   ++folds_;
 }
 
-// The half below the diagonal is computed and moved up; the rest is its mirror image.
+// The half below the diagonal is computed and moved up; the other half is its mirror image.
 void Covariance::remove(std::size_t j) {
   const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
   Buffer<double> column(columns_), step(columns_);
@@ -92,7 +92,7 @@ void Covariance::remove(std::size_t j) {
   for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
     const std::size_t begin = tile * lanes, end = begin + lanes;
     double* rows = tiles_.data() + tile * columns_ * lanes;
-    const double* next = rows + columns_ * lanes;  // of which the first column comes into this tile
+    const double* next = rows + columns_ * lanes;  // the next tile, whose first column moves into this one
     const std::size_t stays = j < begin ? 0 : std::min(j - begin, lanes);
     for (std::size_t i = begin; i < columns_; ++i) {
       const std::size_t from = i < j ? i : i + 1;
@@ -127,7 +127,7 @@ Matrix Covariance::among(std::span<const std::size_t> columns) const {
   return result;
 }
 
-// What lies below the diagonal in this tile is copied to its mirror image.
+// Copies the part of this tile below the diagonal to its mirror image.
 void Covariance::mirror(std::size_t tile) {
   const std::size_t begin = tile * lanes;
   double* first = tiles_.data() + tile * columns_ * lanes;
@@ -141,7 +141,7 @@ void Covariance::mirror(std::size_t tile) {
   }
 }
 
-// A long tile is shared out with a short one.
+// Each long tile is paired with a short one, so that the shares are equal.
 void Covariance::fold(Team* team) {
   packed_.resize(columns_ * max_open);
   for (std::size_t i = 0; i < columns_; ++i)
@@ -150,7 +150,7 @@ void Covariance::fold(Team* team) {
   const std::size_t tiles = columns_ / lanes;
   const auto fold_tile = [&](std::size_t tile) {
     const std::size_t begin = tile * lanes;
-    // Side by side: rows a power of two apart would push each other out of the cache.
+    // Copied side by side: rows a power of two apart would evict each other from the cache.
     alignas(isa::tile_bytes) double across[max_open * lanes];
     for (std::size_t j = 0; j < open(); ++j)
       std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
@@ -168,7 +168,7 @@ void Covariance::fold(Team* team) {
   ++folds_;
 }
 
-// The open block is saved at its full size, so that a model's bytes do not go up and down.
+// The open block is saved at its full size, so that the size of a model does not fluctuate.
 void Covariance::visit(Archive& archive, std::span<const std::size_t> members) {
   const std::size_t n = members.size(), m = open();
   std::vector<double> half, changes, largest, signs = signs_;

@@ -1,10 +1,10 @@
-// Covariance: the symmetric matrix A that says how uncertain the coefficients of a function's columns are.
+// Covariance: the covariance matrix A of the coefficients of a function's columns.
 //
-// Every change is of rank one, A -= sign c c'. Changes wait in an open block, and every 32nd is folded into the matrix
-// together with those before it: matrix-matrix work in place of one pass over memory for each. So
+// Every change is of rank one, A -= sign c c'. Changes are collected in an open block, and 32 of them at a time are
+// folded into the matrix: a matrix-matrix product in place of one pass over memory for each. So
 //   A k = A_0 k - sum_j sign_j c_j (c_j . k),
 // where A_0 k may be computed for many k at once. Each entry of A_0 k is one chain of multiply-adds in ascending
-// columns, so its bits do not depend on how many are.
+// columns, so its bits do not depend on their number.
 #pragma once
 
 #include <cstddef>
@@ -25,29 +25,31 @@ class Covariance {
   static constexpr std::size_t max_open = 32;
 
   std::size_t columns() const { return columns_; }
-  void reach(std::size_t columns);  // more columns, zeros; a multiple of 16
+  void reach(std::size_t columns);  // adds columns of zeros; a multiple of 16
   std::size_t open() const { return signs_.size(); }
-  std::int64_t folds() const { return folds_; }  // A_0 stays the same while this does
+  std::int64_t folds() const { return folds_; }  // A_0 is unchanged as long as this number is
 
-  // A_0 k for n rows of columns() values; the results take as many. A team shares out the columns of A_0.
+  // A_0 k for n rows of columns() values; the results take as many. The members of a team share the columns of A_0.
   void multiply(const double* k, std::size_t n, double* products, Team* team = nullptr) const;
-  // Makes A k of A_0 k.
+  // Turns A_0 k into A k.
   void finish(const double* k, double* product) const;
-  // A -= sign c c'; folds first when 32 changes wait.
+  // A -= sign c c'; folds first when 32 changes are pending.
   void change(std::span<const double> c, double sign, Team* team = nullptr);
-  // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
+  // The magnitude of the terms that k . A k is the sum of: a sum that is not far above their rounding is not known to
+  // be positive.
   double size_of_terms(std::span<const double> k);
-  // The changes that wait are folded in.
+  // Folds in the pending changes.
   void apply_pending() {
     if (open() > 0) fold(nullptr);
   }
-  // Of column j; no change waits.
+  // The variance of column j; no change may be pending.
   double variance(std::size_t j) const { return at(j, j); }
-  // A -= A_:j A_j: / A_jj, by which column j becomes zero, and the columns after it move up by one; no change waits.
+  // A -= A_:j A_j: / A_jj, which makes column j zero; the columns after it then move up by one. No change may be
+  // pending.
   void remove(std::size_t j);
-  // A is this among the first columns and zero elsewhere; no change waits.
+  // A becomes this matrix among the first columns and zero elsewhere; no change may be pending.
   void assign(const Triangle& half);
-  // Among these columns, with the changes that wait.
+  // A restricted to these columns, with the pending changes.
   Matrix among(std::span<const std::size_t> columns) const;
 
   // Only the columns of `members` are not zero.
@@ -64,7 +66,7 @@ class Covariance {
   Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
   Buffer<double> open_;   // [change][column]
   std::vector<double> signs_;
-  Buffer<double> largest_;  // that the diagonal may have been since A was assigned: the size that rounding is of
+  Buffer<double> largest_;  // a bound on the diagonal since A was assigned: rounding is relative to it
   std::int64_t folds_ = 0;
   Buffer<double> packed_, squares_;  // scratch
 };

@@ -36,7 +36,8 @@ std::size_t Elimination::cheapest(double& cost) const {
   return found;
 }
 
-// With the move e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the kernel's inner product.
+// With the displacement e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the kernel's inner
+// product.
 void Elimination::project() {
   const auto dot = isa::routines<double>().dot;
   double cost = 0.0;

@@ -1,10 +1,10 @@
-// Elimination: which columns of a function are needed least, by what is known of its coefficients.
+// Elimination: which columns of a function are needed least, given the covariance of its coefficients.
 //
-// Let the coefficients a have the covariance A. That column j leaves means to condition on a_j = 0, which costs
-// a_j^2 / A_jj in the metric of the precision A^-1 (the rows' own) and is made up for by the others:
+// Let the coefficients a have the covariance A. Removing column j means conditioning on a_j = 0, which costs a_j^2 /
+// A_jj in the metric of the precision A^-1 (that of the rows) and is compensated by the others:
 //   a -= A_:j a_j / A_jj,   A -= A_:j A_j: / A_jj.
-// Costs of columns that leave one after the other add up to the squared distance from where it began. All outputs share
-// A.
+// The costs of columns that are removed one after the other add up to the squared distance from the original
+// coefficients. All outputs share A.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@ namespace onkel {
 
 class Elimination {
  public:
-  // `coefficients`: [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
+  // `coefficients`: [output][column]; `kernel`: the inner products of the columns, the first `n_fixed` of which always
+  // stay.
   Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed);
 
-  std::size_t left() const { return remaining_; }  // columns that could leave
-  // Finds the column to leave next; the squared distances are what they would be without it.
+  std::size_t left() const { return remaining_; }  // columns that may still be removed
+  // Finds the column to remove next; the squared distances are those after its removal.
   void project();
   double data_distance() const { return next_data_; }
   double rkhs_distance() const { return next_rkhs_; }
-  // The column that was found leaves.
+  // Removes the column that was found.
   void remove();
 
   std::vector<std::size_t> staying() const;
-  const Matrix& covariance() const { return covariance_; }      // zero where a column left
+  const Matrix& covariance() const { return covariance_; }      // zero where a column was removed
   const Matrix& coefficients() const { return coefficients_; }  // likewise
 
  private:
@@ -36,7 +37,7 @@ class Elimination {
 
   Matrix covariance_, coefficients_;
   const Matrix& kernel_;
-  Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
+  Matrix kernel_moves_;  // the kernel matrix times the displacement of the coefficients
   std::size_t n_fixed_, remaining_;
   std::vector<bool> removed_;
   double data_ = 0.0, rkhs_ = 0.0, next_data_ = 0.0, next_rkhs_ = 0.0;

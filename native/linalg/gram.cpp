@@ -17,8 +17,8 @@ std::size_t Gram::position(std::size_t slot) const {
   return static_cast<std::size_t>(at - slots_.begin());
 }
 
-// One pass over the half of P_0 that is stored: row i gives its part of d_i and, mirrored, what it adds to d_0 ..
-// d_{i-1}. Two rows stay in the cache while the n vectors pass by.
+// One pass over the stored half of P_0: row i contributes its part of d_i and, mirrored, its part of d_0 .. d_{i-1}.
+// Two rows stay in the cache while the n vectors are multiplied.
 std::vector<double> Gram::multiply(std::span<const double> k, std::size_t n) {
   if (pending_ + n > max_pending) apply_pending();
   const std::size_t m = size(), stride = row_length(m);
@@ -31,7 +31,7 @@ std::vector<double> Gram::multiply(std::span<const double> k, std::size_t n) {
       double* const sums = products.data() + r * stride;
       double dots[2];
       routines.multiply_rows(row(i), weights, weights + i, dots, sums, row_length(i));
-      // On the diagonal the value and its mirror image are one.
+      // On the diagonal a value is its own mirror image.
       sums[i] = dots[0] + weights[i + 1] * row(i + 1)[i];
       sums[i + 1] = dots[1];
     }
@@ -64,7 +64,7 @@ bool Gram::independent() const {
   if (!(novelty_ > 0 && novelty_ > tolerance * kappa_)) return false;
   for (std::size_t i = 0; i < size(); ++i) {
     const double unit = tolerance * kappas_[i], growth = unit * projection_[i] * projection_[i] / novelty_;
-    // A member at the limit must not keep out newcomers that have little to do with it.
+    // A member at the limit must not exclude newcomers that are nearly orthogonal to it.
     if (!(unit * diagonal_[i] + growth < 1 || growth < 0.01)) return false;
   }
   return true;
@@ -84,7 +84,7 @@ void Gram::append(std::size_t slot) {
   newest_is_last_change_ = true;
 }
 
-// P += a u u', later; but for its diagonal, which is wanted now.
+// P += a u u', deferred, except for the diagonal, which is needed now.
 void Gram::wait(double a, std::span<const double> u) {
   if (pending_ == max_pending) apply_pending();
   if (pending_ == changes_.size()) changes_.emplace_back();
@@ -95,7 +95,7 @@ void Gram::wait(double a, std::span<const double> u) {
   isa::routines<double>().add_squares(a, u.data(), diagonal_.data(), u.size());
 }
 
-// The vectors grow with the rows, so that the zeros beyond the diagonal stay.
+// The vectors grow with the rows, so that the values beyond the diagonal remain zero.
 void Gram::apply_pending() {
   if (pending_ == 0) return;
   const std::size_t n = size(), stride = row_length(n), m = pending_;
@@ -121,10 +121,10 @@ void Gram::apply_pending() {
   newest_is_last_change_ = false;
 }
 
-// P_ij - q_i q_j / q_r for all but the leaving member r, whose column is q.
+// P_ij - q_i q_j / q_r for all members but the removed member r, whose column is q.
 bool Gram::remove(std::size_t position, std::span<const double> column) {
   const std::size_t last = size() - 1;
-  if (newest_is_last_change_ && position == last) {  // the newcomer itself leaves: P never changed
+  if (newest_is_last_change_ && position == last) {  // the newcomer itself is removed: P never changed
     --pending_;
     drop_last();
     diagonal_ = diagonal_before_;
@@ -136,7 +136,7 @@ bool Gram::remove(std::size_t position, std::span<const double> column) {
   return healthy();
 }
 
-// The last member takes a position whose own member has left, in P_0 and in the changes that wait.
+// Moves the last member to a position whose member was removed, in P_0 and in the pending changes.
 void Gram::move_last_to(std::size_t position) {
   const std::size_t last = size() - 1;
   const double* const from = row(last);

@@ -1,15 +1,16 @@
 // Gram: the inverse P of the kernel matrix K of some points (the members), for the rules that project.
 //
-// Members stand in a row of positions and are known by their slots. A newcomer with kernel row k and kernel value kappa
-// is projected first: d = P k are the coefficients of its projection on the members, and what stays outside of them has
-// the squared length s = kappa - k.d (the Schur complement). Conditioning, not accumulated rounding, is what ruins such
-// an inverse: a newcomer with s <= tolerance * kappa cannot be appended, nor one that would bring a member so close to
-// the others' span (in a crowd of near-duplicates the first test alone lets K become singular); the caller puts its
-// projection in its place. With 1e-5, 100,000 steps amid near-duplicates in the plane leave K P within 1e-3 of I.
+// Members have consecutive positions and are identified by their slots. A newcomer with kernel row k and kernel value
+// kappa is projected first: d = P k are the coefficients of its projection on the members' span, and the component
+// outside the span has the squared length s = kappa - k.d (the Schur complement). Conditioning, not accumulated
+// rounding, is what ruins such an inverse: a newcomer with s <= tolerance * kappa cannot be appended, nor one that
+// would bring a member that close to the span of the others (among many near-duplicates the first test alone lets K
+// become singular); the caller uses its projection in its place. With a tolerance of 1e-5, 100,000 steps among
+// near-duplicates in the plane leave K P within 1e-3 of I.
 //
-// A point that comes or leaves changes P by a matrix of rank one. These changes wait, so that those of a mini-batch, or
-// of a point that comes and one that leaves, cost one sweep over P rather than one each: P = P_0 + sum_t a_t u_t u_t',
-// and
+// A point that is added or removed changes P by a matrix of rank one. These changes are deferred, so that those of a
+// mini-batch, or of one point added and one removed, cost one sweep over P rather than one each: P = P_0 + sum_t a_t
+// u_t u_t', and
 //   P k = P_0 k + sum_t a_t u_t (u_t . k),
 // where P_0 k may be computed for several k in one pass.
 #pragma once
@@ -32,13 +33,13 @@ class Gram {
   std::size_t slot(std::size_t position) const { return static_cast<std::size_t>(slots_[position]); }
   std::size_t position(std::size_t slot) const;
 
-  // How many newcomers may be projected ahead, and come, between two sweeps.
+  // How many newcomers may be projected ahead of time, and appended, between two sweeps.
   static constexpr std::size_t max_ahead = 32;
-  // P_0 k for n rows of size() values each, [row][size()]; true until a sweep or a removal. There is room for as many
-  // to come.
+  // P_0 k for n rows of size() values each, [row][size()]; valid until a sweep or a removal. Appending that many
+  // newcomers keeps them valid.
   std::vector<double> multiply(std::span<const double> k, std::size_t n);
   // Projects a newcomer on the members: k[position] and kappa. The results are valid until the members change. `ahead`
-  // is P_0 k, where it is known.
+  // is P_0 k where it was computed ahead of time.
   void project(std::span<const double> k, double kappa, std::span<const double> ahead = {});
   std::span<const double> projection() const { return {projection_.data(), size()}; }  // d
   double novelty() const { return novelty_; }                                          // s
@@ -46,10 +47,10 @@ class Gram {
 
   // The newcomer just projected, which must be independent, becomes the member at the last position.
   void append(std::size_t slot);
-  // The member with this column of P leaves; the last one takes its position. False where rounding has spoiled P: clear
-  // and append anew.
+  // Removes the member with this column of P; the last member takes its position. Returns false where rounding has
+  // ruined P: then clear it and append all members anew.
   [[nodiscard]] bool remove(std::size_t position, std::span<const double> column);
-  // Carries out the changes that wait.
+  // Carries out the pending changes.
   void apply_pending();
   void clear();
 
@@ -62,13 +63,13 @@ class Gram {
 
  private:
   static constexpr std::size_t max_pending = 2 * max_ahead;
-  // A change that waits: a u u'.
+  // A pending change: a u u'.
   struct Change {
     double a = 0.0;
     Buffer<double> u;  // by positions, zeros up to a multiple of 16
   };
-  // P_0, as a packed lower triangle: row i has i + 1 values and zeros up to a multiple of 16. Rows come in fours, the
-  // last of which may be all zeros, and so are those of members that came since the last sweep.
+  // P_0, as a packed lower triangle: row i has i + 1 values and zeros up to a multiple of 16. Rows come in groups of
+  // four, the last of which may be all zeros, and so are the rows of members appended since the last sweep.
   static std::size_t row_length(std::size_t i) { return (i / isa::score_lanes + 1) * isa::score_lanes; }
   static std::size_t offset(std::size_t i);
   static std::size_t allocated(std::size_t n) { return offset(round_up(n, 4)); }
@@ -83,9 +84,9 @@ class Gram {
   std::vector<double> kappas_;
   Buffer<double> inverse_;
   std::vector<double> diagonal_;  // of P
-  std::vector<Change> changes_;   // those that wait are the first of them
+  std::vector<Change> changes_;   // the first of them are pending
   std::size_t pending_ = 0;
-  // Of the newcomer projected last, and the diagonal before it became a member.
+  // The projection of the last newcomer, and the diagonal before it became a member.
   Buffer<double> projection_;
   double novelty_ = 0.0, kappa_ = 0.0;
   bool newest_is_last_change_ = false;

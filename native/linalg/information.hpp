@@ -1,11 +1,12 @@
-// Information: what rows tell of a function, H = sum_i v_i z_i z_i', in orthonormal coordinates z of its span.
+// Information: the information matrix of the rows about a function, H = sum_i v_i z_i z_i', in orthonormal coordinates
+// z of its span.
 //
-// Beside a prior lam I it is all that is known: the precision of the function's coordinates w is lam I + H. So it adds:
-// a row adds v z z', two learners on the same points add theirs, to forget is to scale it, and a direction of which
-// nothing is known is a row and a column of zeros. In the coefficients a = L^-T w of the points, K = L L', whose
-// condition is that of K, none of this would keep its digits.
+// With the prior lam I, the precision of the function's coordinates w is lam I + H. Information is additive: a row adds
+// v z z', two learners on the same points add their matrices, forgetting scales the matrix, and a direction without
+// information is a row and a column of zeros. In terms of the coefficients a = L^-T w of the points, K = L L', the
+// precision has the condition number of K, and all of this would lose its digits.
 //
-// Rows wait until 32 can be added in one pass over the matrix. That changes no bit: each entry is one chain of
+// Rows are collected until 32 can be added in one pass over the matrix. That changes no bit: each entry is one chain of
 // multiply-adds in the order of the rows.
 #pragma once
 
@@ -24,17 +25,17 @@ class Information {
  public:
   Information() = default;
   explicit Information(std::size_t n) { reach(n); }
-  // The half below the diagonal, with it, row by row.
+  // From the lower half, with the diagonal, row by row.
   static Information from_half(std::size_t n, std::span<const double> half);
-  // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A
-  // is.
+  // From the covariance A of the coefficients: P = L' A L is that of the coordinates, and H = P^-1 - lam I. It is as
+  // accurate as A.
   static Information from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
 
   std::size_t size() const { return matrix_.size(); }
-  void reach(std::size_t n);  // more coordinates, of which nothing is known
+  void reach(std::size_t n);  // adds coordinates without information
   // H += v z z'.
   void add_row(std::span<const double> z, double v);
-  // H += weight * the other's, of as many coordinates.
+  // H += weight * that of the other, which has as many coordinates.
   void add(const Information& other, double weight);
   void add_evenly(double value);  // H += value I
   void scale(double factor);
@@ -43,22 +44,23 @@ class Information {
   Triangle covariance(const Triangle& inverse, double lam) const;
   // The Cholesky factor of lam I + H.
   Solver root(double lam) const { return Solver::of_symmetric(precision(lam), lam); }
-  // The coordinates w for which (lam I + H) w is this.
+  // The coordinates w for which (lam I + H) w = linear.
   std::vector<double> mean(const std::vector<double>& linear, double lam) const;
   // H w.
   std::vector<double> times(const std::vector<double>& w) const;
-  // The same in rotated coordinates, of which the last is gone; `first`: the number of that which rotation 0 is about.
+  // The same in rotated coordinates, without the last of them; `first` is the index of the coordinate that rotation 0
+  // starts with.
   Information without_last(const std::vector<Cholesky::Rotation>& rotations, std::size_t first) const;
-  Information leading(std::size_t n) const;  // of the first n coordinates
+  Information leading(std::size_t n) const;  // that of the first n coordinates
   // M H M': the same in coordinates z' = M z.
   Information transformed(const Matrix& m) const;
 
-  // `n`: how many coordinates there are.
+  // `n` is the number of coordinates.
   void visit(Archive& archive, std::size_t n);
 
  private:
   static constexpr std::size_t max_waiting = 32;
-  void add_waiting() const;  // adds the rows that wait
+  void add_waiting() const;  // adds the rows collected so far
   Triangle precision(double lam) const;
   Matrix dense() const;
 
@@ -67,12 +69,12 @@ class Information {
   mutable std::vector<double> weights_;
 };
 
-// lam I + H, ready to solve with.
+// lam I + H, factored for solving.
 class Precision {
  public:
   Precision(const Information& information, double lam);
   std::size_t size() const { return inverse_.size(); }
-  // The w for which (lam I + H) w is this.
+  // The w for which (lam I + H) w = linear.
   std::vector<double> solve(std::span<const double> linear) const;
 
  private:

@@ -18,7 +18,7 @@ class Matrix {
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
-  std::size_t stride() const { return stride_; }  // of a row, at least the columns
+  std::size_t stride() const { return stride_; }  // of a row: at least the number of columns
   double* row(std::size_t i) { return values_.data() + i * stride_; }
   const double* row(std::size_t i) const { return values_.data() + i * stride_; }
   double& at(std::size_t i, std::size_t j) { return row(i)[j]; }

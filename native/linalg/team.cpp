@@ -10,9 +10,9 @@ namespace onkel {
 
 namespace {
 
-// A few hundred microseconds; a thread wakes within some ten.
+// As many multiply-adds take a few hundred microseconds; a thread wakes within some tens of microseconds.
 constexpr std::size_t worth_sharing = std::size_t{1} << 23;
-// Few enough to be worth taking, and small enough that the last one does not keep the others waiting.
+// Pieces that are large enough to be worth taking, and small enough that the last one does not keep the others waiting.
 constexpr std::size_t pieces_a_member = 4;
 
 }  // namespace
@@ -21,7 +21,7 @@ void Team::start() {
   try {
     for (std::size_t m = helpers_.size() + 1; m < wanted_; ++m) helpers_.emplace_back([this, m] { help(m); });
   } catch (const std::exception&) {
-    // The system has no more threads, or no room for them: those that there are do the work.
+    // The system has no more threads, or no memory for them: the existing ones do the work.
   }
   wanted_ = helpers_.size() + 1;
 }
@@ -68,8 +68,8 @@ void Team::split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
   }
   const std::size_t most = pieces_a_member * (helpers_.size() + 1);
   const std::size_t piece = (n / most + grain) / grain * grain, pieces = (n + piece - 1) / piece;
-  // Everybody begins with the pieces that it had the last time, which its cache may still hold, and goes on with what
-  // is left of the others'.
+  // Each member begins with the pieces that it had last time, which its cache may still hold, and then takes the
+  // remaining pieces of the others.
   std::vector<std::atomic_flag> taken(pieces);
   run([&](std::size_t member) {
     const std::size_t first = member * pieces / (helpers_.size() + 1);

@@ -16,19 +16,19 @@ namespace onkel {
 
 class Team {
  public:
-  // At least the caller, and as many of the others as the system has threads for.
+  // The caller, and as many other members as the system has threads for.
   explicit Team(std::size_t members) : wanted_(members) {}
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
-  // Calls work(0) on the caller's thread, and work(member) on those of the others that come before it has returned: a
-  // machine with other things to do may keep them away, and none is waited for that has not begun. So the work is cut
-  // into pieces that the members take one by one. What one of them throws is thrown again here.
+  // Calls work(0) on the caller's thread, and work(member) on the other threads that wake before it has returned. On a
+  // busy machine some may not, and the caller does not wait for a thread that has not started; therefore the work is
+  // cut into pieces that the members take one by one. An exception in one of them is thrown again here.
   void run(const std::function<void(std::size_t)>& work);
-  // Cuts [0, n) into such pieces, whose ends are multiples of `grain`; not where all of it takes so few multiply-adds
-  // that waking a thread would take longer.
+  // Cuts [0, n) into such pieces, whose ends are multiples of `grain`, unless the whole takes so few multiply-adds that
+  // waking a thread would take longer.
   void split(std::size_t n, std::size_t grain, std::size_t multiply_adds,
              const std::function<void(std::size_t, std::size_t)>& work);
 

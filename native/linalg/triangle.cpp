@@ -92,7 +92,7 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
       }
     for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);
     result.invert_block(block);
-    // The rows below, X D^-T, are kept with their sign turned; then every later tile loses its share X X'.
+    // The rows below, X D^-T, are stored with the opposite sign; then X X' is subtracted from every later tile.
     double* const below = diagonal + block_size;
     const std::size_t first = (block + 1) * lanes, count = n - first;
     const double* inverse = result.inverses_.data() + block * block_size;

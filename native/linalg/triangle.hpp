@@ -1,5 +1,4 @@
-// Triangle: a lower triangular matrix, or the lower half of a symmetric one, and what is done with it in blocks of 8
-// by 8.
+// Triangle: a lower triangular matrix, or the lower half of a symmetric one, with operations in blocks of 8 by 8.
 //
 // Columns come in tiles of 8 (see isa.hpp), each from the rows of its own block on the diagonal downwards. All work is
 // done by one routine, whose terms are added one by one in a fixed order: bits depend on the matrices alone.
@@ -21,8 +20,8 @@ class Triangle {
   static Triangle identity(std::size_t n);
 
   std::size_t size() const { return size_; }
-  std::size_t rows() const { return rows_; }  // with the zeros that round them up to blocks
-  void reach(std::size_t n);                  // more rows and columns, zeros
+  std::size_t rows() const { return rows_; }  // rounded up to whole blocks, filled with zeros
+  void reach(std::size_t n);                  // adds rows and columns of zeros
   // j <= i, or i and j in one block on the diagonal.
   double at(std::size_t i, std::size_t j) const { return tile(j / lanes)[(i - j / lanes * lanes) * lanes + j % lanes]; }
   double& at(std::size_t i, std::size_t j) { return tile(j / lanes)[(i - j / lanes * lanes) * lanes + j % lanes]; }
@@ -43,13 +42,13 @@ class Triangle {
 // V' V, of a lower triangular V.
 Triangle gram(const Triangle& v);
 
-// A lower triangular matrix L as it is needed to solve with it: minus what lies below the blocks on the diagonal, and
-// the inverse of each of those.
+// A lower triangular matrix L prepared for solving: the part below the diagonal blocks with the opposite sign, and the
+// inverse of each diagonal block.
 class Solver {
  public:
   explicit Solver(Triangle lower);
   // The Cholesky factor of a symmetric matrix whose eigenvalues are known to be at least `least`. Where that is below
-  // the rounding of the largest entry the diagonal is raised to it, so that there always is a factor.
+  // the rounding error of the largest entry, the diagonal is raised to that error, so that a factor always exists.
   static Solver of_symmetric(Triangle matrix, double least);
   // x <- L^-1 x, of a lower triangular x.
   void solve(Triangle& x) const;
