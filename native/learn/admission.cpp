@@ -55,7 +55,8 @@ struct AuxiliaryShift final : AuxiliarySampling {
   double log_shape;
 };
 
-// h = ln(1 + gamma e^-z) = softplus(-z + ln gamma); far out both curves are their exponentials and the ratio 1 / gamma
+// h = ln(1 + gamma e^-z) = softplus(-z + ln gamma); for large z the curves are e^-z and gamma e^-z, and their ratio is
+// 1 / gamma
 struct AuxiliaryScale final : AuxiliarySampling {
   explicit AuxiliaryScale(const Spec& spec) : shape(spec.at("shape")), log_shape(std::log(shape)) {}
   double slope(double z) const override { return -logistic(-z + log_shape); }
@@ -94,9 +95,9 @@ struct LossSampling final : Admission {
   double alpha, beta;
 };
 
-// SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spends what N_t points have left of B over the rows that are
-// left of T, if they have the mean s_t of min(alpha, l) over the rows so far. Rows weigh by their number in that mean,
-// so that it follows losses that fall as the learner learns. Beyond T what is left is spent on the next rows.
+// SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spreads the remaining B - N_t points over the remaining rows of
+// T, if the mean of min(alpha, l) on these is the mean s_t over the rows so far. In that mean row t has the weight t,
+// so that it follows losses that fall as the learner learns. Beyond T the remaining points are spent on the next rows.
 struct PacedLossSampling final : Admission {
   explicit PacedLossSampling(const Spec& spec)
       : alpha(spec.at("alpha")), points(spec.at("points")), horizon(spec.at("horizon")) {}

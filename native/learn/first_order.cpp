@@ -64,14 +64,14 @@ void FirstOrder::prepare(const Example& example, std::span<double> predicted) {
   if (admitted_) {
     step_->coefficient(row);
     require_in_range(row.coefficient, "the coefficient", row.position);
-    // A point whose kernel values overflow would spoil every score from now on.
+    // A point whose kernel values overflow would make every later score infinite.
     const double self = row.self();
     require_in_range({&self, 1}, "the kernel value", row.position);
     admitted_ = std::any_of(row.coefficient.begin(), row.coefficient.end(), [](double c) { return c != 0; });
   }
 }
 
-// A budget of 0 is that of a hedge's member whose others have all of it: there is nothing of its own to give up.
+// The budget is 0 for a member of a hedge when the other members use all of it: it has no point of its own to give up.
 void FirstOrder::commit() {
   Scored& row = row_;
   if (period_ == 1) shrink(step_->shrink(row.step));
@@ -82,7 +82,7 @@ void FirstOrder::commit() {
   function_.tick();
 }
 
-// The admitted row takes a slot (true), or the budget rule takes it in without one.
+// The admitted row takes a slot (returns true), or the eviction absorbs or refuses it.
 bool FirstOrder::join(Scored& row) {
   const Newcomer newcomer = eviction_->absorb(row);
   if (newcomer == Newcomer::refused) return false;
@@ -126,7 +126,8 @@ void FirstOrder::project_on_ball() {
   norm_squared_ = radius_ * radius_;
 }
 
-// The end of a mini-batch: f <- shrink f + sum of the waiting rows. One that was flushed has shrunk already.
+// The end of a mini-batch: f <- shrink f + the sum of the pending rows. A mini-batch that was flushed has shrunk
+// already.
 void FirstOrder::end_batch(const Scored& row) {
   const bool flushed = committed_ > (row.step - 1) * period_;
   shrink(flushed ? 1.0 : step_->shrink(row.step));
@@ -179,14 +180,14 @@ void FirstOrder::set(std::size_t column, std::size_t output, double last, double
   function_.set(column, output, last, average);
 }
 
-// A function from elsewhere may lie outside the ball; its next change brings it in.
+// A function that was set from outside may lie outside the ball; its next change projects it back.
 void FirstOrder::end_set() {
   if (radius_ != 0) norm_squared_ = function_.norm_squared(basis_);
 }
 
 double FirstOrder::compress(double max_distance, std::size_t max_points) {
   Span points(basis_, function_);
-  // Points that are nearly in the span of others go too, but not beyond what is allowed.
+  // Points that are nearly in the span of the others are removed too, within the allowed distance.
   const double allowed = max_distance * max_distance;
   const bool few = basis_.size() > max_points;
   const double moved = few ? points.include_points() : points.include_points(allowed);
@@ -222,7 +223,7 @@ void FirstOrder::visit(Archive& archive) {
 void FirstOrder::check_rows(std::int64_t t) const {
   if (function_.ticks() != t)
     throw std::invalid_argument("state 'update.function.ticks' must be the number of rows, " + std::to_string(t));
-  // The rows that wait are of the mini-batch under way, in their order.
+  // The pending rows are those of the current mini-batch, in order.
   std::int64_t earliest = t - t % period_;
   for (const std::int64_t slot : pending_slots_) {
     const std::int64_t born = basis_.born(static_cast<std::size_t>(slot));

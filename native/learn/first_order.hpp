@@ -1,4 +1,4 @@
-// FirstOrder: the papers' learners, a row at a time: loss, admission, step with its shrink, eviction, ball.
+// FirstOrder: the papers' learners, one row at a time: loss, admission, step with its shrink, eviction, ball.
 #pragma once
 
 #include <cstddef>
@@ -66,10 +66,10 @@ class FirstOrder final : public Update {
   std::int64_t period_;
   std::unique_ptr<Eviction> eviction_;
   std::int64_t committed_ = 0;  // rows whose mini-batches have ended
-  // Rows of the mini-batch under way: they hold slots already, their coefficients wait for its end.
+  // Rows of the current mini-batch: they have slots already, and their coefficients are added at its end.
   std::vector<std::int64_t> pending_slots_;
   std::vector<double> pending_;  // [row][output]
-  // The row prepared, and its numbers.
+  // The prepared row and its numbers.
   Scored row_{};
   bool admitted_ = false;
   std::vector<double> f_, direction_, g_, coefficient_;

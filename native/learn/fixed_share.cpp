@@ -33,7 +33,7 @@ void FixedShare::update_weights(std::span<const double> log_likelihoods, double 
     weights_[i] *= std::exp(rate * (log_likelihoods[i] - largest));
     sum += weights_[i];
   }
-  if (!(sum > 0)) return begin();  // no expert that the row speaks for has any weight
+  if (!(sum > 0)) return begin();  // every expert with any weight gave the row a likelihood of 0
   for (double& each : weights_) each = with_share(each / sum, rate * share_, weights_.size());
 }
 

@@ -1,5 +1,5 @@
-// FixedShare: weights of experts by the likelihood of what they predicted, each of which keeps a share, since the best
-// may change (Herbster and Warmuth 1998).
+// FixedShare: weights of experts by the likelihood of their predictions, of which each expert keeps a minimal share,
+// since the best expert may change (Herbster and Warmuth 1998).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace onkel {
 
-// What a weight becomes when `share` of all weight, which is 1, is divided evenly.
+// The new value of a weight when `share` of the total weight, which is 1, is divided evenly.
 inline double with_share(double weight, double share, std::size_t experts) {
   return (1 - share) * weight + share / static_cast<double>(experts);
 }
@@ -21,15 +21,15 @@ class FixedShare {
   FixedShare(std::size_t experts, double share);
 
   const std::vector<double>& weights() const { return weights_; }
-  std::size_t winner() const;  // the expert with the most weight, the first of equals
-  void begin();                // all are equal
-  void begin_with_first();     // all weight is the first's
-  // After a row: w <- w likelihood^r, normalised, of which r `share` is then divided evenly, r = weight / heaviest. A
-  // loss that counts `weight` times is mixable at a rate of one over the heaviest row's weight, and not above: rare
-  // rows of great weight would make no difference to the many between them.
+  std::size_t winner() const;  // the expert with the largest weight, the first of equal ones
+  void begin();                // all weights are equal
+  void begin_with_first();     // the first expert has all weight
+  // After a row: w <- w likelihood^r, normalised; then the fraction r `share` of it is divided evenly, with r = weight
+  // / heaviest. A loss that counts `weight` times is mixable at rates up to the inverse of the heaviest row's weight;
+  // beyond that, rare rows of great weight would outweigh the many rows between them.
   void update_weights(std::span<const double> log_likelihoods, double weight);
-  // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
-  // many.
+  // Records the weights after row t in a bounded history: those at multiples of a stride that doubles when there are
+  // too many.
   void remember(std::int64_t t);
   const std::vector<std::int64_t>& rows() const { return rows_; }
   const std::vector<double>& history() const { return history_; }  // [row][expert]
@@ -38,7 +38,7 @@ class FixedShare {
 
  private:
   double share_;
-  double heaviest_ = 0.0;  // weight of a row so far
+  double heaviest_ = 0.0;  // the largest weight of a row so far
   std::vector<double> weights_;
   std::int64_t stride_ = 1;
   std::vector<std::int64_t> rows_;

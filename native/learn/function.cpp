@@ -38,14 +38,15 @@ void Function::drop(std::size_t column) {
     if (averaged_) {
       const double gone = b_[o][column] * scale_sum_;
       c_[o][column] -= gone;
-      // What came and went between two ticks leaves rounding behind, not a memory.
+      // A coefficient that came and went between two ticks leaves only rounding errors in the average.
       if (std::abs(c_[o][column]) <= 1e-13 * std::abs(gone)) c_[o][column] = 0.0;
     }
     b_[o][column] = 0.0;
   }
 }
 
-// As if it left and came back: what the average never heard of then leaves it at exactly 0 later.
+// As if the column was removed and added again: a coefficient that never entered the average is later removed from it
+// to exactly 0.
 void Function::replace(std::size_t column, std::size_t output, double b) {
   double& old = b_[output][column];
   if (averaged_) {
@@ -194,7 +195,7 @@ void Function::visit_weights(Archive& archive, const char* name, std::vector<std
   archive.matrix(name, flat, columns_);
   if (!archive.loading()) return;
   archive.require(flat.size() == columns_ * outputs, name, "must hold one row for each output");
-  // A weight where there is no point would count: the room beside the points has kernel values, too.
+  // A weight where there is no point would count: the padding beyond the points has kernel values, too.
   for (std::size_t j = basis.first_slot(); j < columns_; ++j) {
     if (j < basis.end_slot() && basis.born(j) >= 0) continue;
     for (std::size_t o = 0; o < outputs; ++o)

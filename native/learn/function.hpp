@@ -1,8 +1,8 @@
 // Function: f = scale * sum_j b_j column_j for each output, and the running average of all the f so far.
 //
-// The average costs one more number a column (SEMANTICS of the average: after t rows the mean of f_1 = 0 .. f_{t+1}).
-// With S the sum of the scale over the ticks, a change of b_j adds (change * S) to c_j; the sum of all iterates is then
-// sum_j (b_j S - c_j) column_j, whatever was added, shrunk or reset in between.
+// The average costs one more number per column (after t rows it is the mean of f_1 = 0 .. f_{t+1}). With S the sum of
+// the scale over the ticks, a change of b_j adds (change * S) to c_j; the sum of all iterates is then sum_j (b_j S -
+// c_j) column_j, whatever was added, shrunk or reset in between.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace onkel {
 
-// Of the two functions that there are where an average is kept.
+// Which of the two functions is meant where an average is kept.
 enum class Which { predicting, last };
 
 class Function {
@@ -24,35 +24,37 @@ class Function {
   Function(std::size_t outputs, bool averaged) : averaged_(averaged) { widen(outputs); }
 
   std::size_t outputs() const { return b_.size(); }
-  void widen(std::size_t outputs);  // more outputs, zero so far
-  void reach(std::size_t columns);  // more columns, zero so far
+  void widen(std::size_t outputs);  // adds outputs that are zero so far
+  void reach(std::size_t columns);  // adds columns that are zero so far
 
   void add(std::size_t column, std::size_t output, double change);
-  // The coefficient becomes this.
+  // Sets the coefficient.
   void become(std::size_t column, std::size_t output, double value) { replace(column, output, value / scale_); }
-  void become(std::size_t output, std::span<const double> values);  // all of the first columns
-  void drop(std::size_t column);                                    // to exactly 0 in f; the average keeps what it had
+  void become(std::size_t output, std::span<const double> values);  // those of the first columns
+  void drop(std::size_t column);  // exactly 0 in f from now on; the average keeps its part
   // The coefficients a of column first + j keep their direction, and their length |a| becomes factor |a|, but no less
   // than level * units[j] and no more than cap, for every unit; zeros stay.
   void stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
-  // For a fresh function: `ticks` rows are over, and what is set from now on is the last f and the average of all.
+  // For a fresh function: `ticks` rows have been learned from, and what is set from now on is the last f and the
+  // average of all.
   void begin_at(std::int64_t ticks) { ticks_ = ticks; }
   void set(std::size_t column, std::size_t output, double last, double average);
-  void tick();  // a row is over: the average takes in f
+  void tick();  // the row is done: f enters the average
 
-  // Of the last f; of what predicts, which is the average or the last f.
+  // The coefficient of the last f, and that of the function that predicts, which is the average or the last f.
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
   double coefficient(std::size_t column, std::size_t output, Which which = Which::predicting) const;
-  std::vector<double> coefficients(const Basis& basis, std::size_t output, Which which) const;  // one a slot
+  std::vector<double> coefficients(const Basis& basis, std::size_t output, Which which) const;  // one per slot
   // |a|^2 and |a| units[j] over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
   // |a|^2 times the squared distance in the kernel's space of the points in slots [first, end) from the direction of a
-  // row of the block, whose kernel with itself is 1 / inverse_self. `costs`: one a slot, from the first of all on.
+  // row of the block, whose kernel with itself is 1 / inverse_self. `costs` has one value per slot, from the first of
+  // all slots on.
   void price(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
              double inverse_self, std::span<double> costs) const;
   void lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const;
-  bool is_zero(std::size_t column) const;  // 0 in the last f and in the average, to the bit
+  bool is_zero(std::size_t column) const;  // whether it is exactly 0 in the last f and in the average
   bool averaged() const { return averaged_; }
   // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.
   void score(const Basis& basis, const Block& block, std::size_t row, std::span<double> last,
@@ -62,7 +64,7 @@ class Function {
 
   std::int64_t ticks() const { return ticks_; }
 
-  // `basis`: the columns, visited before.
+  // `basis` has the columns, and must have been visited before.
   void visit(Archive& archive, const Basis& basis);
 
  private:

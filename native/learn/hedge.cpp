@@ -11,11 +11,11 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t max_remembered = 256;
-// Of a sum: the step along the gradient, the most that a row's slope counts for, in units of the loss's own size, and
-// the least weight by which a distance is divided.
+// For a sum: the size of a step along the gradient, the bound on the slope of a single row in units of the typical
+// loss, and the smallest weight by which a distance is divided.
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
-// Of the second-order work of a sum, what is divided evenly among its learners, whatever their weights.
+// The fraction of the second-order work of a sum that is divided evenly among its learners, whatever their weights.
 constexpr double evenly = 0.25;
 
 bool all_look_ahead(const std::vector<Hedge::Member>& members) {
@@ -57,7 +57,7 @@ void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) 
 }
 
 void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
-  // After those of learning, which a row without weight must not disturb.
+  // Stored after the scores of learning, which a row without weight must not disturb.
   const std::size_t m = members_.size();
   block.views.resize(2 * m);
   for (std::size_t i = 0; i < m; ++i) {
@@ -93,9 +93,9 @@ bool Hedge::visits(std::size_t i, std::int64_t t) const {
          Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < visit_probability(i);
 }
 
-// How wrong the last function of a member was, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
-// holds, and most of its figures come out, only where a score of 0 is a mistake: else a kernel too narrow to say
-// anything keeps the most weight.
+// The error of the last function of a member, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
+// holds, and most of its figures are reproduced, only if a score of 0 is a mistake: otherwise a kernel too narrow to
+// predict anything keeps the largest weight.
 double Hedge::error(std::span<const double> f, double y, double range) const {
   if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !config_.zero_votes) ? 1.0 : 0.0;
   if (task_ == Task::multiclass) {
@@ -114,7 +114,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
   prepared_.visited.clear();
   prepared_.t = example.t;
   prepared_.weight = example.weight;
-  // Of the targets so far, this one included.
+  // The range of the targets so far, including this one.
   prepared_.lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
   prepared_.highest = example.t == 1 ? example.y : std::max(highest_, example.y);
   for (std::size_t i = 0; i < m; ++i) {
@@ -122,7 +122,7 @@ void Hedge::prepare(const Example& example, std::span<double> predicted) {
     if (!visited && predicted.empty()) continue;
     Block& own = example.block.views[i];
     const View& view = *members_[i].view;
-    const std::size_t first = by_blocks_ ? 0 : example.row;  // of the rows in the member's own block
+    const std::size_t first = by_blocks_ ? 0 : example.row;  // the first row of the member's own block
     if (!by_blocks_)
       view.project(example.block, example.row, own);
     else if (!View::shows_all_of(own, example.block))
@@ -170,7 +170,7 @@ void Hedge::commit() {
   remember(prepared_.t);
 }
 
-// dl(F)/dtheta_i = l'(F) . f_i, less what is common to all of them, l'(F) . F.
+// dl(F)/dtheta_i = l'(F) . f_i, minus the part common to all members, l'(F) . F.
 void Hedge::evaluate_sum(const Example& example) {
   const std::size_t n = outputs();
   std::vector<double> f(n), direction(n), g(n);
@@ -197,8 +197,8 @@ void Hedge::evaluate_sum(const Example& example) {
       prepared_.slopes[i] += g[o] * (members_[i].learner->prepared_scores()[o] - f[o]);
 }
 
-// theta_i <- theta_i e^(-step slope_i), then the share. Slopes of a regression's loss are in units of the
-// mean squared residual, so that they have none.
+// theta_i <- theta_i e^(-step slope_i), then the share. The slopes of a regression loss are divided by the mean squared
+// residual, so that they are dimensionless.
 void Hedge::move_along_gradient() {
   ++moves_;
   squares_ += prepared_.residual * prepared_.residual;
@@ -213,8 +213,8 @@ void Hedge::limit_points() {
   if (is_uncertain() && budget_ < unbounded) pool_->set_limit(whole_budget());
 }
 
-// A second-order learner's work grows with the square of its points: all of them together have that of one learner with
-// the whole budget, divided by their weights. A point that several of them hold counts once.
+// The work of a second-order learner grows with the square of its number of points: all of them together have the work
+// of one learner with the whole budget, divided by their weights. A point that several of them use counts once.
 void Hedge::divide_budget() {
   if (budget_ >= unbounded) return;
   const auto m = static_cast<double>(members_.size());
@@ -224,7 +224,7 @@ void Hedge::divide_budget() {
   }
 }
 
-// Learners that know how certain they are can let points go, and do so whenever the number of rows has doubled.
+// Learners that know their uncertainty can give points up, and do so whenever the number of rows has doubled.
 void Hedge::share_budget(std::int64_t t) {
   if (!is_uncertain() || t <= config_.start || (t & (t - 1)) != 0) return;
   divide_budget();
@@ -239,7 +239,8 @@ const Informed& Hedge::heaviest() const {
 }
 
 Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_points) {
-  if (!is_uncertain()) throw std::invalid_argument("this learner has no information: it is a vote, or of first order");
+  if (!is_uncertain())
+    throw std::invalid_argument("this learner keeps no information: its kernels vote, or it takes first-order steps");
   const std::size_t m = members_.size();
   std::size_t all = 0;
   for (const Member& member : members_) all += member.view->size();
@@ -277,7 +278,7 @@ double Hedge::variance(Block& block, std::size_t row) const {
   return noise > 0 ? deviation * deviation / noise : 0.0;
 }
 
-// Before the weights have moved, that of the terms.
+// Before the weights have moved, it is that of the terms.
 double Hedge::noise_variance() const {
   if (moves_ > 0) return squares_ / static_cast<double>(moves_);
   double mean = 0.0;
@@ -286,7 +287,8 @@ double Hedge::noise_variance() const {
   return mean;
 }
 
-// A budget for all: the member may have what the others leave. Where its rule raises the budget, it is raised for all.
+// A common budget: the member may use what the others leave. Where its eviction raises the budget, the common budget is
+// raised.
 template <class Work>
 void Hedge::with_budget(Member& member, const Work& work) {
   if (config_.combination != Combination::stochastic && config_.combination != Combination::spa) {
@@ -322,7 +324,7 @@ void Hedge::update_weights() {
 }
 
 void Hedge::divide_share() {
-  if (config_.share == 0) return;  // a logarithm and its exponential would cost bits
+  if (config_.share == 0) return;  // taking the logarithm and its exponential would round
   for (std::size_t i = 0; i < logs_.size(); ++i)
     logs_[i] = std::log(with_share(weights_[i], config_.share, logs_.size()));
   update_weights();
@@ -360,7 +362,7 @@ double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output
   return members_[function].learner->fixed(0, column, output, which);
 }
 
-// Of sum_i theta_i f_i in the direct sum of the kernels' spaces.
+// The squared norm of sum_i theta_i f_i in the direct sum of the kernels' spaces.
 double Hedge::norm_squared() const {
   double sum = 0.0;
   for (std::size_t i = 0; i < members_.size(); ++i)

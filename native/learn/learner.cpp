@@ -18,13 +18,13 @@ constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
 using History = std::pair<std::vector<std::int64_t>, std::vector<double>>;
 
-// Rows of the stream, where they are counted from `origin` on.
+// The positions of a history in the stream, counted from `origin` on.
 History since(std::int64_t origin, History history) {
   for (std::int64_t& row : history.first) row += origin;
   return history;
 }
 
-// The random features that the budget rule asks for.
+// The random features that the eviction asks for.
 Fourier fourier_of(const Config& config) {
   const std::size_t count = features_asked(config.recipe);
   return count == 0 ? Fourier()
@@ -38,12 +38,13 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
   Fourier fourier;
   if (config.hedge) {
     planes = shared_planes(config.kernels);
-    constant = false;  // each kernel has its own
+    constant = false;  // each kernel has its own constant
   } else {
     const KernelConfig& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
     planes = {{kernel.terms, kernel.scales}};
-    // They take memory from the first row on, whatever the data: a file must not ask for it with two numbers.
+    // The random features take memory from the first row on, whatever the data: a file must not be able to demand it
+    // with two numbers.
     if (features_asked(config.recipe) > max_frequencies / config.width)
       throw std::invalid_argument("random features times features must be at most 2^28");
     fourier = fourier_of(config);
@@ -147,7 +148,7 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
   ++t_;
 }
 
-// The core's own parts fail before they change anything, if at all. Code from outside may fail at every call.
+// The core's own parts fail, if at all, before they change anything. Code from outside the core may fail at every call.
 template <class Work>
 void Learner::all_or_nothing(const Work& work) {
   if (!foreign_) return work();
@@ -226,7 +227,7 @@ Informed& Learner::informed() const {
   throw std::invalid_argument("this learner keeps no information: it takes first-order steps");
 }
 
-// Of a sum, the heaviest of its learners.
+// For a sum, the learner with the largest weight.
 const Informed& Learner::with_memories() const {
   const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
   return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
@@ -234,9 +235,9 @@ const Informed& Learner::with_memories() const {
 
 Informed::Knowledge Learner::information() const {
   const std::lock_guard turn(state_lock_);
-  Informed::Knowledge known = informed().information();
-  for (std::int64_t& birth : known.births) birth += origin_;
-  return known;
+  Informed::Knowledge information = informed().information();
+  for (std::int64_t& birth : information.births) birth += origin_;
+  return information;
 }
 
 void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
@@ -352,7 +353,7 @@ void Learner::begin_after(std::int64_t rows) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
   if (t_ > 0 || rows < 0 || rows > max_rows)
-    throw std::invalid_argument("only a learner that has seen no row can begin after others");
+    throw std::invalid_argument("only a learner that has learned from no row can start later in the stream");
   origin_ = rows;
 }
 
@@ -477,11 +478,12 @@ void Learner::adopt(Learner&& fresh) {
   t_ = fresh.t_;
 }
 
-// What no part can see alone: that the counts of the parts agree.
+// Checks what no part can check alone: that the counts of the parts agree.
 void Learner::check_rows() const {
   if (t_ < 0 || t_ > max_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
   if (origin_ < 0 || origin_ > max_rows - t_) throw std::invalid_argument("state 'origin' must be between 0 and 2^62");
-  // Merged points have the birth of one of the two; where points are named by their births there are none.
+  // A merged point has the birth of one of the two; where points are identified by their births there are no merged
+  // points.
   basis_->check_births(t_, has_information());
   update_->check_rows(t_);
   const std::size_t outputs = update_->outputs();

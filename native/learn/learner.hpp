@@ -25,11 +25,11 @@ namespace onkel {
 
 struct Config {
   Spec recipe;
-  std::vector<KernelConfig> kernels;  // one; any number with a hedge over them
+  std::vector<KernelConfig> kernels;  // one, or any number with a hedge over them
   std::optional<HedgeConfig> hedge;
   Task task = Task::binary;
   Type type = Type::f64;    // of rows and kernel values
-  bool sparse = false;      // rows are CSR
+  bool sparse = false;      // whether rows are CSR
   std::size_t width = 0;    // features
   std::size_t outputs = 1;  // 1, or the classes known so far
   std::size_t budget = 0;
@@ -58,20 +58,20 @@ class Learner {
     std::size_t block_rows = 48;
   };
 
-  // Learns from the rows in order and returns how many it got through before `should_continue` (asked once a block)
-  // said no. Throws Diverged at the row that would make the function infinite, and whatever a kernel or a part from
-  // outside of the core throws; everything before that row is learned, and nothing of it. Other threads may read
-  // between blocks. Where `scores` is given it gets each row's scores made before learning from it, 0 for a class not
-  // known yet.
+  // Learns from the rows in order and returns how many it has learned from when `should_continue` (called once per
+  // block) returned false. Throws Diverged at the row that would make the function infinite, and whatever a kernel or a
+  // part from outside the core throws; then all rows before that row are learned, and nothing of the row itself. Other
+  // threads may read between blocks. Where `scores` is given it gets the scores of each row before learning from it, 0
+  // for a class that is not known yet.
   std::size_t learn(const Batch& batch, Scores* scores, const Execution& execution,
                     const std::function<bool()>& should_continue);
-  // Scores of the function that predicts, or of `each` function there is; cut short when `should_continue` says no.
+  // Scores of the function that predicts, or of `each` function; ends early when `should_continue` returns false.
   Scores score(const Rows& rows, bool each, const Execution& execution,
                const std::function<bool()>& should_continue) const;
-  // How uncertain the last function is at each row (see Uncertain), and the variance of the noise.
+  // The variance of the last function at each row (see Uncertain), and that of the noise.
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
-  // For second-order learners (see Informed); the others refuse.
+  // For second-order learners (see Informed); other learners refuse.
   bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
@@ -82,11 +82,12 @@ class Learner {
   void widen(std::size_t outputs);
   void flush();
 
-  // An expansion from elsewhere.
+  // An expansion that is set from outside.
   struct Expansion {
     Rows points;
     const std::int64_t* births = nullptr;  // of the points, ascending or not
-    // Of a function: [output][point], [output], and [output][feature] of random features, null where there are none.
+    // The coefficients of a function: of the points [output][point], the constants [output], and of random features
+    // [output][feature]; null where there are none.
     struct Coefficients {
       const double* points = nullptr;
       const double* constants = nullptr;
@@ -95,28 +96,29 @@ class Learner {
     std::size_t outputs = 1;
     std::int64_t t = 0;  // rows that led to it
   };
-  // Forgets everything and goes on from the expansion.
+  // Discards the present state and continues from the expansion.
   void set(const Expansion& expansion);
-  // KOMP on the last function, for a learner without a budget rule of its own: points leave while it stays within the
-  // distance `max_distance`, and on until there are no more than `max_points`. Returns the distance.
+  // KOMP on the last function, for a learner without an eviction of its own: removes points while the function stays
+  // within the distance `max_distance`, and then further ones until there are no more than `max_points`. Returns the
+  // distance.
   double compress(double max_distance, std::size_t max_points);
-  // What is known of the expansion becomes known here, `weight` times (see Informed): the points stay those of this
-  // learner.
+  // Adds the information about the expansion, `weight` times (see Informed); the points stay those of this learner.
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
                        double weight);
 
-  // Rows of the stream so far, those before it began included.
+  // The number of rows of the stream so far, including those before this learner started.
   std::int64_t t() const;
-  // The stream has had so many rows before the first that this learner sees: it counts them, and knows nothing else.
+  // The stream had this many rows before the first one that this learner sees: it counts them, and knows nothing else
+  // about them.
   void begin_after(std::int64_t rows);
   std::size_t outputs() const;
   std::size_t size() const;
   std::size_t bytes() const;
   double norm() const;
-  // [function][output][point], points in slot order, and the number of the former two.
+  // [function][output][point], with points in slot order, and the product of the first two dimensions.
   std::pair<std::vector<double>, std::size_t> coefficients(Which which) const;
   std::vector<double> constants(Which which) const;  // [function][output]; empty without a constant term
-  // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the budget rule keeps such features (see Fourier).
+  // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the eviction keeps such features (see Fourier).
   struct RandomFeatures {
     std::vector<double> frequencies;   // w, [i][feature]
     std::vector<double> phases;        // b, [i]
@@ -146,14 +148,14 @@ class Learner {
   void check_rows() const;
 
   Config config_;
-  bool foreign_;  // a kernel or a part is from outside of the core
-  // A call that changes something holds `call_lock_` throughout, and `state_lock_` for each piece of it; one that
-  // reads, only the latter. `config_`, too, is changed with both.
+  bool foreign_;  // whether a kernel or a part is from outside the core
+  // A call that changes something holds `call_lock_` throughout, and `state_lock_` for each of its steps; a call that
+  // only reads holds `state_lock_` alone. `config_` is changed with both held.
   mutable TicketLock call_lock_, state_lock_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
-  std::int64_t origin_ = 0;  // rows of the stream before the first that it saw
-  std::int64_t t_ = 0;       // rows of non-zero weight since; points are numbered by these
+  std::int64_t origin_ = 0;  // the number of rows of the stream before the first that it saw
+  std::int64_t t_ = 0;       // the number of rows of non-zero weight since; births of points count these
   Block block_;              // scratch of learning
   std::vector<double> block_y_;
 };

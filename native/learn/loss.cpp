@@ -19,7 +19,7 @@ CurvePoint log_loss(double z, double) {
   const double q = logistic(-z);
   return {softplus(-z), -q, q * (1 - q)};
 }
-// Beyond e^700 the value stays there: a number, not infinity.
+// The value is capped at e^700, so that it is finite.
 CurvePoint exponential(double z, double) {
   const double e = std::exp(std::min(-z, 700.0));
   return {e, -e, e};
@@ -53,7 +53,7 @@ constexpr Entry table[] = {
     {"huber", huber, true, "epsilon"},
 };
 
-// A loss this small is rounding, not a reason to learn.
+// A loss this small is due to rounding, and the row is not learned from.
 constexpr double negligible = 1e-12;
 
 std::size_t strongest_other(std::span<const double> f, std::size_t label) {
@@ -97,7 +97,7 @@ void Loss::evaluate(Scored& row) const {
   arrange(row);
   const CurvePoint point = curve_ != nullptr ? curve_(row.z, parameter_) : foreign_curve_(row.z);
   row.curvature = point.curvature;
-  // At a margin of exactly 0 the perceptron errs without a loss.
+  // At a margin of exactly 0 the perceptron makes a mistake whose loss is 0.
   if (point.value < negligible && !row.mistake) return;
   row.loss = point.value;
   row.set_slope(point.slope);

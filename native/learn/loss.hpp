@@ -1,8 +1,8 @@
 // Loss: how wrong a score is and in which direction. A loss is a curve in one number z (its value, slope and curvature)
-// and an arrangement that makes z of a row's scores and its label, and spreads the slope back over the scores:
+// and an arrangement that computes z from a row's scores and its label, and distributes the slope back over the scores:
 //   two classes      z = y f
 //   regression       z = f - y
-//   several classes  z = f_y - the strongest other score (Crammer and Singer)
+//   several classes z = f_y - the largest other score (Crammer and Singer)
 //   log_loss of several classes (softmax)  z = f_y - log sum_{c != y} e^{f_c}, so that its curve is the binary one
 #pragma once
 
@@ -13,22 +13,22 @@
 
 namespace onkel {
 
-// What the learner is asked for.
+// What the learner predicts.
 enum class Task { binary, multiclass, regression };
 
 struct CurvePoint {
   double value, slope, curvature;
 };
 
-// The curve of a loss that is written outside of the core: the `maker` of its Spec, whose numbers are "regression" (the
-// curve is the residual's) and "logistic" (scores are log odds, arranged as those of log_loss), 0 or 1.
+// The curve of a loss that is written outside the core: the `maker` of its Spec, whose numbers, 0 or 1, are
+// "regression" (whether z is the residual) and "logistic" (whether scores are log odds, arranged as those of log_loss).
 using ForeignCurve = std::function<CurvePoint(double z)>;
 
 class Loss {
  public:
   Loss(const Spec& spec, Task task);
 
-  // From f and y: z, direction, loss, g, curvature, mistake.
+  // Computes z, direction, loss, g, curvature and mistake from f and y.
   void evaluate(Scored& row) const;
   // Whether the scores are log odds.
   bool logistic() const { return logistic_; }
@@ -40,7 +40,7 @@ class Loss {
 
   CurvePoint (*curve_)(double z, double parameter) = nullptr;
   double parameter_ = 0.0;
-  ForeignCurve foreign_curve_;  // in place of `curve_`
+  ForeignCurve foreign_curve_;  // used in place of `curve_` where it is set
   Task task_;
   bool logistic_ = false;
 };

@@ -1,4 +1,4 @@
-// The kinds of things that have a name outside of the core.
+// The enumerations whose values have a name outside the core.
 #pragma once
 
 #include <string>

@@ -9,14 +9,14 @@
 namespace onkel {
 namespace {
 
-// Of a newcomer's squared length, what must lie outside of the span for it to join.
+// A newcomer joins only if more than this fraction of its squared length lies outside the span.
 constexpr double tolerance = 1e-4;
-constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
-// Of a row's variance k . A k, beside the size of its terms: what is below this is rounding, and the function is known
-// there.
+constexpr double least_length = 1e-100;  // squared: a shorter point cannot be inverted
+// A variance k . A k that is below this fraction of the magnitude of its terms is due to rounding: the function is
+// taken as known there.
 constexpr double digits = 1e-14;
 
-// A tenth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
+// A tenth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
 std::int64_t period_of(double forget) {
   const double tenth = std::floor((1 + 1e-9) / (10 * (1 - forget)));
   return static_cast<std::int64_t>(std::clamp(tenth, 1.0, 1e15));
@@ -288,7 +288,7 @@ void Posterior::leave(std::size_t slot) {
 
 // ---- What is known ----------------------------------------------------------------------------------------------
 
-// Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
+// Deferred until A is needed, which changes no bit: whatever changes A or L calls this first.
 void Posterior::derive() const {
   if (!stale_) return;
   if (inverse_.size() != columns()) {
@@ -383,7 +383,7 @@ std::vector<double> Posterior::from_mean(std::span<const double> w) const {
 
 // ---- State ------------------------------------------------------------------------------------------------------
 
-// On loading the members are there, and room for as many outputs as the function has.
+// On loading, the members are set already, and there is room for as many outputs as the function has.
 void Posterior::visit(Archive& archive, bool alone) {
   if (!archive.loading() && !fades_at_every_row()) derive();
   archive.part("factor", factor_);

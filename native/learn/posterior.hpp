@@ -1,12 +1,12 @@
-// Posterior: what is known from the rows that one memory keeps: a function on the span of some points (and the
-// constant), and the covariance of its coefficients (docs/newton.md).
+// Posterior: the posterior distribution given the rows that one memory keeps: a mean function on the span of some
+// points (and the constant), and the covariance of its coefficients (docs/newton.md).
 //
-// The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
-// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
-// z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
-// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. A memory so short
-// that it fades at every row lives by H alone: with lam I + H = R R', u = R^-1 z, it is s = |u|^2, A k = L^-T R^-T u.
-// Without fading H is derived from A when asked for.
+// The coefficients a have the covariance A, at first K^-1 / lam. A row with kernel values k, s = k . A k and curvature
+// v updates them by a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z z'
+// in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by forget to
+// the power of `period`, the function stays, and A is computed from lam I + H anew when it is next needed. A memory so
+// short that it fades at every row uses H alone: with lam I + H = R R' and u = R^-1 z, s = |u|^2 and A k = L^-T R^-T u.
+// Without fading, H is computed from A on request.
 //
 // Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
 #pragma once
@@ -28,42 +28,44 @@
 
 namespace onkel {
 
-// Whether a point may join: `novelty`, its squared distance from the span, must be large enough beside its squared
+// Whether a point may join: `novelty`, its squared distance from the span, must be large enough relative to its squared
 // length `kappa`.
 bool is_independent(double novelty, double kappa);
 
 class Posterior {
  public:
-  // `max_points`: how many points it may have.
+  // `max_points` is the largest number of points it may have.
   Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
 
   bool fades() const { return forget_ < 1; }
   double memory() const { return std::round(1e9 / (1 - forget_)) / 1e9; }  // in rows
   std::size_t size() const { return members_.size(); }
   std::size_t max_points() const { return max_points_; }
-  const std::vector<std::int64_t>& members() const { return members_; }  // slots of the basis, in the order of joining
+  const std::vector<std::int64_t>& members() const {
+    return members_;
+  }  // slots of the basis, in the order in which they joined
   bool holds(std::size_t slot) const;
   void set_members(std::vector<std::int64_t> members) { members_ = std::move(members); }  // on loading
   std::size_t columns() const { return n_fixed_ + members_.size(); }
-  // The column of the basis that this one is.
+  // The column of the basis that corresponds to this column.
   std::size_t basis_column(std::size_t column) const {
     return column < n_fixed_ ? 0 : static_cast<std::size_t>(members_[column - n_fixed_]);
   }
-  // One coefficient for each column of the basis, 0 where it has none there.
+  // One coefficient for each column of the basis, 0 for columns that it does not use.
   const Buffer<double>& coefficients(std::size_t output) const { return a_[output]; }
   void set_coefficient(std::size_t column, std::size_t output, double value) {
     a_[output][basis_column(column)] = value;
   }
 
-  void begin();  // nothing is known: the prior of the constant alone
+  void begin();  // the prior of the constant alone
   void widen(std::size_t outputs);
   void reach(std::size_t basis_columns);
-  // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
-  // what so long a memory holds of so many rows.
+  // Starts from this posterior, on its first points: the function is its projection on their span, and the information
+  // is scaled to what a memory of this length keeps of that many `rows`.
   void begin_as(const Posterior& other, double rows);
 
   // ---- A row ---------------------------------------------------------------------------------------------------
-  // Its values at these columns, of those at all of the basis.
+  // Picks the values at these columns from those at all columns of the basis.
   void pick(std::span<const double> values, Buffer<double>& k) const;
   // A_0 k may be computed for several rows of a block at once, given by their numbers and their values at all columns
   // of the basis; the products are valid until A_0 changes.
@@ -71,55 +73,55 @@ class Posterior {
   void begin_precomputing(std::uint64_t block);
   void add_precomputed_row(std::size_t row, std::span<const double> values);
   void finish_precomputing(Team* team);
-  // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
+  // How many rows may take a second-order step before A_0 changes, and how many rows may come at all.
   std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
-  // h = A k of a row whose A_0 k is precomputed; returns s = k . A k, or 0 where that is rounding: the function is
-  // known.
+  // Computes h = A k of a row whose A_0 k is precomputed; returns s = k . A k, or 0 where that is due to rounding and
+  // the function is taken as known.
   double prepare_step(std::size_t row, std::span<const double> values);
-  // After that: a += h b for each output, and the information v of the row.
+  // Then updates a += h b for each output, and adds the information v of the row.
   void learn(std::span<const double> b, double s, double v, Team* team);
-  // Whether it is full, and may exchange a point at row t; it did so.
+  // Whether it is full and may exchange a point at row t; and that it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }
-  // After row t: the information of the rows so far fades.
+  // After row t: scales the information of the rows so far where that is due.
   void fade(std::int64_t t);
   double variance(const Buffer<double>& k) const;  // k . A k
 
   // ---- Points --------------------------------------------------------------------------------------------------
   // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
   double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
-  // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
-  // the others.
+  // Adds a point, given its values at all columns of the basis: L grows by a row. Returns false where the point lies in
+  // the span of the others.
   bool extend(std::size_t slot, std::span<const double> values);
-  // The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it.
+  // The same within the stream, where the new direction has the prior variance 1 / lam and no information yet.
   bool join(std::size_t slot, std::span<const double> values);
-  // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
+  // The cost of removing each point in the metric of the data, a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
-  // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then.
+  // Removes a point: conditions the distribution on its coefficient being 0.
   void leave(std::size_t slot);
 
   // ---- What is known -------------------------------------------------------------------------------------------
-  Triangle coordinates() const;  // L of the coordinates: that of the points, and 1 for the constant
+  Triangle coordinates() const;  // the L of the coordinates: that of the points, and 1 for the constant
   Information current_information() const;
-  void adopt(Information information);  // from now on this is known
+  void adopt(Information information);  // replaces the information
   const Cholesky& factor() const { return factor_; }
   Matrix covariance() const;  // of the coefficients
-  // Keeps only these columns, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
-  // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
-  // left out.
+  // Keeps only these columns, with this covariance. `rows` holds the L of all of them, with L_S of those that stay: in
+  // their coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others
+  // are dropped.
   void restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance);
   std::vector<double> mean(std::span<const double> coefficients) const;  // the coordinates w = L' a
   std::vector<double> from_mean(std::span<const double> w) const;        // a = L^-T w
 
-  // `alone`: its coefficients are those of the function, which is saved already.
+  // `alone` means that its coefficients are those of the function, which is saved already.
   void visit(Archive& archive, bool alone);
 
  private:
   void make_room();
   void derive() const;
-  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
+  std::vector<double> own(std::size_t output) const;  // the coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }
   double prepare_step_by_information();
@@ -128,15 +130,15 @@ class Posterior {
   double forget_, lam_;
   std::size_t n_fixed_, max_points_;
   std::int64_t period_;             // rows from one forgetting to the next
-  double fading_;                   // what is left of the information then
+  double fading_;                   // the factor of the information at each of these
   std::int64_t next_exchange_ = 0;  // the first row at which a point may be exchanged again
   std::vector<std::int64_t> members_;
   std::size_t basis_columns_ = 0;
   std::vector<Buffer<double>> a_;  // [output][column of the basis]
   Cholesky factor_;
   mutable Covariance covariance_;
-  mutable bool stale_ = false;  // A is to be derived from H, when it is needed
-  mutable Triangle inverse_;    // L^-1 of the coordinates, made when it is needed; empty where L has changed
+  mutable bool stale_ = false;  // whether A must be computed from H before its next use
+  mutable Triangle inverse_;    // L^-1 of the coordinates, computed on demand; empty where L has changed
   Information information_;     // where the memory fades
 
   // Scratch.

@@ -20,7 +20,7 @@ struct Scored {
   double y;               // +-1, the target, or the index of the class
   double weight;
   std::span<double> f;  // scores of the last function, before learning
-  double gate = 1.0;    // the share of rows that a hedge over kernels lets this learner see
+  double gate = 1.0;    // the fraction of the rows that a hedge over kernels lets this learner see
 
   // Loss, a curve in one number z (the margin, or the residual) with dz/df = direction
   std::span<double> direction;

@@ -8,11 +8,12 @@
 namespace onkel {
 namespace {
 
-// What a row's weight may make of the prior's variance there is one part in so many: digits for all rows that follow.
+// A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
+// for all later rows.
 constexpr double max_certainty = 1e10;
 constexpr std::size_t max_candidates = 32;
 constexpr int max_halvings = 20;
-constexpr double rounding = 1e-9;  // near its minimum a function has flat ground that rounding makes uneven
+constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
 
 double largest(std::span<const double> values) {
   double found = 0.0;
@@ -20,8 +21,8 @@ double largest(std::span<const double> values) {
   return found;
 }
 
-// The memories in rows, which share of the points each of them stands on, and how many at most: to forget costs the
-// cube of those, and few rows have little to say about many points.
+// The memories in rows, the fraction of the points that each of them uses, and how many at most: forgetting costs the
+// cube of their number, and few rows carry little information about many points.
 struct Memory {
   double rows;
   std::size_t share, max_weight;
@@ -65,7 +66,7 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
   begin();
 }
 
-// Nothing is known: the prior of the constant alone.
+// The prior of the constant alone.
 void SecondOrder::begin() {
   candidates_.clear();
   reach();
@@ -112,10 +113,11 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
   require_in_range(weighted, "the weight", example.position);
-  // No kernel value with a point exceeds the larger of the two values with themselves (Cauchy and Schwarz).
+  // No kernel value with a point exceeds the larger of the two kernel values with themselves (the Cauchy-Schwarz
+  // inequality).
   const double self = row.self();
   require_in_range({&self, 1}, "the kernel value", example.position);
-  // A hedge may let through a share of the rows only.
+  // A hedge may show this learner only a fraction of the rows.
   const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
   const bool informative = is_informative(row) && seen, several = n_active() > 1 && example.in_order;
   if (informative || several) {
@@ -136,7 +138,7 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   prepared_.emplace(Prepared{example, row, seen, informative});
 }
 
-// The weights follow from what was predicted; then the points change, then each posterior learns.
+// The weights follow from the predictions; then the points change, then each posterior learns.
 void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
@@ -213,7 +215,7 @@ void SecondOrder::offer(const Scored& row) {
   k_[slot] = kappa;
 }
 
-// The best candidates join as far as the dictionary may follow the stream.
+// The best candidates join, as many as the dictionary may have at this row.
 void SecondOrder::grow(std::int64_t t) {
   const double rows = static_cast<double>(t);
   const double target = std::min(rows, std::sqrt(rows / spread_ * static_cast<double>(budget_)));
@@ -230,14 +232,14 @@ double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
   return basis_.self_kernel(block, row, 0);
 }
 
-// Of a point with these values at the columns of the basis, what lies outside of the span of all members.
+// The squared distance from the span of all members of a point with these values at the columns of the basis.
 double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer<double>& l) const {
   Buffer<double> k;
   first().pick(values, k);
   return first().novelty(k, kappa, l);
 }
 
-// The point in this slot becomes a member, of every posterior that has room for it.
+// The point in this slot becomes a member of every posterior that has room for it.
 bool SecondOrder::join(std::size_t slot) {
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
@@ -249,7 +251,7 @@ bool SecondOrder::join(std::size_t slot) {
 
 // ---- The step ---------------------------------------------------------------------------------------------------
 
-// Returns the variance of the posterior's function at the row, before.
+// Returns the variance of the posterior's function at the row before the step.
 double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored row) {
   if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
   const double s = posterior.prepare_step(example.row, k_);
@@ -308,7 +310,7 @@ double SecondOrder::solve(Scored& row, double s) {
 }
 
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
-// that turns out otherwise costs time and nothing else.
+// that turns out not to be costs time but changes nothing.
 void SecondOrder::precompute(Posterior& posterior, const Example& example) {
   posterior.begin_precomputing(example.block.number);
   posterior.add_precomputed_row(example.row, k_);  // with its own column, which is not in the block
@@ -337,8 +339,8 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
   posterior.finish_precomputing(example.team);
 }
 
-// With s of the span as k . A k: what lies outside of it has the prior's variance. Of several posteriors the mean, and
-// how far they are apart.
+// The variance k . A k within the span, plus the prior's variance of the component outside it. For several posteriors,
+// their mean variance plus the variance between their functions.
 double SecondOrder::variance(Block& block, std::size_t row) const {
   Buffer<double> values(basis_.columns()), k, l;
   basis_.values(block, row, values);
@@ -360,7 +362,7 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
   return inside + left + (noise > 0 ? apart / noise : 0.0);
 }
 
-// What the posteriors make of the row whose columns are in k_.
+// Scores of each posterior at the row whose columns are in k_.
 void SecondOrder::score_each() {
   for (std::size_t e = 0; e < posteriors_.size(); ++e) {
     score(posteriors_[e], k_, each_[e].f);
@@ -368,7 +370,7 @@ void SecondOrder::score_each() {
   }
 }
 
-// The points that are no members add the same to the score of every posterior (see `set`).
+// The points that are not members add the same to the score of every posterior (see `set`).
 void SecondOrder::score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const {
   for (std::size_t o = 0; o < f.size(); ++o) {
     f[o] = isa::routines<double>().dot(values.data(), posterior.coefficients(o).data(), values.size());
@@ -433,7 +435,7 @@ void SecondOrder::visit(Archive& archive) {
   }
 }
 
-// The slots of a posterior's points: each has one, and none is shared, nor one of `others`.
+// The slots of a posterior's points: each point has one, none is shared, and none is among `others`.
 void SecondOrder::visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others) {
   std::vector<std::int64_t> members = posterior.members();
   archive.array("members", members);

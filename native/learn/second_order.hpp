@@ -4,17 +4,18 @@
 // An informative row, one whose slope |g| is above a threshold, makes one Newton step on
 //   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
-// definition (and the tests'), the one that is computed needs no triangular solve for each row (see posterior.hpp).
+// definition (and the one in the tests); the form that is computed needs no triangular solve for each row (see
+// posterior.hpp).
 //
-// There is a posterior for each memory, the longest first, which stands on all points, and the others on some. The
-// function is their mean, weighted by fixed share on the likelihood of what each predicted. Where rows come in no order
-// (`Example::in_order`) the first is alone: the others rest, and start from its function afterwards.
+// There is a posterior for each memory. The first has the longest memory and uses all points; the others use some of
+// them. The function is the mean of their functions, weighted by fixed share on the likelihood of what each predicted.
+// Where the order of the rows has no meaning (`Example::in_order` is false) only the first learns: the others are
+// suspended, and start from its function afterwards.
 //
-// Points come from a reservoir of informative rows, each kept with the key u^(1/q), q = |g| sqrt(what of it lies
-// outside of the span): the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the
-// reservoir hold slots, and count for the budget; their coefficients are 0. At a full budget, where a short memory
-// wins, an informative row takes the place of the point that is needed least, once in so many rows as that memory
-// holds.
+// Points come from a reservoir of informative rows, each with the key u^(1/q), q = |g| times its distance from the
+// span: the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir have slots
+// and count towards the budget; their coefficients are 0. At a full budget, where a short memory has the largest
+// weight, an informative row replaces the point that is needed least, once in as many rows as that memory holds.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,7 @@ class SecondOrder final : public Update, public Informed {
   std::size_t& budget() override { return budget_; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
-  // Of the rows before only the number is known: their information counts as spread evenly over the span.
+  // Only the number of the earlier rows is known: their information is taken to be spread evenly over the span.
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
   void end_set() override;
@@ -81,7 +82,7 @@ class SecondOrder final : public Update, public Informed {
     std::size_t slot;
     double key;
   };
-  // One function at one row: its scores, how the loss falls with them, and the slope.
+  // One function at one row: its scores, the direction in which the loss changes, and the slope.
   struct Evaluation {
     std::vector<double> f, direction, g;
     void widen(std::size_t outputs) {
@@ -91,7 +92,7 @@ class SecondOrder final : public Update, public Informed {
 
   Posterior& first() { return posteriors_[0]; }
   const Posterior& first() const { return posteriors_[0]; }
-  // How many posteriors learn.
+  // The number of posteriors that learn.
   std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
   Scored scored(const Example& example, std::size_t row, Evaluation& view);
   double curvature(const Scored& row, std::size_t output) const;
@@ -144,13 +145,13 @@ class SecondOrder final : public Update, public Informed {
   std::vector<Posterior> posteriors_;
   FixedShare share_;
   bool others_suspended_ = false;  // all but the first posterior
-  double due_ = 0.0;               // of a point to be renewed
+  double due_ = 0.0;               // the fraction of a point that is due to be renewed
   std::vector<Candidate> candidates_;
-  std::vector<std::size_t> dependent_points_;  // slots of points that are no members, nor candidates
-  double noise_ = 0.0;                         // sum of the squared residuals, each over its own variance
-  std::int64_t steps_ = 0;                     // second-order steps
+  std::vector<std::size_t> dependent_points_;  // slots of points that are neither members nor candidates
+  double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
+  std::int64_t steps_ = 0;                     // the number of second-order steps
 
-  // The row prepared; its kernel values are in k_, where they are needed.
+  // The prepared row; its kernel values are in k_ where they are needed.
   struct Prepared {
     Example example;
     Scored row;
@@ -160,7 +161,7 @@ class SecondOrder final : public Update, public Informed {
   Evaluation mixed_;                    // of the function
   std::vector<Evaluation> each_;        // of the posteriors
   std::vector<Scored> rows_;            // likewise
-  std::optional<std::size_t> nearest_;  // the slot of the point with the largest of the values in k_, once it is found
+  std::optional<std::size_t> nearest_;  // the slot of the point with the largest value in k_, once found
 
   // Scratch.
   Block scratch_;

@@ -1,4 +1,5 @@
-// SecondOrder, continued: what it knows of its function, how that is given, added to and put on fewer points.
+// SecondOrder, continued: the information about its function: setting it, adding to it and restricting it to fewer
+// points.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,14 +11,14 @@
 
 namespace onkel {
 
-// ---- Functions from elsewhere -----------------------------------------------------------------------------------
+// ---- Functions from outside -------------------------------------------------------------------------------------
 
 void SecondOrder::begin_at(std::int64_t t) {
   function_.begin_at(t);
   begin();
 }
 
-// A point too close to the span of the others keeps the coefficient it has.
+// A point too close to the span of the others keeps its coefficient.
 void SecondOrder::set(std::size_t column, std::size_t output, double last, double average) {
   reach();
   function_.set(column, output, last, average);
@@ -27,7 +28,7 @@ void SecondOrder::set(std::size_t column, std::size_t output, double last, doubl
   first().extend(column, values_);
 }
 
-// Each earlier row is taken to inform about one direction as much as a row at the score 0 does.
+// Each earlier row is taken to carry as much information about one direction as a row with the score 0.
 void SecondOrder::end_set() {
   const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
   Information even(first().columns());
@@ -37,7 +38,7 @@ void SecondOrder::end_set() {
   start_from_function();
 }
 
-// The points that are no members, since they lie in the span of those, and no candidates.
+// Finds the points that are neither candidates nor, since they lie in the span of the members, members.
 void SecondOrder::find_dependent_points() {
   dependent_points_ = basis_.alive_slots();
   std::erase_if(dependent_points_, [&](std::size_t slot) {
@@ -46,7 +47,7 @@ void SecondOrder::find_dependent_points() {
   });
 }
 
-// The function is the first posterior's, and the others start from it at the next row.
+// The function becomes that of the first posterior, and the others start from it at the next row.
 void SecondOrder::start_from_function() {
   others_suspended_ = false;
   suspend_others();
@@ -87,7 +88,7 @@ std::vector<double> SecondOrder::last(std::size_t output) const {
   return coefficients;
 }
 
-// They become these.
+// Sets them.
 void SecondOrder::move(std::size_t output, std::span<const double> coefficients) {
   for (std::size_t column = 0; column < first().columns(); ++column)
     function_.become(first().basis_column(column), output, coefficients[column]);
@@ -130,7 +131,7 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   start_from_function();
   noise_ += weight * old.noise_;
   steps_ += std::llround(weight * static_cast<double>(old.steps_));
-  // A weight above 1 counts rows more than once; their mean is what is kept.
+  // A weight above 1 counts rows more than once; the sum of the residuals is then scaled to the number of rows.
   if (steps_ > function_.ticks()) {
     noise_ *= static_cast<double>(function_.ticks()) / static_cast<double>(steps_);
     steps_ = function_.ticks();
@@ -153,8 +154,9 @@ void SecondOrder::drop_candidates() {
   candidates_.clear();
 }
 
-// Points are replaced by their projections on the span of the members, if that moves the function by no more than this,
-// squared. Returns how far it does. What two of them, of coordinates l, leave outside has the inner product k - l . l'.
+// Replaces points by their projections on the span of the members, if that moves the function by no more than
+// `max_distance`, squared. Returns the squared distance. The components outside the span of two points with coordinates
+// l and l' have the inner product k - l . l'.
 double SecondOrder::project(const std::vector<std::size_t>& slots, double max_distance) {
   const std::size_t n = Cholesky::room_for(first().size());
   Matrix inside(slots.size(), n);
@@ -185,7 +187,7 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double max_di
 }
 
 // In the coordinates of the points that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in
-// the coefficients the rows and columns of the others are left out.
+// the coefficients the rows and columns of the others are dropped.
 SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_t max_points) {
   drop_candidates();
   find_dependent_points();
@@ -205,7 +207,7 @@ SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_
   }
   const Matrix kernel = multiply_transposed(rows, rows);
   Elimination elimination(first().covariance(), std::move(a), kernel, n_fixed());
-  Displacement moved{0.0, projected};  // what is projected moves at right angles to all that follows
+  Displacement moved{0.0, projected};  // the projection is orthogonal to all later displacements
   while (elimination.left() > 0) {
     elimination.project();
     const double reached = projected + elimination.rkhs_distance();

@@ -9,7 +9,7 @@
 namespace onkel {
 namespace {
 
-// What an expert believed of a row counts for no less: one surprise must not silence it.
+// The log likelihood of a row counts for no less than this: one surprise must not silence an expert.
 const double least_log_likelihood = std::log(1e-4);
 
 }  // namespace
@@ -20,7 +20,7 @@ std::vector<double> SecondOrder::memories() const {
   return rows;
 }
 
-// The function that there is becomes the first posterior's.
+// The present function becomes that of the first posterior.
 void SecondOrder::suspend_others() {
   if (others_suspended_ || posteriors_.size() == 1) return;
   others_suspended_ = true;
@@ -32,15 +32,15 @@ void SecondOrder::suspend_others() {
       first().set_coefficient(column, o, function_.last_coefficient(first().basis_column(column), o));
 }
 
-// Of equal weights nothing is known yet; the first had them all, so that the function stays.
+// Nothing is known about the weights yet, and the first posterior keeps all of the weight, so that the function stays.
 void SecondOrder::resume_others() {
   for (std::size_t e = 1; e < posteriors_.size(); ++e)
     posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1));
   others_suspended_ = false;
 }
 
-// Of classes, the probability of the label where scores are log odds, and e^-loss otherwise. Of targets, the normal
-// density beside its peak, with one variance of the noise for all: else a posterior would gain by a small one.
+// For classes, the probability of the label where scores are log odds, and e^-loss otherwise. For targets, the normal
+// density relative to its peak, with one noise variance for all: otherwise a posterior would gain by a small variance.
 double SecondOrder::log_likelihood(const Scored& row) const {
   if (task_ != Task::regression) return std::max(-row.loss, least_log_likelihood);
   const double noise = noise_variance();
@@ -56,10 +56,10 @@ void SecondOrder::update_weights(const Example& example) {
   if (winner.fades() && is_full(example.position)) due_ = std::min(1.0, due_ + 1 / winner.memory());
 }
 
-// At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
-// that stand on fewer points make room for it too.
+// At a full budget the row replaces the point that the function needs least, where a replacement is due. Posteriors
+// that use fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
-  if (due_ < 1 - 1e-9) return;  // the sum of so many parts
+  if (due_ < 1 - 1e-9) return;  // a sum of many fractions, up to rounding
   const double kappa = kernel_with_itself(*row.block, row.row);
   if (!is_independent(novelty(k_, kappa, l_), kappa)) return;
   due_ = 0.0;
@@ -81,8 +81,8 @@ void SecondOrder::renew(const Scored& row) {
   score_each();
 }
 
-// A posterior that stands on some of the points follows the rows: where the nearest of all points to a row that is
-// informative for it is not its own, it takes the place of the one that it needs least, once in a period at most.
+// A posterior that uses some of the points follows the rows: where the nearest of all points to a row that is
+// informative for it is not its own, that point replaces the one that it needs least, at most once per period.
 void SecondOrder::exchange(Posterior& posterior, Scored& row) {
   if (!posterior.may_exchange(row.t)) return;
   if (!nearest_) nearest_ = nearest();
@@ -97,7 +97,7 @@ void SecondOrder::exchange(Posterior& posterior, Scored& row) {
   loss_.evaluate(row);
 }
 
-// Of all points, that with the largest kernel value at the row whose columns are in k_.
+// The point with the largest kernel value at the row whose columns are in k_.
 std::size_t SecondOrder::nearest() const {
   const auto& members = first().members();
   return static_cast<std::size_t>(*std::max_element(members.begin(), members.end(), [&](auto a, auto b) {
@@ -105,7 +105,7 @@ std::size_t SecondOrder::nearest() const {
   }));
 }
 
-// What a point's leaving costs all posteriors, in the metric of the data, by their weights.
+// The point whose removal costs least, summed over all posteriors by their weights, in the metric of the data.
 std::size_t SecondOrder::least_needed() {
   std::vector<double> costs(basis_.columns(), 0.0);
   for (std::size_t e = 0; e < posteriors_.size(); ++e) {

@@ -9,8 +9,8 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t lanes = Triangle::lanes;
-// Of a point's squared length, what must lie outside of the span for it to be chosen: what a dictionary asks for
-// (second_order.cpp), and more than rounding beside that.
+// A point is chosen only if more than this fraction of its squared length lies outside the span: the tolerance of a
+// dictionary (posterior.cpp), with a margin for rounding.
 constexpr double tolerance = 1.001e-4;
 constexpr double least_length = 1e-100;
 
@@ -211,7 +211,7 @@ void RowSums::evaluate(std::size_t row, double y, double weight) {
   ++rows_;
 }
 
-// As SecondOrder's: what a row tells is shared by all outputs.
+// As in SecondOrder: all outputs share the information of a row.
 double RowSums::mean_curvature(const Scored& row) const {
   double v = 0.0;
   for (std::size_t o = 0; o < g_.size(); ++o) {
@@ -285,7 +285,7 @@ std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores
   return keys;
 }
 
-// Pivoted Cholesky: every candidate's coordinates in the span of the chosen grow by one with each of these.
+// Pivoted Cholesky: each chosen point adds a coordinate to every candidate.
 std::vector<std::int64_t> choose_points(Basis& basis, const Rows& candidates, std::span<const double> keys,
                                         std::size_t n_first, std::size_t budget) {
   insert_all(basis, candidates);

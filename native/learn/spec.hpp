@@ -1,4 +1,5 @@
-// Spec: a part as the outside names it: its name, its numbers, and the parts that it holds. A recipe is one too.
+// Spec: a part as it is described outside the core: its name, its numbers, and the parts that it holds. A recipe is a
+// Spec too.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +14,9 @@ struct Spec {
   std::string name;
   std::map<std::string, double> values;
   std::map<std::string, Spec> parts;
-  std::any maker;  // of a part that is written outside of the core: what makes it (see each kind's `make_...`)
+  std::any maker;  // the factory of a part that is written outside the core (see `make_...` of each kind)
 
-  // Whether this part, or one that it holds, is written outside of the core.
+  // Whether this part, or one that it holds, is written outside the core.
   bool is_foreign() const {
     return maker.has_value() ||
            std::any_of(parts.begin(), parts.end(), [](const auto& held) { return held.second.is_foreign(); });

@@ -27,7 +27,7 @@ struct DecayingStep final : Step {
   double eta, lam;
 };
 
-// Pegasos: eta_t = 1 / (lambda t), whose shrink 1 - 1/t is exactly 0 at first.
+// Pegasos: eta_t = 1 / (lambda t), whose shrink 1 - 1/t is exactly 0 at t = 1.
 struct PegasosStep final : Step {
   explicit PegasosStep(const Spec& spec) : lam(spec.at("lam")) {}
   double shrink(std::int64_t step) const override { return 1.0 - 1.0 / static_cast<double>(step); }
@@ -44,13 +44,14 @@ struct ImportanceStep final : Step {
   double eta;
 };
 
-// The step that just removes a piecewise linear loss has length l / (|g|^2 kernel(x, x)); |g|^2 is 1 for two classes
-// and for regression, 2 for several classes. `softness` lengthens the denominator (PA-II), `cap` bounds the step.
+// The smallest step that removes a piecewise linear loss has length l / (|g|^2 kernel(x, x)); |g|^2 is 1 for two
+// classes and for regression, 2 for several classes. `softness` is added to the denominator (PA-II), `cap` bounds the
+// step.
 void passive_aggressive(Scored& row, double cap, double softness = 0.0) {
   double squared_length = 0.0;
   for (const double g : row.g) squared_length += g * g;
   squared_length *= row.self();
-  // A row of length 0 moves no score: there is nothing to learn from it.
+  // A row of length 0 cannot change any score: there is nothing to learn from it.
   along_gradient(row, squared_length > 0 ? std::min(cap, row.loss / (squared_length + softness)) : 0.0);
 }
 

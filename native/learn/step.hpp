@@ -1,4 +1,5 @@
-// Step: with what coefficient does an admitted row join, and by what factor does the function shrink first?
+// Step: with what coefficient does an admitted row enter the function, and by what factor does the function shrink
+// first?
 #pragma once
 
 #include <memory>

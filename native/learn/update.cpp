@@ -7,7 +7,7 @@
 namespace onkel {
 namespace {
 
-// Far below the largest number, so that squares and the average's sums stay numbers too.
+// Far below the largest number, so that squares and the sums of the average stay finite too.
 constexpr double largest_value = 1e100;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Eviction: which support vector leaves when there are more than the budget, and how are the others repaired? One file
-// a rule in this folder.
+// Eviction: which support vector is removed when there are more than the budget, and how are the others adjusted? Each
+// rule has a file in this folder.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ namespace onkel {
 // What becomes of an admitted row.
 enum class Newcomer {
   inserted,  // it takes a slot
-  absorbed,  // the rule has taken it in without a slot
+  absorbed,  // the rule has learned from it without a slot
   refused    // it changes nothing
 };
 
-// What a rule works on.
+// The objects that a rule works on.
 struct EvictionContext {
   Basis& basis;
   Function& function;
@@ -46,7 +46,7 @@ class Eviction {
   virtual void restore_budget(const Scored&, std::size_t /*newest*/) {}
   // After a row, or a mini-batch, that inserted no point.
   virtual void idle(const Scored&) {}
-  // Whether points leave: then the average, if asked for, keeps them as ghosts.
+  // Whether the rule removes points: then the average, if there is one, keeps them as ghosts.
   virtual bool evicts() const { return true; }
   virtual void visit(Archive&) {}
 
@@ -58,24 +58,25 @@ class Eviction {
   static constexpr double no_length = 1e-100;
 
   bool too_many() const { return context_.basis.size() > context_.budget; }
-  // The point leaves f.
+  // Removes the point from f.
   void evict(std::size_t slot);
   // f <- factor f
   void scale(double factor);
   // The coefficients of f at a slot.
   std::vector<double> coefficients(std::size_t slot) const;
-  // f at the point in a slot, which takes a kernel row.
+  // f at the point in a slot; this computes a kernel row.
   const std::vector<double>& score(std::size_t slot);
-  // Among the points but the newest, the one with so many before it.
+  // Among all points but the newest, the one that comes after `rank` others.
   std::size_t old_point(std::size_t rank, std::size_t newest) const;
   // |a|^2 of the coefficients a at each slot, from the first slot on.
   void squares(std::vector<double>& squares) const;
-  // Of these numbers, one a slot from the first on, those of `except` and where there is no point become infinite.
+  // Makes the costs (one per slot) infinite for the slot `except` and where there is no point.
   void exclude(std::span<double> costs, std::size_t except) const;
-  // The support point that costs least, the lowest slot of equals, after `exclude`; any where all costs have overflown.
+  // The support point of least cost, the lowest slot among equal ones, after `exclude`; any point where all costs have
+  // overflowed.
   std::size_t cheapest(std::span<double> costs, std::size_t except = no_slot) const;
-  // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Of equals the oldest: the steps 1 /
-  // (lambda t) of a hinge loss make all coefficients equal but for rounding, and the lowest slot would be the
+  // The point of least |a|^2 kernel(s, s), for rules that keep the diagonal. Among equal ones it is the oldest: the
+  // steps 1 / (lambda t) of a hinge loss make all coefficients equal up to rounding, and the lowest slot would be the
   // newcomer's for ever.
   std::size_t smallest(std::size_t except = no_slot);
 
@@ -87,11 +88,11 @@ class Eviction {
   Block block_;
 };
 
-// What makes an eviction that is written outside of the core: the `maker` of its Spec.
+// The factory of an eviction that is written outside the core: the `maker` of its Spec.
 using EvictionMaker = std::function<std::unique_ptr<Eviction>(const EvictionContext&)>;
 
 std::unique_ptr<Eviction> make_eviction(const Spec& spec, const EvictionContext& context);
-// How many random features a rule among these parts moves points into: fixed columns of the basis.
+// The number of random features (fixed columns of the basis) into which a rule among these parts moves points.
 std::size_t features_asked(const Spec& spec);
 
 }  // namespace onkel

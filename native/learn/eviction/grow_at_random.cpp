@@ -15,12 +15,13 @@ class GrowAtRandom final : public Eviction {
 
   Newcomer absorb(Scored& row) override { return maintenance_->absorb(row); }
 
-  // The other rule hears of every newcomer, whether or not one has to leave: it may keep something about all points.
+  // The other rule is told of every newcomer, whether or not a point must be removed: it may keep state about all
+  // points.
   void restore_budget(const Scored& row, std::size_t newest) override {
     bool was_told = false;
     for (std::uint32_t draw = 0; too_many(); ++draw) {
       if (context_.draws.uniform(row.t, Purpose::eviction, draw) < beta_ / static_cast<double>(row.t)) {
-        // One point leaves, however many are too many.
+        // Only one point is removed, however many there are above the budget.
         const std::size_t budget = std::exchange(context_.budget, context_.basis.size() - 1);
         maintenance_->restore_budget(row, newest);
         context_.budget = budget;

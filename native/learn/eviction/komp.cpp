@@ -17,7 +17,8 @@ std::size_t cheapest(const Span& points) {
   return best;
 }
 
-// POLK: once a mini-batch the function is pruned to within eps_t of what its step made of it, new points or not.
+// POLK: once per mini-batch the function is pruned to within eps_t of the result of its step, whether or not there are
+// new points.
 struct KOMP final : Eviction {
   KOMP(const Spec& spec, const EvictionContext& context)
       : Eviction(context), radius(spec), points(context.basis, context.function) {}

@@ -1,5 +1,6 @@
 // Merge: BSGD with merging (Wang, Crammer and Vucetic 2012), gaussian kernel. The smallest point m and the partner n of
-// the same sign (a_m . a_n > 0) that loses least become one point between them. Without such a partner m is removed.
+// the same sign (a_m . a_n > 0) with the smallest loss become one point between them. Without such a partner m is
+// removed.
 #include "learn/eviction/merge.hpp"
 
 #include "learn/eviction/rules.hpp"
@@ -31,7 +32,7 @@ class Merge final : public Eviction {
     constexpr double least_cosine = 1e-9;
     values_.resize(products_.size());
     context_.basis.compare(scratch_, products_, squares_, least_cosine * least_cosine * squares_[m - first], values_);
-    // The nearest point is a good partner; it sets the mark that most others are held against.
+    // The nearest point is a good partner; its loss is the bound that rules out most others.
     costs_.resize(values_.size());
     for (std::size_t j = 0; j < costs_.size(); ++j) costs_[j] = -values_[j];
     const std::size_t nearest = cheapest(costs_, m);
@@ -68,7 +69,8 @@ class Merge final : public Eviction {
     }
   }
 
-  // The partner becomes the merged point; where the average must remember it, the merged point has its own slot.
+  // The partner becomes the merged point; where the average still needs the partner, the merged point gets a slot of
+  // its own.
   void join(std::size_t m, const Scored& row) {
     std::vector<double> sum = coefficients(partner_);
     for (std::size_t o = 0; o < sum.size(); ++o)
@@ -82,8 +84,8 @@ class Merge final : public Eviction {
 
   std::size_t partner_ = no_slot;  // the best so far
   Merged merged_{};
-  double threshold_ = 0.0;      // farther points cannot be better
-  std::vector<double> values_;  // kernel with each point that may be the partner, 0 with others
+  double threshold_ = 0.0;      // points with a smaller kernel value cannot be better
+  std::vector<double> values_;  // the kernel value with each possible partner, 0 with the others
   std::vector<double> products_, squares_, costs_;
   Block scratch_;
 };

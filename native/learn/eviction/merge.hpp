@@ -1,4 +1,4 @@
-// The best place of a merged point, apart from the rule so that it can be tested.
+// The best position of a merged point, separate from the rule so that it can be tested.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,10 @@ inline Merged merge_at(double h, double L, double A, double B, double C) {
   return {h, m, n, A * (1 - m * m) + B * (1 - n * n) + 2 * C * (std::exp(-L) - m * n)};
 }
 
-// The h that maximises |a_z|^2. As B >= A it lies in [0, 1/2]. With r = sqrt(A / B), c = C / sqrt(A B) and
-// y = r e^(-L (1 - 2h)), d|a_z|^2/dh = 0 reads h = (y^2 + c y) / (y^2 + 2 c y + 1), so that v = ln y solves
-// v = ln r + L sinh v / (cosh v + c). Left side less right is concave for v <= 0 and has one root there, which Newton
-// from v = ln r - L reaches without a step too far; only the second maximum, of the lighter point, lies beyond.
+// The h that maximises |a_z|^2. As B >= A it lies in [0, 1/2]. With r = sqrt(A / B), c = C / sqrt(A B) and y = r e^(-L
+// (1 - 2h)), d|a_z|^2/dh = 0 reads h = (y^2 + c y) / (y^2 + 2 c y + 1), so that v = ln y solves v = ln r + L sinh v /
+// (cosh v + c). The left side minus the right is concave for v <= 0 and has one root there, which Newton's method from
+// v = ln r - L reaches without overshooting; only the second maximum, near the lighter point, lies beyond.
 inline Merged best_merge(double L, double A, double B, double C) {
   const double log_r = 0.5 * std::log(A / B), c = C / std::sqrt(A * B);
   double v = log_r - L, y = 0.0, width = 1.0;
@@ -43,9 +43,9 @@ inline Merged best_merge(double L, double A, double B, double C) {
   return merge_at(y * (y + c) / (y * (y + 2 * c) + 1), L, A, B, C);
 }
 
-// Which pairs need not be looked at. Equal coefficients of one direction are the cheapest to merge, and the farther
-// apart the dearer, so their loss at e^-L is the least that any pair as far apart or farther can have. It is known at
-// steps of L; from one step to the next what is said of it is true, if not sharp.
+// Which pairs need not be considered. Equal coefficients of one direction are the cheapest to merge, and the cost grows
+// with the distance, so their loss at e^-L is a lower bound for every pair at that distance or beyond. It is tabulated
+// in L; between two entries the bound is valid, though not tight.
 class MergeBound {
  public:
   MergeBound() {

@@ -1,6 +1,6 @@
 // MoveIntoFeatures: DualSGD (Le, Nguyen, Nguyen and Phung 2016). f(x) = sum a_i k(s_i, x) + W . phi(x) with random
 // Fourier features phi; when the set is full, the k old points of least norm leave the sum and a_i phi(s_i) joins W,
-// which is no more than the coefficients of the basis's fixed columns.
+// which consists of the coefficients of the basis's fixed columns.
 #include <algorithm>
 
 #include "learn/eviction/rules.hpp"

@@ -1,4 +1,4 @@
-// One point too many: one leaves, replaced by its projection on all the rest.
+// When there is one point too many, one is removed and replaced by its projection on all the others.
 //   ProjectCheapest  BPA, "project" (Wang and Vucetic 2010): an old point, the one whose projection costs least.
 //   ProjectSmallest  BSGD, "project" (Wang, Crammer and Vucetic 2012): the one of least |a|^2 k(s, s), be it the
 //   newest.
@@ -28,7 +28,7 @@ struct ProjectLeaver : Eviction {
   }
   void visit(Archive& archive) final { archive.part("gram", points); }
 
-  // Of equals the oldest: the steps of a hinge loss make coefficients that are equal but for rounding.
+  // Among equal ones the oldest: the steps of a hinge loss make coefficients that are equal up to rounding.
   std::size_t leaver() const {
     constexpr double equal = 1 + 1e-9;
     double least = std::numeric_limits<double>::infinity();

@@ -1,9 +1,9 @@
 // Projectron (Orabona, Keshet and Caputo 2008, 2009): a newcomer near the span of the points, or any newcomer once the
-// budget is full, is replaced by its projection on them. No point ever leaves, so an average needs no ghosts.
+// budget is full, is replaced by its projection on them. No point is ever removed, so an average needs no ghosts.
 //
-// Projectron++ also learns from rows that are right by too little, but never inserts them. Its recipe admits every row
-// with a hinge loss at full length; which of the two cases it is, and how short the step of the second, is decided
-// here, since both depend on the projection.
+// Projectron++ also learns from rows that are correct with too small a margin, but never inserts them. Its recipe
+// admits every row with a positive hinge loss with a step of full length; which of the two cases applies, and how much
+// the step of the second is shortened, is decided here, since both depend on the projection.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -35,7 +35,7 @@ struct ProjectNewcomer : Eviction {
   bool evicts() const override { return false; }
   void visit(Archive& archive) override { archive.part("gram", points); }
 
-  // The distance of the step from the span; for one coefficient y it is the papers' delta.
+  // The distance of the step from the span of the points; for one coefficient y it is the papers' delta.
   double distance(std::span<const double> c) const { return length(c) * std::sqrt(std::max(0.0, points.novelty())); }
 
   Newcomer take_in(Scored& row) {
@@ -59,10 +59,10 @@ struct ProjectronPlusPlus : ProjectNewcomer {
   Newcomer absorb(Scored& row) final {
     points.project(row);
     if (row.mistake) return take_in(row);
-    // Several classes: g has length sqrt(2), and all that the papers say of y k(x, .) holds of g k(x, .).
+    // With several classes g has length sqrt(2), and all that the papers state for y k(x, .) holds for g k(x, .).
     const double g = length(row.g);
     const double squared_length =
-        g * g * (row.self() - std::max(0.0, points.novelty()));  // |P k|^2, the constant's included
+        g * g * (row.self() - std::max(0.0, points.novelty()));  // |P k|^2, including that of the constant
     const double away = distance(row.g);
     if (!(squared_length > 0)) return Newcomer::refused;
     const double tau = step(row.loss, squared_length, away == 0 ? 0.0 : U * away, row.weight);

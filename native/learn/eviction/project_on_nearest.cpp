@@ -1,6 +1,6 @@
-// ProjectOnNearest: the point of least norm |a|^2 kernel(s, s) leaves, be it the newcomer, replaced by its projection
-// on the few points nearest to it in the kernel's space (NPBSGD's second kind of maintenance). A neighbour that lies in
-// the span of the nearer ones adds nothing and is passed over.
+// ProjectOnNearest: the point of least norm |a|^2 kernel(s, s), which may be the newcomer, is replaced by its
+// projection on the few points nearest to it in the kernel's space (NPBSGD's second kind of maintenance). A neighbour
+// that lies in the span of the nearer ones adds nothing and is skipped.
 #include <algorithm>
 
 #include "learn/eviction/rules.hpp"
@@ -39,7 +39,7 @@ class ProjectOnNearest final : public Eviction {
         context_.function.add(neighbours.slot(i), o, context_.function.last_coefficient(leaves, o) * projection[i]);
   }
 
-  // Squared distance less k(s, s); the lowest slot of equals.
+  // By the squared distance minus k(s, s); the lowest slot among equal ones.
   void find_nearest(std::size_t leaves) {
     values_.resize(context_.basis.columns());
     context_.basis.row_of(leaves, scratch_, values_);

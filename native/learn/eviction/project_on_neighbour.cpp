@@ -20,7 +20,7 @@ class ProjectOnNeighbour final : public Eviction {
 
   void restore_budget(const Scored&, std::size_t newest) override {
     if (!too_many()) return;
-    know_neighbours(newest);
+    find_neighbours(newest);
     squares(costs_);
     double* const costs = costs_.data() - context_.basis.first_slot();
     for_each_except(newest, [&](std::size_t r, double) { costs[r] *= project(r, newest).distance_squared; });
@@ -37,7 +37,7 @@ class ProjectOnNeighbour final : public Eviction {
     update_neighbours(newest);
   }
 
-  // Neighbours are a function of the set: they are found again, not saved.
+  // The neighbours are a function of the points: they are found again, not saved.
   void visit(Archive& archive) override {
     if (archive.loading()) nearest_.clear();
   }
@@ -48,9 +48,9 @@ class ProjectOnNeighbour final : public Eviction {
   };
   struct Neighbour {
     std::size_t slot = no_slot;
-    double value = 0.0;     // kernel with it
-    double distance = 0.0;  // squared, less k_rr
-    // Another point, its kernel value here and with itself. Of equals the lowest slot.
+    double value = 0.0;     // the kernel value with it
+    double distance = 0.0;  // squared, minus k_rr
+    // Considers another point, with its kernel value here and with itself. Among equal ones the lowest slot wins.
     void consider(std::size_t other, double here, double self) {
       const double d = self - 2 * here;
       if (slot == no_slot || d < distance || (d == distance && other < slot)) *this = {other, here, d};
@@ -68,16 +68,16 @@ class ProjectOnNeighbour final : public Eviction {
         return {t, n, rr - t * rt - n * rn};
       }
     }
-    // No neighbour, or one that the newcomer all but repeats.
+    // There is no neighbour, or the newcomer nearly duplicates it.
     const double t = tt > no_length ? rt / tt : 0.0;
     return {t, 0.0, rr - t * rt};
   }
 
-  // All neighbours among the old points, where they are not known: at first, and after loading.
-  void know_neighbours(std::size_t newest) {
-    const bool known = !nearest_.empty();
+  // Finds all neighbours among the old points where they are not known: at the beginning, and after loading.
+  void find_neighbours(std::size_t newest) {
+    const bool found = !nearest_.empty();
     nearest_.resize(context_.basis.end_slot());
-    if (known) return;
+    if (found) return;
     for (std::size_t slot = context_.basis.first_slot(); slot < context_.basis.end_slot(); ++slot)
       if (slot != newest && context_.basis.alive(slot)) search(slot, newest);
   }
@@ -92,7 +92,7 @@ class ProjectOnNeighbour final : public Eviction {
     nearest_[slot] = found;
   }
 
-  // Those whose neighbour has left look for another: about one a step.
+  // Finds another neighbour for the points whose neighbour was removed: about one point per step.
   void replace_neighbour(std::size_t left) {
     const std::size_t end = context_.basis.end_slot();
     for (std::size_t slot = context_.basis.first_slot(); slot < end; ++slot)
@@ -109,7 +109,7 @@ class ProjectOnNeighbour final : public Eviction {
     nearest_[newest] = found;
   }
 
-  // The points but one, with their kernel with themselves.
+  // Visits all points but one, with their kernel values with themselves.
   template <class Visit>
   void for_each_except(std::size_t except, const Visit& visit) const {
     const Basis& basis = context_.basis;
@@ -119,7 +119,7 @@ class ProjectOnNeighbour final : public Eviction {
       if (slot != except && basis.alive(slot)) visit(slot, diagonal[slot - first]);
   }
 
-  std::vector<Neighbour> nearest_;  // of each slot
+  std::vector<Neighbour> nearest_;  // for each slot
   std::vector<double> newcomer_;    // the newcomer's kernel row
   std::vector<double> costs_, values_;
   Block scratch_;

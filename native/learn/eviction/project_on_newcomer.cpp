@@ -14,7 +14,7 @@ struct ProjectOnNewcomer final : Eviction {
     const double self = context_.basis.diagonal(newest), inverse_self = self > no_length ? 1 / self : 0.0;
     const Basis& basis = context_.basis;
     costs_.resize(basis.end_slot() - basis.first_slot());
-    // All points but the row itself, at which its table has no value.
+    // All points but the row itself, for which its table has no value.
     context_.function.price(basis, *row.block, row.row, basis.first_slot(), newest, inverse_self, costs_);
     context_.function.price(basis, *row.block, row.row, newest + 1, basis.end_slot(), inverse_self, costs_);
     const std::size_t leaves = cheapest(costs_, newest);

@@ -1,5 +1,5 @@
-// POLK, Remark 6: points leave uniformly at random, and the others stay as they are, until the next would take the
-// function further than eps_t from what its step made of it.
+// POLK, Remark 6: points are removed uniformly at random, with the others unchanged, until the next removal would move
+// the function further than eps_t from the result of its step.
 #include "learn/eviction/komp.hpp"
 #include "learn/eviction/rules.hpp"
 
@@ -26,7 +26,7 @@ struct RandomPruning final : Eviction {
     for (const std::size_t slot : leave) evict(slot);
   }
 
-  // What one more adds to |sum of the leaving a_j k(s_j, .)|^2.
+  // What one more removal adds to |sum of the removed a_j k(s_j, .)|^2.
   double moved_by(std::size_t slot, const std::vector<std::size_t>& leave) {
     values.resize(context_.basis.columns());
     context_.basis.row_of(slot, scratch, values);

@@ -1,5 +1,5 @@
-// RemoveRandom: a uniformly random old point leaves (the randomized budget perceptron, Cavallanti, Cesa-Bianchi and
-// Gentile 2007).
+// RemoveRandom: removes an old point chosen uniformly at random (the randomized budget perceptron, Cavallanti,
+// Cesa-Bianchi and Gentile 2007).
 #include "learn/eviction/rules.hpp"
 
 namespace onkel {

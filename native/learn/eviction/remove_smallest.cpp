@@ -1,5 +1,5 @@
-// RemoveSmallest: the point of least norm |a|^2 kernel(s, s) leaves, be it the newcomer (BSGD with removal: Wang,
-// Crammer and Vucetic 2012).
+// RemoveSmallest: removes the point of least norm |a|^2 kernel(s, s), which may be the newcomer (BSGD with removal:
+// Wang, Crammer and Vucetic 2012).
 #include "learn/eviction/rules.hpp"
 
 namespace onkel {

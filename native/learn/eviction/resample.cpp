@@ -1,6 +1,6 @@
 // ResampleUniformly, ResampleByWeight: BOGD and BOGD++ (Zhao, Wang, Wu, Jin and Hoi 2012, Algorithm 1). An old point is
-// drawn and leaves; the others grow by 1 / (1 - p_j), so that f is the same in the mean, and no weight exceeds the cap
-// (the paper's gamma eta), Equation (10). The factor 1 - lambda eta of that equation is the step's shrink.
+// drawn and removed; the others grow by 1 / (1 - p_j), so that f is unchanged in expectation, and no weight exceeds the
+// cap (the paper's gamma eta), Equation (10). The factor 1 - lambda eta of that equation is the step's shrink.
 #include "learn/eviction/resample.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ class Resample final : public Eviction {
     return leaves;
   }
 
-  // With w = |a| sqrt(k(s, s)) and p = max(0, 1 - w / level), w / (1 - p) is the level for all that lie below it.
+  // With w = |a| sqrt(k(s, s)) and p = max(0, 1 - w / level), w / (1 - p) equals the level for all points below it.
   std::size_t resample_by_weight(double u, std::size_t newest) {
     weights_.resize(context_.basis.lengths().size());
     context_.function.lengths(context_.basis.first_slot(), context_.basis.lengths(), weights_);
@@ -71,7 +71,8 @@ class Resample final : public Eviction {
     return leaves;
   }
 
-  // The shares level - w of those below the level add up to the level. Where it is 0 those without weight are drawn.
+  // The shares level - w of the points below the level add up to the level. Where the level is 0, the points without
+  // weight are drawn.
   std::size_t pick(double u, double level) const {
     const std::size_t first = context_.basis.first_slot(), n = weights_.size();
     if (level == 0) {
@@ -81,7 +82,7 @@ class Resample final : public Eviction {
       while (weights_[j] != 0 || rank-- > 0) ++j;
       return first + j;
     }
-    // Passes over whole groups as long as what is drawn lies beyond them.
+    // Skips whole groups as long as the drawn point lies beyond them.
     constexpr std::size_t group = 128;
     double left = u * level;
     std::size_t begin = 0;
@@ -93,14 +94,14 @@ class Resample final : public Eviction {
     }
     for (std::size_t j = begin; j < n; ++j)
       if (weights_[j] < level && (left -= level - weights_[j]) < 0) return first + j;
-    // Rounding, or a single old point, whose level is infinite.
+    // Reached by rounding, or with a single old point, whose level is infinite.
     std::size_t last = n - 1;
     while (!(weights_[last] < level)) --last;
     return first + last;
   }
 
-  // Every weight but the newest's grows by the factor, and to the level at least; a point of weight 0 keeps it.
-  // None exceeds the cap.
+  // Every weight but the newest grows by the factor, and at least to the level; a weight of 0 stays 0. None exceeds the
+  // cap.
   void repair(std::size_t newest, double factor, double level) {
     const std::size_t first = context_.basis.first_slot(), at = newest - first;
     const auto units = context_.basis.inverse_lengths();
@@ -111,7 +112,7 @@ class Resample final : public Eviction {
 
   double cap_;
   bool by_weight_;
-  std::vector<double> weights_;  // scratch: of every slot, infinite for points that cannot leave
+  std::vector<double> weights_;  // scratch: for every slot, infinite for points that cannot be removed
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The rules: a line for each, and its maker, which its own file defines.
+// The rules: a line for each, with its maker, which its own file defines.
 #pragma once
 
 #include "learn/eviction/eviction.hpp"

@@ -1,6 +1,6 @@
 // ShrinkAndRemoveOldest: the self-tuned Forgetron (Dekel, Shalev-Shwartz and Singer 2008). At a full budget every
-// coefficient shrinks by the largest factor for which the damage done so far, Q, stays below 15/32 of the mistakes made
-// so far, M; then the oldest point, the lightest by now, leaves.
+// coefficient shrinks by the largest factor for which the damage so far, Q, stays below 15/32 of the mistakes so far,
+// M; then the oldest point, by now that of least weight, is removed.
 #include "learn/eviction/shrink_and_remove_oldest.hpp"
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct ShrinkAndRemoveOldest final : Eviction {
       along += a * f[o];
     }
     const double a = square * context_.basis.diagonal(oldest) - 2 * along, b = 2 * sigma;
-    const double left = std::max(0.0, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);  // but for rounding
+    const double left =
+        std::max(0.0, 15.0 / 32.0 * static_cast<double>(mistakes_) - damage_);  // negative only by rounding
     const double phi = forgetron_factor(a, b, left);
     damage_ += (a * phi + b) * phi;
     scale(phi);

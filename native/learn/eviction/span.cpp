@@ -24,10 +24,10 @@ void Span::add_projection(std::span<const double> c) {
 
 double Span::include_points(double max_squared_distance) {
   std::vector<std::size_t> new_points, inside;
-  std::vector<bool> known(basis_.end_slot());
-  for (std::size_t i = 0; i < size(); ++i) known[slot(i)] = true;
+  std::vector<bool> is_member(basis_.end_slot());
+  for (std::size_t i = 0; i < size(); ++i) is_member[slot(i)] = true;
   for (const std::size_t slot : basis_.alive_slots())
-    if (!known[slot]) new_points.push_back(slot);
+    if (!is_member[slot]) new_points.push_back(slot);
   std::stable_sort(new_points.begin(), new_points.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
   for (std::size_t first = 0; first < new_points.size(); first += Gram::max_ahead) {
@@ -37,7 +37,8 @@ double Span::include_points(double max_squared_distance) {
   return replace(inside, max_squared_distance);
 }
 
-// Those that the others and the members before them leave something of; the rest are `inside`.
+// Appends the points that have a component outside the span of the members and of the points before them; the others
+// are `inside`.
 void Span::append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside) {
   const std::size_t columns = basis_.columns(), before = size();
   std::vector<double> values(slots.size() * columns), k(slots.size() * before);
@@ -64,8 +65,8 @@ void Span::project_point(std::size_t slot) {
   gram_.project(members_, values_[slot]);
 }
 
-// What the points leave outside of the span is orthogonal to it, but not to each other: the inner product of two such
-// rests is k(x, x') - k . d', with k the kernel row of the one and d' the projection of the other.
+// The components of the points outside the span are orthogonal to it, but not to each other: the inner product of two
+// of them is k(x, x') - k . d', with k the kernel row of one point and d' the projection of the other.
 double Span::replace(const std::vector<std::size_t>& inside, double max_squared_distance) {
   double moved = 0.0;
   std::vector<std::size_t> replaced;
@@ -102,7 +103,7 @@ double Span::squared_length(std::size_t slot) const {
 
 double Span::cost(std::size_t position) const { return squared_length(slot(position)) / gram_.diagonal(position); }
 
-// The projection of the leaving member r has the coefficients -P_ir / P_rr.
+// The projection of the removed member r has the coefficients -P_ir / P_rr.
 double Span::project_out(std::size_t position) {
   const double moved = cost(position);
   const std::size_t leaving = slot(position);
@@ -128,7 +129,7 @@ void Span::visit(Archive& archive) {
   std::vector<bool> seen(basis_.end_slot());
   for (std::size_t i = 0; i < size() && archive.loading(); ++i) {
     if (slot(i) < basis_.first_slot() || slot(i) >= basis_.end_slot() || !basis_.alive(slot(i)))
-      throw std::invalid_argument("state has an inverse Gram matrix of points that are not there");
+      throw std::invalid_argument("state has an inverse Gram matrix of points that do not exist");
     if (seen[slot(i)]) throw std::invalid_argument("state has an inverse Gram matrix with a point twice");
     seen[slot(i)] = true;
   }

@@ -1,5 +1,5 @@
-// Span: the points of a function as the subspace they span, for the rules that project. Needs the inverse of their
-// kernel matrix; fixed columns (the constant) are orthogonal to all points and no part of it.
+// Span: the subspace that the points of a function span, for the rules that project. It uses the inverse of their
+// kernel matrix; fixed columns (the constant) are orthogonal to all points and do not belong to it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class Span {
  public:
   Span(Basis& basis, Function& function) : basis_(basis), function_(function) {}
 
-  // Projects a row on the points, and measures how far outside of them it lies. Changes nothing else.
+  // Projects a row on the span, and computes its distance from it. Changes nothing else.
   void project(const Scored& row);
   double novelty() const { return gram_.novelty(); }  // the row's squared distance from the span
   bool independent() const { return gram_.independent(); }
@@ -27,20 +27,20 @@ class Span {
   // The row projected last is now the point in this slot.
   void append(std::size_t slot) { gram_.append(slot); }
 
-  // Every point that is no member yet becomes one, in stream order; those that lie too close to the span are then
-  // replaced by their projections on it, as long as f moves by no more than this squared distance: the others stay as
-  // they are. Returns the squared distance that f moves.
+  // Every point that is not yet a member becomes one, in stream order; those that lie too close to the span are then
+  // replaced by their projections on it, as long as f moves by no more than this squared distance; the others stay
+  // unchanged. Returns the squared distance by which f moves.
   double include_points(double max_squared_distance = std::numeric_limits<double>::infinity());
 
   std::size_t size() const { return gram_.size(); }
   std::size_t slot(std::size_t position) const { return gram_.slot(position); }
   // |a|^2 k(s, s)
   double weight(std::size_t position) const { return squared_length(slot(position)) * gram_.kappa(position); }
-  // What it costs, as a squared distance, to project the member on all the others: |a|^2 / P_ii.
+  // The cost, as a squared distance, of projecting the member on all the others: |a|^2 / P_ii.
   double cost(std::size_t position) const;
-  // Does it. Returns the squared distance that this moves f.
+  // Replaces the member by that projection. Returns the squared distance by which this moves f.
   double project_out(std::size_t position);
-  // No more changes for now: what the inverse still owes is computed.
+  // Carries out the pending changes of the inverse.
   void apply_pending() { gram_.apply_pending(); }
 
   void visit(Archive& archive);

@@ -1,4 +1,4 @@
-// Stop: the null rule. No point leaves, and a full set admits none.
+// Stop: the null rule. No point is removed, and a full set admits no newcomer.
 #include "learn/eviction/rules.hpp"
 
 namespace onkel {
