@@ -228,7 +228,7 @@ def test_repeated_rows_join_once():
 def test_an_early_end_is_said(make):
     X, y = moons()
     rounds = "max_iter" if make is LBFGSClassifier else "max_sweeps"
-    with pytest.warns(ConvergenceWarning, match=f"{make.__name__} used up its 1 rounds before it converged"):
+    with pytest.warns(ConvergenceWarning, match=f"{make.__name__} did not converge in 1 iterations"):
         model = make(lam=1e-4, gamma=GAMMA, tol=1e-8, **{rounds: 1}).fit(X, y)
     best = independent_optimum(gram(X, X), y, 1e-4)
     assert model.objective_ - best <= model.gap_

@@ -273,7 +273,7 @@ def test_batch_learners_take_every_kernel():
         np.testing.assert_allclose(
             model.decision_function(X), kernel.matrix(X, model.support_vectors_) @ model.dual_coef_[0], atol=1e-9
         )
-    with pytest.raises(ValueError, match="one kernel, and there are several"):
+    with pytest.raises(ValueError, match="a single kernel, got several"):
         BATCH(kernel=Hedge((RBF(1.0), Linear()))).fit(X, y)
 
 

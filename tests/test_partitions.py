@@ -461,7 +461,7 @@ def test_models_that_cannot_be_shared_are_refused():
     y = targets(X, "binary")
     with pytest.raises(ValueError, match="needs a budget"):
         partitions.fit(estimator("binary", budget=None), [(X, y)])
-    with pytest.raises(ValueError, match="one kernel of onkel's own"):
+    with pytest.raises(ValueError, match="a kernel of onkel or a sum of such kernels"):
         partitions.fit(estimator("binary", kernel=lambda a, b: a @ b.T, gamma="scale"), [(X, y)])
     with pytest.raises(ValueError, match="one of onkel's estimators"):
         partitions.fit(3, [(X, y)])
@@ -475,7 +475,9 @@ def test_work_for_another_instruction_set_is_refused():
 
     assert engines.worked(count, 0, part, None, onkel.isa) == 2
     assert engines.worked(count, 0, part, None, None) == 2
-    with pytest.raises(partitions.PartitionError, match="partition 'here' came to a worker with the instruction set"):
+    with pytest.raises(
+        partitions.PartitionError, match="partition 'here' was sent to a worker with the instruction set"
+    ):
         engines.worked(count, 0, part, None, "another")
 
 

@@ -106,11 +106,11 @@ def test_a_neighbour_beyond_what_doubles_tell_apart_is_a_stranger():
 
 def test_integers_that_no_type_holds_are_refused():
     m = model().partial_fit(X[:2], [-1, 3])
-    with pytest.raises(ValueError, match="-1 to 18446744073709551615, which no type of 64 bits"):
+    with pytest.raises(ValueError, match="-1 to 18446744073709551615, which no 64-bit type"):
         m.partial_fit(X[:1], np.array([2**64 - 1], np.uint64))
     assert m.classes_.tolist() == [-1, 3]
     for labels in ([2**63, -1], [2**64, 1]):
-        with pytest.raises(ValueError, match="no type of 64 bits"):
+        with pytest.raises(ValueError, match="no 64-bit type"):
             model().fit(X[:2], labels)
 
 
@@ -596,7 +596,7 @@ def test_integer_targets_to_the_last_digit(tmp_path, chunk_rows, fraction):
 
 
 def test_integer_targets_beyond_64_bits_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"x.csv.*no type of 64 bits"):
+    with pytest.raises(ValueError, match=r"x.csv.*no 64-bit type"):
         csv_rows(tmp_path / "x.csv", b"1,2,123456789012345678901\n")
     assert csv_rows(tmp_path / "x.csv", b"1,2,1e21\n")[1] == [1e21]
 

@@ -1,8 +1,8 @@
-"""The batch learners that the papers compare with and no package has: they see all rows at once, and often.
+"""The batch learners that the papers compare with and no other package provides; they make many passes over all rows.
 
 All minimise ``(λ/2) ‖f‖² + (1/n) Σ loss(f(x_i), y_i)`` over the kernel's functions (KLR paper, equation 1), without a
-constant term. Each says how far it may be from the minimum: the duality gap, where the import vector machine, which
-keeps few rows on purpose, has a rule of its own.
+constant term. Each reports an upper bound on its distance from the minimum, the duality gap, except for the import
+vector machine, which keeps few rows on purpose and has a stopping rule of its own.
 
 >>> from sklearn.datasets import make_moons
 >>> from onkel import batch

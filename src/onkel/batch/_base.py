@@ -21,13 +21,13 @@ from onkel.parts import KERNELS, Hedge, Kernel, kernel_named
 from onkel.utils.validation import check_choice, check_number, unchanged_if_refused
 
 Floats = NDArray[np.float64]
-BLOCK = 256  # columns of the kernel matrix that are computed at a time
+BLOCK = 256  # the number of columns of the kernel matrix that are computed at a time
 
 _PARAMETERS = """\
 lam : float, default=0.001
         Regularisation λ.
     kernel : {%(kernels)s} or Kernel or callable, default="rbf"
-        A `Kernel` is a part, or a sum or product of parts, with its own numbers. A callable returns the matrix of
+        A `Kernel` is a part, or a sum or product of parts, with its own parameters. A callable returns the matrix of
         kernel values between the rows of its two arguments.
     gamma : {"scale", "auto"} or float, default="scale"
         The kernel's width, as in :class:`sklearn.svm.SVC`.
@@ -40,18 +40,18 @@ lam : float, default=0.001
 _ATTRIBUTES = """\
 classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_support,)
-        The support vectors' places among the rows of `fit`.
+        Indices of the support vectors among the rows of `fit`.
     support_vectors_ : ndarray of shape (n_support, n_features)
     dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     n_support_ : int
     n_iter_ : int
     objective_ : float
-        What is minimised, at the end.
+        The final value of the objective.
     gamma_ : float
     n_features_in_ : int"""
 _GAP = """
     gap_ : float
-        The duality gap: `objective_` is no further than this above its minimum."""
+        The duality gap: an upper bound on the difference of `objective_` and the minimum."""
 
 
 def described(cls: Any) -> Any:
@@ -97,14 +97,14 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pass
         if self._stopped_early:
             warnings.warn(
-                f"{type(self).__name__} used up its {self.n_iter_} rounds before it converged: raise max_iter or tol",
+                f"{type(self).__name__} did not converge in {self.n_iter_} iterations: raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
 
     def steps(self, X: ArrayLike, y: ArrayLike) -> Iterator[Self]:
-        """Do what `fit` does, step by step: yield the estimator, able to predict, each time it has moved.
+        """Do what `fit` does, step by step: yield the estimator, ready to predict, after each step.
 
         Parameters are those of `fit`.
         """
@@ -121,21 +121,21 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{type(self).__name__} got {len(self.classes_)} classes"
                 )
             self.gamma_ = self._gamma_of(rows)
-            self._made_kernel()  # refuses what is no kernel
+            self._kernel_object()  # refuses what is not a kernel
             matrix = Columns(rows, self._kernel_values, self.memory_mb)
             work = self._work(matrix, codes)
             self._stopped_early = True
         yield from work
 
     def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
-        """Check what depends on the rows; return the steps."""
+        """Check what depends on the rows; return an iterator over the steps."""
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
         check_number("lam", self.lam, above=0)
         check_number("memory_mb", self.memory_mb, above=0)
         if isinstance(self.kernel, Hedge):
-            raise ValueError(f"kernel must be one kernel, and there are several: {self.kernel!r}")
+            raise ValueError(f"kernel must be a single kernel, got several: {self.kernel!r}")
 
     def _gamma_of(self, rows: Any) -> float:
         if isinstance(self.gamma, str):
@@ -147,13 +147,13 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(self.gamma)
 
     def _kernel_values(self, A: Any, B: Any) -> Floats:
-        return self._made_kernel().matrix(A, B)
+        return self._kernel_object().matrix(A, B)
 
-    def _made_kernel(self) -> Kernel:
+    def _kernel_object(self) -> Kernel:
         return kernel_named(self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
 
     def _keep(self, matrix: Columns, support: NDArray[np.intp], coefficients: Floats) -> None:
-        """Make this the function that predicts; coefficients have a row for each support vector."""
+        """Set the function that predicts; coefficients have a row for each support vector."""
         there = np.abs(coefficients).max(axis=1, initial=0) > 0
         self.support_ = support[there]
         self.support_vectors_ = matrix.rows[self.support_]
@@ -166,7 +166,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return len(self.support_)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the score of each row, positive for the second of two classes; one column per class otherwise."""
+        """Return the score of each row: positive for the second of two classes, or one column per class."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
         scores = np.zeros((rows.shape[0], len(self.dual_coef_)))
@@ -196,7 +196,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Columns:
-    """The kernel matrix of some rows: kept whole where memory allows, else computed column by column, ever anew."""
+    """The kernel matrix of some rows: stored where memory allows, otherwise computed anew for each pass."""
 
     def __init__(self, rows: Any, values: Callable[[Any, Any], Floats], memory_mb: float) -> None:
         self.rows = rows
@@ -220,11 +220,11 @@ class Columns:
         return self._whole
 
     def __getitem__(self, places: NDArray[np.intp]) -> Floats:
-        """Some columns, one a line."""
+        """Some columns, as the rows of an array."""
         return self.whole()[places] if self.fits else self.values(self.rows[places], self.rows)
 
     def blocks(self, order: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Floats]]:
-        """All columns in some order, a few at a time."""
+        """All columns in this order, a few at a time."""
         for cut in gen_batches(len(order), BLOCK):
             yield order[cut], self[order[cut]]
 
@@ -249,7 +249,7 @@ class LossProblem:
         self.spread = np.array([[-0.5, 0.5]]) if n_classes == 2 else np.eye(n_classes)
 
     def evaluate(self, scores: Floats, sharpness: float) -> tuple[float, Floats, Floats]:
-        """The mean loss, its slope in every score (times the number of rows), and the classes' shares of it."""
+        """The mean loss, its derivative by every score (times the number of rows), and the softmax probabilities."""
         heights = self.margins + scores @ self.spread
         if sharpness == 0:
             top = heights.max(axis=1)
@@ -262,10 +262,10 @@ class LossProblem:
         return loss, (shares - self.true) @ self.spread.T, shares
 
     def curvature(self, shares: Floats, a: int, b: int) -> Floats:
-        """The second derivative of each row's softmax in two scores: diag(p) - pp', seen through the spread."""
+        """The second derivative of each row's loss by scores a and b: diag(p) - pp' in terms of these scores."""
         one, other = self.spread[a], self.spread[b]
         return np.asarray(shares @ (one * other) - (shares @ one) * (shares @ other))
 
     def dual(self, shares: Floats, sharpness: float) -> float:
-        """The dual's part that is of the losses."""
+        """The part of the dual objective that comes from the losses."""
         return float(np.mean((shares * self.margins + sharpness * entr(shares)).sum(axis=1)))

@@ -18,7 +18,7 @@ from onkel.utils.validation import check_number
 
 @estimator
 class _CoordinateDescent(BatchClassifier):
-    """Sweeps over the rows in a random order, each time minimising in one row's coefficient; two classes."""
+    """Sweeps over the rows in random order, minimising over one coefficient at a time; two classes."""
 
     tol: float = 1e-4
     max_sweeps: int = 1000
@@ -66,9 +66,10 @@ class _CoordinateDescent(BatchClassifier):
 class PCDClassifier(_CoordinateDescent):
     """Kernel logistic regression by coordinate descent on the primal problem (PCD of the KLR paper). Two classes.
 
-    With d and h the first and the second derivative of the objective in the coefficient of row i, and k the largest
-    kernel value in its column, the coefficient moves by ``-sign(d) log(1 + k |d|/h)/k``: Newton's step where that is
-    small, and never one that goes up, since ``|l'''| ≤ l''`` for the logistic loss.
+    With d and h the first and the second derivative of the objective with respect to the coefficient of row i, and k
+    the largest kernel value in its column, the coefficient moves by ``-sign(d) log(1 + k |d|/h)/k``: nearly Newton's
+    step where that is small, and never a step that increases the objective, since ``|l'''| ≤ l''`` for the logistic
+    loss.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class PCDClassifier(_CoordinateDescent):
     max_sweeps : int, default=1000
     random_state : int, RandomState or None, default=None
         Draws the order of rows in each sweep.
-    %(common)sOf the kernel matrix. Where it does not fit, columns are computed anew in every sweep.
+    %(common)sMemory for the kernel matrix. Where it does not fit, columns are computed anew in every sweep.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class PCDClassifier(_CoordinateDescent):
             wrong = expit(-y * scores)
 
     def _gap(self, matrix: Columns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
-        """‖∇‖²/(2λ): a pass over the matrix, not made where the slopes met in the sweep say that it is too early."""
+        """‖∇‖²/(2λ): a pass over the matrix, skipped while the slopes seen in the sweep show that it is too early."""
         gradient = self.lam * coefficients - y * expit(-y * scores) / len(y)
         met = abs(float(gradient @ slopes)) / (2 * self.lam)
         if met > self.tol and self.n_iter_ < self.max_sweeps:
@@ -134,7 +135,7 @@ class DCDClassifier(_CoordinateDescent):
     max_sweeps : int, default=1000
     random_state : int, RandomState or None, default=None
         Draws the order of rows in each sweep.
-    %(common)sOf the kernel matrix. Where it does not fit, columns are computed anew in every sweep.
+    %(common)sMemory for the kernel matrix. Where it does not fit, columns are computed anew in every sweep.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class DCDClassifier(_CoordinateDescent):
     def _descend(
         self, places: NDArray[np.intp], columns: Floats, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats
     ) -> None:
-        unit = 1 / (self.lam * len(y))  # of coefficients
+        unit = 1 / (self.lam * len(y))  # the unit of the coefficients
         for i, column in zip(places, columns, strict=True):
             curvature = unit * column[i]
             alpha = y[i] * coefficients[i] / unit
@@ -169,7 +170,7 @@ class DCDClassifier(_CoordinateDescent):
 
 
 def _logit_root(shift: float, curvature: float) -> float:
-    """Solve ``u + shift + curvature/(1 + exp(-u)) = 0`` by Newton's method, halving where it would leave the bracket.
+    """Solve ``u + shift + curvature/(1 + exp(-u)) = 0`` by Newton's method, bisecting where it would leave the bracket.
 
     >>> u = _logit_root(-3.0, 10.0)
     >>> round(u, 3), abs(u - 3.0 + 10.0 / (1 + math.exp(-u))) < 1e-9

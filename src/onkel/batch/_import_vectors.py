@@ -1,4 +1,4 @@
-"""The import vector machine: few rows, chosen one at a time."""
+"""The import vector machine: kernel logistic regression on few rows."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from onkel.utils.validation import check_number
 class IVMClassifier(BatchClassifier):
     """The import vector machine: kernel logistic regression on few rows, which are chosen one at a time.
 
-    Zhu and Hastie (2005), "Kernel Logistic Regression and the Import Vector Machine". The row joins that lowers the
-    objective most, as one step of Newton's method sees it, class by class; then all coefficients are made optimal.
+    Zhu and Hastie (2005), "Kernel Logistic Regression and the Import Vector Machine". The row is added that lowers the
+    objective most, as estimated by one step of Newton's method, class by class; then all coefficients are optimised.
 
     Parameters
     ----------
     tol : float, default=0.001
-        Stop when a new import vector lowers the objective by no more than this part of it (the paper's ε, with Δk = 1).
+        Stop when a new import vector lowers the objective by no more than this fraction of it (the paper's ε, with Δk =
+        1).
     budget : int, default=None
-        The most import vectors (None: as many as `tol` lets in).
+        The largest number of import vectors (None: as many as `tol` allows).
     n_candidates : int, default=None
-        Look at as many random rows for each import vector, rather than at all.
+        Number of random rows considered for each import vector (None: all rows).
     random_state : int, RandomState or None, default=None
         Draws the candidates.
-    %(common)sOf the kernel matrix. Where it does not fit, columns are computed anew for every import vector.
+    %(common)sMemory for the kernel matrix. Where it does not fit, columns are computed anew for every import vector.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class IVMClassifier(BatchClassifier):
         weights: Floats,
         others: NDArray[np.intp],
     ) -> int:
-        """The row whose coefficient, moved by Newton's method together with all others', lowers the objective most."""
+        """The row that lowers the objective most when it is added and all coefficients make one Newton step."""
         n = matrix.n
         _, slopes, shares = problem.evaluate(chosen_columns.T @ weights, 1.0)
         curvatures = [problem.curvature(shares, c, c) for c in range(len(problem.spread))]
@@ -113,14 +114,14 @@ class IVMClassifier(BatchClassifier):
                 if len(chosen):
                     mixed = (chosen_columns * v) @ columns.T / n + across
                     left = h - (mixed * cho_solve(factors[c], mixed)).sum(axis=0)
-                new = left > 1e-9 * h  # in the span of the chosen there is nothing to gain
+                new = left > 1e-9 * h  # a row in the span of the chosen ones gains nothing
                 gains[cut] += np.where(new, d[:, c] ** 2 / np.where(new, 2 * left, 1.0), 0.0)
         return int(others[gains.argmax()])
 
     def _optimum(
         self, problem: LossProblem, columns: Floats, chosen: NDArray[np.intp], weights: Floats
     ) -> tuple[Floats, float]:
-        """The best coefficients of the chosen rows, by Newton's method with halved steps."""
+        """The best coefficients of the chosen rows, by Newton's method with step halving."""
         (q, n), m = columns.shape, weights.shape[1]
         gram = self.lam * columns[:, chosen]
 
@@ -151,7 +152,7 @@ class IVMClassifier(BatchClassifier):
 
 
 def _cholesky(matrix: NDArray[Any]) -> Any:
-    """A Cholesky factor of a matrix that may be singular to within rounding."""
+    """A Cholesky factor of a matrix that may be numerically singular."""
     ridge = 1e-12 * max(float(matrix.diagonal().max(initial=0.0)), 1e-300)
     while True:
         try:

@@ -21,20 +21,20 @@ from onkel.utils.validation import check_choice, check_number
 class LBFGSClassifier(BatchClassifier):
     """Kernel logistic regression, or the support vector machine of Crammer and Singer, by L-BFGS.
 
-    It works in orthonormal coordinates of the span of the rows, which a pivoted Cholesky factor of the kernel matrix
-    gives; rows within 1e-5 of the span of others need no coordinate, and are no support vectors. The hinge is no
-    smooth function: it is ``max_c (1[c ≠ y] + f_c) - f_y``, and the maximum is taken to be ``μ log Σ exp(·/μ)`` for a μ
-    that falls until the gap of the hinge itself is small enough.
+    It works in orthonormal coordinates of the span of the rows, obtained from a pivoted Cholesky factor of the kernel
+    matrix; rows within 1e-5 of the span of others need no coordinate, and are not support vectors. The hinge loss
+    ``max_c (1[c ≠ y] + f_c) - f_y`` is not smooth: the maximum is replaced by ``μ log Σ exp(·/μ)``, with a μ that
+    decreases until the duality gap of the hinge itself is small enough.
 
     Parameters
     ----------
     loss : {"log_loss", "hinge"}, default="log_loss"
-        For several classes softmax, and the true class against the strongest other.
+        With several classes, the softmax loss, or the hinge loss of the true class against the largest other score.
     tol : float, default=0.0001
         Stop when the duality gap is at most this.
     max_iter : int, default=10000
-        The most iterations of L-BFGS.
-    %(common)sOf the kernel matrix. More rows than it holds are refused.
+        The largest number of iterations of L-BFGS.
+    %(common)sMemory for the kernel matrix. Rows whose kernel matrix does not fit are refused.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class LBFGSClassifier(BatchClassifier):
             gap = primal - dual
             return loss + ridge, (gradient + self.lam * W).ravel()
 
-        def look(intermediate_result: Any) -> None:
+        def stop_when_close(intermediate_result: Any) -> None:
             # The last point that was evaluated is the one that L-BFGS has gone to. Half of a smoothed gap is the
             # smoothing's own: a sharper one gains more than more steps.
             own = sharpness * np.log(len(self.classes_)) if final == 0.0 else 0.0
@@ -97,7 +97,7 @@ class LBFGSClassifier(BatchClassifier):
 
         while True:
             options = {"maxiter": self.max_iter - self.n_iter_, "maxfun": 2**31 - 1, "gtol": 0, "ftol": 0, "maxcor": 20}
-            done = minimize(value, weights, jac=True, method="L-BFGS-B", callback=look, options=options)
+            done = minimize(value, weights, jac=True, method="L-BFGS-B", callback=stop_when_close, options=options)
             weights = done.x
             self.n_iter_ += int(done.nit)
             value(weights)
@@ -113,6 +113,6 @@ class LBFGSClassifier(BatchClassifier):
 
 
 def _pivoted_cholesky(matrix: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Return L with as many columns as the rows have dimensions, and the order of rows that it is for."""
+    """Return L, with as many columns as the numerical rank, and the order of the rows that it belongs to."""
     factor, pivots, rank, _ = dpstrf(matrix.copy(order="F"), tol=1e-10 * matrix.diagonal().max(), lower=1)
     return np.tril(factor[:, : max(1, rank)]), pivots.astype(np.intp) - 1

@@ -1,7 +1,7 @@
-"""Learning from rows that lie in partitions, whoever computes (docs/scale.md).
+"""Learning from rows that lie in partitions, with any engine (docs/scale.md).
 
-Pure functions over partitions: they know no engine. `fit` runs them here, or as jobs of joblib; :mod:`onkel.dask` runs
-the same ones on a cluster.
+The phases are pure functions of partitions and do not depend on the engine. `fit` runs them in this process or as jobs
+of joblib; :mod:`onkel.dask` runs the same functions on a cluster.
 
 >>> import numpy as np, onkel
 >>> from onkel import partitions

@@ -1,8 +1,8 @@
-"""Agree: what all partitions must know of each other before anything is learned.
+"""The first phase: what all partitions must agree on before anything is learned.
 
-A census of a partition counts its rows and classes, and draws rows for the common sample: every row has a key, a number
-drawn for it alone, and the rows with the smallest keys of all partitions are the sample, in the order of their keys. So
-censuses are merged exactly, and the sample does not depend on who counted.
+A census of a partition counts its rows and classes, and draws rows for the common sample: every row has a key, a random
+number of its own, and the rows with the smallest keys of all partitions are the sample, in the order of their keys.
+Censuses are therefore merged exactly, and the sample does not depend on how the work was divided.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from onkel.streams.table import Table
 from onkel.utils.labels import check_kind, joined, places
 
 Floats = NDArray[np.float64]
-SAMPLE, POINTS = 0, 1  # what numbers are drawn for
+SAMPLE, POINTS = 0, 1  # the purposes of random draws
 
 
 def draws(seed: int, number: int, purpose: int) -> np.random.Generator:
-    """Return the numbers drawn for the rows of a partition, one after the other."""
+    """Return the generator of the random numbers for the rows of a partition, one after the other."""
     return np.random.Generator(np.random.Philox(key=[seed, 2 * number + purpose]))
 
 
@@ -40,16 +40,16 @@ class Rows:
     weight: Floats
 
     def chunk(self) -> Chunk:
-        """Return them as a chunk of a partition."""
+        """Return the rows as a chunk of a partition."""
         return Chunk(self.X, self.y, self.weight)
 
     def first(self, n: int) -> Rows:
-        """Return those with the smallest keys."""
+        """Return the `n` rows with the smallest keys."""
         order = np.argsort(self.keys, kind="stable")[:n]
         return Rows(self.keys[order], self.X[order], self.y[order], self.weight[order])
 
     def with_others(self, other: Rows) -> Rows:
-        """Return all rows of two, in no order."""
+        """Return the rows of both, in no particular order."""
         width = max(self.X.shape[1], other.X.shape[1])
         return Rows(
             np.concatenate([self.keys, other.keys]),
@@ -61,12 +61,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Survey:
-    """What is asked of every partition."""
+    """The questions that a census asks of every partition."""
 
     seed: int
     sample_rows: int
     regression: bool
-    transformer: Any = None  # not fitted: the scaler or the encoder that the rows go through
+    transformer: Any = None  # unfitted: the scaler or the encoder that the rows go through
 
     @property
     def takes_tables(self) -> bool:
@@ -76,23 +76,23 @@ class Survey:
 
 @dataclass(frozen=True)
 class Census:
-    """What is known of the rows of some partitions; None where there was no row to tell."""
+    """What the rows of some partitions have in common; an entry is None where there was no row to determine it."""
 
     sample_rows: int
     name: str  # of the first partition with rows, for messages
-    rows: int = 0  # of weight other than 0
+    rows: int = 0  # the number of rows with a weight other than 0
     weight: float = 0.0
     n_features: int | None = None
     names: list[str] | None = None
     dtype: str = "float32"
     sparse: bool = False
     classes: NDArray[Any] | None = None
-    counts: NDArray[np.int64] | None = None  # rows of each class
+    counts: NDArray[np.int64] | None = None  # the number of rows of each class
     sample: Rows | None = None
     transformer: Any = None  # fitted
 
     def of_all(self) -> Census:
-        """Return this census as that of all rows, unless nothing can be learned from them."""
+        """Return this census, which is that of all rows, or refuse it if nothing can be learned from them."""
         if self.rows == 0:
             raise ValueError("no partition holds a row to learn from")
         if self.classes is not None and len(self.classes) < 2:
@@ -103,7 +103,7 @@ class Census:
 
     @property
     def width(self) -> int:
-        """Number of features that are learned from: those of the rows, or what an encoder makes of them."""
+        """Number of features that the learner sees: those of the rows, or the columns that an encoder returns."""
         if isinstance(self.transformer, StreamEncoder):
             return len(self.transformer.get_feature_names_out())
         assert self.n_features is not None
@@ -111,7 +111,7 @@ class Census:
 
 
 def census(number: int, partition: Partition, survey: Survey) -> Census:
-    """Count a partition."""
+    """Take the census of a partition."""
     counted_so_far = Census(survey.sample_rows, partition.name)
     rng = draws(survey.seed, number, SAMPLE)
     transformer = None if survey.transformer is None else clone(survey.transformer)
@@ -143,7 +143,7 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
 
 
 def together(left: Census, right: Census) -> Census:
-    """Return the census of the partitions of two."""
+    """Return the census of the partitions of both."""
     if left.rows == 0 or right.rows == 0:
         kept = right if left.rows == 0 else left
         return kept if kept.sample is None else replace(kept, sample=kept.sample.first(kept.sample_rows))
@@ -175,7 +175,7 @@ def together(left: Census, right: Census) -> Census:
 
 
 def _merged(left: Any, right: Any) -> Any:
-    """What two fitted transformers of one kind know together."""
+    """The transformer with the statistics of two fitted transformers of the same kind."""
     if left is None or right is None:
         return None
     return StreamEncoder.merged([left, right]) if isinstance(left, StreamEncoder) else left.merged(right)
@@ -201,7 +201,7 @@ class Encoding:
     n_features: int
     dtype: str
     classes: NDArray[Any] | None
-    class_weights: Floats | None  # one a class
+    class_weights: Floats | None  # one per class
     transformer: Any = None
 
     def encode(self, chunk: Chunk) -> tuple[Any, Floats, Floats | None]:
@@ -225,14 +225,14 @@ class Encoding:
 
 
 def stacked(parts: list[Any]) -> Any:
-    """Put rows below one another."""
+    """Stack blocks of rows vertically."""
     if isinstance(parts[0], Table):
         return Table.joined(parts)
     return csr_array(vstack(parts)) if issparse(parts[0]) else np.concatenate(parts)
 
 
 def widened(X: Any, width: int) -> Any:
-    """Return sparse rows with more features, which are 0; others as they are."""
+    """Return sparse rows with more features, which are 0; return other rows unchanged."""
     if not issparse(X) or X.shape[1] == width:
         return X
     return csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

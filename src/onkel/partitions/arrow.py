@@ -33,8 +33,8 @@ def predict_arrow(model: Any, table: Any, *, method: str = "predict", keep: Sequ
     Returns
     -------
     pyarrow.Table or pyarrow.RecordBatch
-        With the column "prediction"; or "score"; or, where there is one number per class, "score_A", "probability_A"
-        and so on for each class A.
+        Has the column "prediction" or "score" or, where there is one number per class, "score_A" or "probability_A" for
+        each class A.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def predict_arrow(model: Any, table: Any, *, method: str = "predict", keep: Sequ
     ['a', 'probability_no', 'probability_yes']
     """
     check_choice("method", method, METHODS)
-    arrow = pyarrow("a table of Arrow's")
+    arrow = pyarrow("an Arrow table")
     values = _values(model, table, method)
     name = _NAMES[method]
     columns = {name: values} if values.ndim == 1 else dict(zip(_columns(model, name, values), values.T, strict=True))
@@ -66,7 +66,7 @@ def _values(model: Any, table: Any, method: str) -> NDArray[Any]:
         raise ValueError(f"the table has no column {missing[0]!r}; the model's columns are {', '.join(wanted)}")
     answer = getattr(model, method)
     if contents_of(model).takes_tables:
-        if table.num_rows == 0:  # a row of gaps has the answer's type and shape
+        if table.num_rows == 0:  # a row of missing values has the type and shape of the result
             return np.asarray(answer({name: [None] for name in wanted})[:0])
         return np.asarray(answer(table.select(wanted)))
     rows = np.empty((table.num_rows, len(wanted)), learner.dtype)

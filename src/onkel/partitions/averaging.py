@@ -1,7 +1,7 @@
-"""First-order learning over partitions: each partition's learner learns alone, and the functions are averaged.
+"""First-order learning over partitions: each partition has a learner of its own, and the functions are averaged.
 
-Divide and conquer as of Zhang, Duchi and Wainwright (2015), with functions of a budget: a merge that would exceed it is
-compressed, and says how far that moved the function.
+This is the divide-and-conquer of Zhang, Duchi and Wainwright (2015) with a budget: a merged function that would exceed
+it is compressed, and the distance by which that moved the function is reported.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Averaged:
     """The average of some partitions' functions; None where there was no row."""
 
     model: Any
-    distances: tuple[float, ...] = ()  # of the merges that led to it
+    distances: tuple[float, ...] = ()  # how far each merge moved the function
 
     def with_others(self, other: Averaged) -> Averaged:
-        """Return the average of both, each by its rows."""
+        """Return the average of both, each weighted by its number of rows."""
         distances = self.distances + other.distances
         if self.model is None or other.model is None:
             return Averaged(other.model if self.model is None else self.model, distances)
@@ -35,19 +35,19 @@ class Averaged:
 
 
 @dataclass(frozen=True)
-class Alike:
-    """What every partition's learner has in common."""
+class Shared:
+    """What the learners of all partitions have in common."""
 
-    model: Any  # not fitted
+    model: Any  # unfitted
     encoding: Encoding
 
 
-def learn_partition(number: int, partition: Partition, alike: Alike) -> Averaged:
+def learn_partition(number: int, partition: Partition, shared: Shared) -> Averaged:
     """Learn from one partition, in one pass."""
-    model, classes = clone(alike.model), alike.encoding.classes
+    model, classes = clone(shared.model), shared.encoding.classes
     fitted = False
     for chunk in partition.chunks():
-        X, y, weight = alike.encoding.encode(chunk)
+        X, y, weight = shared.encoding.encode(chunk)
         if not len(y) or (weight is not None and not weight.any()):
             continue
         if classes is None:
@@ -60,8 +60,8 @@ def learn_partition(number: int, partition: Partition, alike: Alike) -> Averaged
 
 def learn(sampled: Any, encoding: Encoding, team: Team, report: Report) -> Any:
     """Return the model of all rows; its kernel has the width that was chosen on the common sample."""
-    alike = clone(sampled).set_params(gamma=sampled.gamma_)
-    averaged: Averaged = team.total("learning", learn_partition, Alike(alike, encoding), Averaged.with_others)
+    model = clone(sampled).set_params(gamma=sampled.gamma_)
+    averaged: Averaged = team.total("learning", learn_partition, Shared(model, encoding), Averaged.with_others)
     report.merges = list(averaged.distances)
     report.converged = True
     report.n_points = int(averaged.model.n_support_)

@@ -1,4 +1,4 @@
-"""Checkpoints: what a run knows after a round, in a folder, so that a killed run goes on from there."""
+"""Checkpoints: the state of a run after each round, in a folder, so that a run that was killed can be resumed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Checkpoint:
     Parameters
     ----------
     folder : path, default=None
-        None keeps nothing.
+        None writes no checkpoint.
     run : str
-        What the run is about: the model's parameters and the partitions. Another run's checkpoint is refused.
+        Identifies the run: the model's parameters and the partitions. The checkpoint of another run is refused.
     term : int, default=0
         The number of the term, in a sum over kernels.
     """
@@ -40,12 +40,12 @@ class Checkpoint:
 
     @property
     def path(self) -> Path | None:
-        """The file."""
+        """Path of the file; None where there is no folder."""
         name = f"rounds-{self.term}.npz" if self.term else "rounds.npz"
         return None if self.folder is None else Path(self.folder) / name
 
     def save(self, points: Any, now: Progress) -> None:
-        """Replace what was kept."""
+        """Replace the checkpoint by the present state."""
         if self.path is None:
             return
         facts = {name: getattr(now, name) for name in ("value", "fresh", "scale", "squares", "rounds", "done")}
@@ -61,7 +61,7 @@ class Checkpoint:
         write_atomically(self.path, [written.getvalue()])
 
     def load(self) -> tuple[Any, Progress] | None:
-        """Return the points and the descent that were kept, or None where there are none."""
+        """Return the points and the progress of the checkpoint, or None if there is none."""
         if self.path is None or not self.path.exists():
             return None
         with np.load(self.path, allow_pickle=False) as file:

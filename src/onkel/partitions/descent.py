@@ -1,9 +1,9 @@
 """Rounds: the minimum of ``sum of losses + lam/2 |w|^2`` over the functions of a span, in a few passes over the rows.
 
-A pass that sums the information as well costs as much as dozens that sum the slope alone. So steps are those of L-BFGS
-whose first metric is ``lam I + H``, with an ``H`` from a sample of the rows or from an earlier pass. Where a step
-promises no more decrease than the tolerance, ``H`` is summed at that function, and if the promise stays as small, that
-is the end. The squared error needs one such pass, and its step is exact.
+A pass that sums the information as well costs as much as dozens that sum the slope alone. The steps are therefore those
+of L-BFGS with ``lam I + H`` as the initial Hessian, where ``H`` comes from a sample of the rows or from an earlier
+pass. If the predicted decrease of a step is below the tolerance, ``H`` is summed at that function, and if the predicted
+decrease then still is, the descent has converged. The squared error needs one such pass, and its step is exact.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from onkel.partitions.spans import Sums
 
 Floats = NDArray[np.float64]
 
-MAX_PAIRS = 20  # of steps and changes of the slope that are remembered
-SUFFICIENT = 1e-4  # of the decrease that the slope promises, what a step must bring
+MAX_PAIRS = 20  # of steps and changes of the slope that L-BFGS keeps
+SUFFICIENT = 1e-4  # the fraction of the linear decrease that a step must achieve (Armijo)
 MAX_HALVINGS = 20
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A descent between two rounds: all of its state."""
+    """The whole state of a descent between two rounds."""
 
     w: Floats  # coordinates of the best function so far, (n_outputs, n)
-    half: Floats  # the information that steps are measured by
+    half: Floats  # the lower half of the information that defines the metric of the steps
     value: float = math.inf  # of the objective at w
     slope: Floats | None = None  # of the objective at w; None before the first round
     pairs: tuple[tuple[Floats, Floats], ...] = ()
-    fresh: bool = False  # the information was summed at w
+    fresh: bool = False  # whether the information was summed at w
     scale: float = 1.0  # of the next step
     squares: float = 0.0  # Sums.squares at w
     rounds: int = 0
@@ -44,7 +44,7 @@ class Progress:
 
 @dataclass
 class Descent:
-    """How to descend.
+    """The rules of a descent.
 
     ``total(w, informed)`` returns the sums of all rows at a function, slopes in coordinates.
     """
@@ -56,11 +56,11 @@ class Descent:
     _metric: tuple[Floats, Any] | None = field(default=None, repr=False)
 
     def next(self, now: Progress) -> Progress:
-        """Go through one round."""
+        """Carry out one round."""
         if now.slope is None:
             return self._at(now, now.w, informed=self.quadratic or not len(now.half))
         direction = self._direction(now)
-        promise = -dot(now.slope, direction)  # twice the decrease that the metric promises
+        promise = -dot(now.slope, direction)  # twice the decrease that the quadratic model predicts
         if self.quadratic:
             return self._exact(now, direction)
         if promise / 2 <= self.tolerance * now.value or now.scale < 0.5**MAX_HALVINGS:
@@ -75,7 +75,7 @@ class Descent:
         return replace(reached, pairs=kept)
 
     def run(self, now: Progress, rounds: int, after: Callable[[Progress], None] = lambda now: None) -> Progress:
-        """Go on to the end, or for so many rounds in all; ``after`` is told of each."""
+        """Descend until convergence, or for this many rounds in all; ``after`` is called after each round."""
         while not now.done and now.rounds < rounds:
             before = now.rounds
             now = self.next(now)
@@ -97,7 +97,7 @@ class Descent:
         )
 
     def _exact(self, now: Progress, direction: Floats) -> Progress:
-        """The step of a squared error, and what the rows sum to after it."""
+        """The exact step of the squared error, and the sums over the rows after it."""
         assert now.slope is not None
         w = now.w + direction
         value = now.value + dot(now.slope, direction) / 2
@@ -115,7 +115,7 @@ class Descent:
             shares.append(share)
             q = q - share * y
         r = self._solve(now, q)
-        if now.pairs:  # the metric's scale, by what it would have said of the last change
+        if now.pairs:  # scales the metric so that it agrees with the last change of the slope
             s, y = now.pairs[-1]
             r = dot(s, y) / dot(y, self._solve(now, y)) * r
         for (s, y), share in zip(now.pairs, reversed(shares), strict=True):
@@ -130,12 +130,12 @@ class Descent:
 
 
 def _shorter(now: Progress, value: float, promise: float) -> float:
-    """The scale at which the parabola through what is known of a step that failed has its minimum, within bounds."""
+    """The minimum, within bounds, of the parabola that interpolates the objective along a failed step."""
     excess = value - now.value + now.scale * promise
     least = now.scale * now.scale * promise / (2 * excess) if math.isfinite(excess) and excess > 0 else 0.0
     return min(max(least, 0.1 * now.scale), 0.5 * now.scale)
 
 
 def dot(a: Floats, b: Floats) -> float:
-    """Return the inner product, rounded once: no order of summation, no library of linear algebra decides its bits."""
+    """Return the inner product, rounded once: its bits do not depend on an order of summation or on a library."""
     return math.fsum((a * b).ravel().tolist())

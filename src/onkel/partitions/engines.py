@@ -1,6 +1,6 @@
 """Engines: this process, or jobs of joblib. :mod:`onkel.dask` adds a cluster.
 
-Whoever computes, results are added in one fixed tree over the partitions' numbers, so that neither the workers nor the
+Every engine adds results in one fixed tree over the numbers of the partitions, so that neither the workers nor the
 order in which they finish changes a bit.
 """
 
@@ -14,12 +14,12 @@ from onkel import _core
 from onkel.partitions.sources import Partition
 
 T = TypeVar("T")
-Work = Callable[[int, Partition, Any], Any]  # of a partition's number, itself, and what all partitions share
+Work = Callable[[int, Partition, Any], Any]  # called with a partition's number, the partition, and what all share
 Tell = Callable[[int], None]  # called with the number of each partition that is done
 
 
 class PartitionError(ValueError):
-    """A partition whose source failed, by its name."""
+    """An error in the source of a partition; the message names the partition."""
 
 
 class Engine(Protocol):
@@ -32,7 +32,7 @@ class Engine(Protocol):
 
 
 def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
-    """Add values up in a binary tree whose shape depends on their number alone; a few of them are held at a time.
+    """Add values up in a binary tree whose shape depends on their number alone; only a few are in memory at a time.
 
     Examples
     --------
@@ -53,11 +53,11 @@ def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
 
 
 def worked(work: Work, number: int, partition: Partition, shared: Any, level: str | None) -> Any:
-    """Do the work of one partition; what fails names it. ``level`` is the instruction set that all must use."""
+    """Do the work of one partition; an error names it. ``level`` is the instruction set that all workers must use."""
     if level is not None and _core.isa != level:
         raise PartitionError(
-            f"partition {partition.name!r} came to a worker with the instruction set {_core.isa!r}, and others have "
-            f"{level!r}: results would depend on the worker; set ONKEL_ISA to one level, or allow mixed levels"
+            f"partition {partition.name!r} was sent to a worker with the instruction set {_core.isa!r}, and others "
+            f"have {level!r}: results would depend on the worker; set ONKEL_ISA to one level, or allow mixed levels"
         )
     try:
         return work(number, partition, shared)
@@ -89,7 +89,7 @@ class Jobs:
     Parameters
     ----------
     n_jobs : int
-        As joblib has it: -1 is all cores.
+        As in joblib: -1 means all cores.
     """
 
     n_jobs: int
@@ -112,5 +112,5 @@ class Jobs:
 
 
 def engine_of(n_jobs: int | None) -> Engine:
-    """Return the engine of so many jobs on this machine."""
+    """Return the engine for this number of jobs on this machine."""
     return Serial() if n_jobs in (None, 1) else Jobs(n_jobs)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model of all rows, and what happened on the way."""
+    """A model of all rows, and a report on how it was fitted."""
 
     model: Any
     report: Report
@@ -49,7 +49,7 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     tell: Tell | None = None,
 ) -> Fitted:
-    """Fit a model to partitions of the rows; the same partitions give the same bytes, whoever computes.
+    """Fit a model to partitions of the rows; the same partitions give the same bytes with every engine.
 
     Second-order learners share a dictionary and find the optimum on its span in a few rounds; others learn from each
     partition alone, and their functions are averaged (docs/scale.md).
@@ -57,27 +57,28 @@ def fit(
     Parameters
     ----------
     model : estimator or StreamPipeline
-        One of onkel's, with a budget. It stays as it is. Rows have no order: `shuffle` and `n_epochs` do not matter. A
-        pipeline's scaler, or its encoder of tables, has the statistics of all rows before anything is learned.
+        An estimator of onkel with a budget; it is not changed. The order of the rows has no meaning, and `shuffle` and
+        `n_epochs` have no effect. The scaler of a pipeline, or its encoder of tables, has the statistics of all rows
+        before anything is learned.
     sources : sequence of paths, tuples ``(X, y)`` or ``(X, y, weight)``, or `Partition`
         Partitions may be empty, or lack classes.
     rounds : int, default=100
-        The most passes over all rows after the points are chosen, of a second-order learner.
+        The largest number of passes over all rows of a second-order learner after the points are chosen.
     tolerance : float, default=1e-4
-        The rounds end where a step promises to decrease the objective by less than this part of it.
+        The rounds end when the predicted decrease of the objective, relative to its value, is less than this.
     n_jobs : int, default=None
-        Jobs of joblib on this machine; None is one.
+        Number of jobs of joblib on this machine; None means one.
     engine : Engine, default=None
-        What computes, in place of `n_jobs`.
+        The engine that runs the work, in place of `n_jobs`.
     checkpoint : path, default=None
-        A folder that keeps what is known after each round of a second-order learner; the same call goes on from there.
+        A folder for the state after each round of a second-order learner, from which the same call resumes.
     tell : callable, default=None
-        Called as ``tell(phase, done, partitions)`` as partitions are done.
+        Called as ``tell(phase, done, partitions)`` when a partition is done.
 
     Returns
     -------
     model : estimator
-        A new one, which goes on like any other: `partial_fit`, `onkel.merge`, `onkel.save`, `onkel.compress`.
+        A new model, which can be used like any other: `partial_fit`, `onkel.merge`, `onkel.save`, `onkel.compress`.
     report : Report
 
     Examples
@@ -129,12 +130,14 @@ def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
         return None, model
     chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
     if len(chain) != 1 or not isinstance(chain[0], StreamScaler | StreamEncoder):
-        raise ValueError("partitions take a pipeline with one transformer, a scaler of onkel's or a StreamEncoder")
+        raise ValueError(
+            "learning over partitions needs a pipeline with one transformer, a scaler of onkel or a StreamEncoder"
+        )
     return chain[0], model.estimator
 
 
 def _memory(estimator: Any) -> Memory:
-    """The memory of rows to come that was asked for."""
+    """The memory that the model has for later rows."""
     recipe = getattr(estimator, "recipe", None)
     if isinstance(recipe, SecondOrder):
         return recipe.memory
@@ -143,14 +146,14 @@ def _memory(estimator: Any) -> Memory:
 
 
 def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
-    """What a run is about."""
+    """Identify a run."""
     parameters = sorted((name, repr(value)) for name, value in model.get_params().items())
     names = [partition.name for partition in partitions]
     return hashlib.sha256(repr((type(model).__name__, parameters, names, seed)).encode()).hexdigest()
 
 
 def encoding_of(model: Any, counted: Census) -> Encoding:
-    """Return how chunks become numbers."""
+    """Return the encoding of chunks as rows, class indices or targets, and weights."""
     weights = _class_weights(model, counted)
     return Encoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
 
@@ -168,13 +171,13 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding)
     """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
-        changes["forget"] = 1.0  # rows have no order
+        changes["forget"] = 1.0  # the order of the rows has no meaning
     if isinstance(getattr(model, "relevances", None), str) and encoding.classes is not None:
-        changes["relevances"] = None  # for classes the sum was measured to be worse than one kernel (docs/scale.md)
+        changes["relevances"] = None  # for classes a sum was measured to be worse than one kernel (docs/scale.md)
     if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
-        changes["class_weight"] = None  # they are part of the rows' weights
+        changes["class_weight"] = None  # they are included in the weights of the rows
     sampled = clone(model).set_params(**changes)
     assert counted.sample is not None
     X, y, weight = encoding.encode(counted.sample.chunk())

@@ -24,22 +24,22 @@ from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge,
 from onkel.sums import sum_of, terms_of
 
 Floats = NDArray[np.float64]
-Tell = Callable[[str, int, int], None]  # what is done, how many partitions of it, of how many
+Tell = Callable[[str, int, int], None]  # called with the phase, the partitions done, and the number of partitions
 
-FIRST_SHARE = 0.5  # of the budget, for points of the sample's own function
+FIRST_SHARE = 0.5  # of the budget is for points of the function fitted to the sample
 SAMPLE_ROUNDS = 200
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """When the rounds end.
+    """The stopping rule of the rounds.
 
     Parameters
     ----------
     limit : int
-        Passes over all rows.
+        The largest number of passes over all rows.
     tolerance : float
-        They end where a step promises to decrease the objective by less than this part of it.
+        The rounds end when the predicted decrease of the objective, relative to its value, is less than this.
     """
 
     limit: int = 100
@@ -48,7 +48,7 @@ class Rounds:
 
 @dataclass
 class Report:
-    """What happened on the way."""
+    """How a model was fitted."""
 
     rows: int
     partitions: int
@@ -56,7 +56,7 @@ class Report:
     sample_rounds: int = 0
     rounds: list[dict[str, Any]] = field(default_factory=list)  # the objective after each, and whether it was informed
     converged: bool = False
-    merges: list[float] = field(default_factory=list)  # of averaged functions: how far each merge moved the function
+    merges: list[float] = field(default_factory=list)  # for averaged functions: how far each merge moved the function
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Team:
     tell: Tell
 
     def total(self, phase: str, work: Any, shared: Any, add: Any) -> Any:
-        """Return the sum over all partitions of what ``work`` makes of them."""
+        """Return the sum over all partitions of the results of ``work``."""
         n, done = len(self.partitions), 0
 
         def count(number: int) -> None:
@@ -81,15 +81,15 @@ class Team:
 
 
 def sample_rows_for(budget: int) -> int:
-    """Return how many rows the common sample has: enough to fill a dictionary, and to choose a width."""
+    """Return the size of the common sample: enough rows to fill a dictionary and to choose a width."""
     return max(16_384, 16 * budget)
 
 
 def check_learner(learner: Learner) -> None:
-    """Refuse what cannot be learned in rounds."""
+    """Refuse a learner that cannot be fitted in rounds."""
     if isinstance(learner.kernel, CallableKernel) or (isinstance(learner.kernel, Hedge) and not learner.kernel.adds_up):
         raise ValueError(
-            f"learning over partitions needs one kernel of onkel's own, or a sum of such, got {learner.kernel!r}"
+            f"learning over partitions needs a kernel of onkel or a sum of such kernels, got {learner.kernel!r}"
         )
     if learner.budget is None:
         raise ValueError("learning over partitions needs a budget: the points that all partitions share")
@@ -105,11 +105,11 @@ def learn(
     checkpoint: Checkpoint,
     report: Report,
 ) -> Learner:
-    """Return the learner of all rows, which has this memory of those to come.
+    """Return the learner of all rows, with this memory for later rows.
 
     ``model`` is fitted to the common sample of the census. Each term of a sum has an optimum of its own. Their weights
-    are those of the sample, which rows gave before they were learned from: the best weights for rows that the terms
-    have learned from would favour the term that fits them too closely.
+    are those of the sample, where each row was predicted before it was learned from: weights optimised on rows that the
+    terms were fitted to would favour the term that overfits them.
     """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
@@ -127,7 +127,7 @@ def learn(
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where the rounds over all rows have ended, for a function of one kernel."""
+    """The result of the rounds over all rows, for a function of one kernel."""
 
     subspace: Subspace
     reached: Progress
@@ -137,7 +137,7 @@ class Optimum:
 
     @property
     def coefficients(self) -> Floats:
-        """Of the columns of the span, an output a row."""
+        """Coefficients of the columns of the span, one row per output."""
         return self.subspace.coefficients(self.reached.w)
 
 
@@ -151,7 +151,7 @@ def optimum(
     checkpoint: Checkpoint,
     report: Report,
 ) -> Optimum:
-    """Return the best function of one kernel on the points that all partitions share: a term's, by its number."""
+    """Return the best function of one kernel, that of the term with this number, on the points that all share."""
     kept = checkpoint.load()
     if kept is None:
         subspace = Subspace(sampled.blank(), shared_points(sampled, census, encoding, team))
@@ -197,7 +197,7 @@ def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Te
 
 
 def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rounds, report: Report) -> Progress:
-    """Return where the rounds over all rows begin: the optimum of the sample, and its information for all rows."""
+    """Return the start of the rounds over all rows: the optimum of the sample, with its information scaled up."""
     sample = census.sample
     assert sample is not None
     n_outputs = subspace.learner.n_classes if subspace.learner.task == "multiclass" else 1
@@ -217,14 +217,14 @@ def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rou
 
 
 def in_coordinates(sums: Sums, subspace: Subspace, informed: bool) -> Sums:
-    """Return sums whose slopes are of coordinates, however they were asked for."""
+    """Return sums whose slopes are in coordinates, however they were computed."""
     return sums if informed else replace(sums, slopes=subspace.gradient(sums.slopes))
 
 
 def learner_of(optimum: Optimum, first: int, memory: Memory, rows: int) -> Learner:
-    """Return an ordinary learner that has this function, and knows what the rows have told of it.
+    """Return an ordinary learner with this function and the information of the rows about it.
 
-    Its points count as the rows from ``first`` on.
+    Its points are numbered as the rows from ``first`` on.
     """
     subspace, reached = optimum.subspace, optimum.reached
     learner = subspace.learner
@@ -238,7 +238,7 @@ def learner_of(optimum: Optimum, first: int, memory: Memory, rows: int) -> Learn
     relevances = learner.kernel.relevances_of(int(subspace.points.shape[1]))
     ghosts = np.zeros(len(births), bool)
     term = Term(learner.kernel, relevances, subspace.points, births, ghosts, function, function)
-    # Of recursive least squares the squared residuals, each over its own variance, sum to twice the least objective.
+    # In recursive least squares the squared residuals, each over its own variance, sum to twice the minimal objective.
     noise = 2 * reached.value if isinstance(learner.recipe.loss, SquaredError) else reached.squares
     known = Information(births, square(reached.half, subspace.size), _lam(learner), max(0.0, noise), rows)
     fitted = learner.blank(recipe=replace(learner.recipe, memory=memory))

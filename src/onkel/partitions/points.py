@@ -1,10 +1,10 @@
 """Points: which rows of all partitions become the shared dictionary.
 
-The first half are points of a function fitted to the common sample: they cover the rows. The rest are rows that this
-function gets wrong. A partition proposes the best of its own by the key ``log(u) / q``,
-``q = weight g^2 sqrt(novelty)``, ``g`` the slope under that function and novelty what lies outside of the first half's
-span: the reservoir of a single pass, with hindsight. Proposals are merged in the tree, the best are kept, and of those
-points are chosen one by one, each by its novelty beside all that were chosen before.
+The first half are points of a function fitted to the common sample: they cover the rows. The others are rows that this
+function predicts badly. A partition proposes the best of its own rows by the key ``log(u) / q``, ``q = weight g^2
+sqrt(novelty)``, with ``g`` the slope under that function and novelty the squared distance from the span of the first
+half: the reservoir of a single pass, with hindsight. Proposals are merged in the tree, the best are kept, and points
+are chosen among them one by one, each by its novelty relative to all those chosen before.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Subspace
 
 Floats = NDArray[np.float64]
-SPARE = 2  # proposals for each place in the dictionary that is left
+SPARE = 2  # proposals for each free place in the dictionary
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """Rows that would be points, the best first."""
+    """Rows proposed as points, the best first."""
 
     limit: int  # of rows
-    ranks: Floats  # keys with the novelty beside the sample's points
-    keys: Floats  # keys without it
+    ranks: Floats  # keys with the novelty relative to the points of the sample
+    keys: Floats  # keys without the novelty
     X: Any
 
     def with_others(self, other: Proposals) -> Proposals:
@@ -43,7 +43,7 @@ class Proposals:
         ).best()
 
     def best(self) -> Proposals:
-        """Return no more than there may be."""
+        """Return the best of them, at most `limit`."""
         order = np.argsort(-self.ranks, kind="stable")[: self.limit]
         return Proposals(self.limit, self.ranks[order], self.keys[order], self.X[order])
 
@@ -52,9 +52,9 @@ class Proposals:
 class Wanted:
     """What every partition needs to propose points."""
 
-    sampled: Subspace  # of all points of the function fitted to the sample
+    sampled: Subspace  # that of all points of the function fitted to the sample
     coefficients: Floats  # of that function
-    first: Subspace  # of its first points
+    first: Subspace  # that of its first points
     encoding: Encoding
     limit: int  # of rows
     min_slope: float
@@ -71,12 +71,12 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
         weight = np.ones(len(y)) if weight is None else weight
         scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
         keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.min_slope)
-        hard = np.flatnonzero(np.isfinite(keys))
-        novelty = wanted.first.core.novelty(wanted.first.as_rows(X[hard]))
+        informative = np.flatnonzero(np.isfinite(keys))
+        novelty = wanted.first.core.novelty(wanted.first.as_rows(X[informative]))
         new = novelty > 0
-        hard, novelty = hard[new], novelty[new]
-        ranks = keys[hard] / np.sqrt(novelty)
-        best = best.with_others(Proposals(wanted.limit, ranks, keys[hard], X[hard]))
+        informative, novelty = informative[new], novelty[new]
+        ranks = keys[informative] / np.sqrt(novelty)
+        best = best.with_others(Proposals(wanted.limit, ranks, keys[informative], X[informative]))
     return best
 
 

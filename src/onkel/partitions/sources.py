@@ -1,4 +1,4 @@
-"""Partitions of the rows: each has a name, and is read as a stream of chunks, again whenever it is asked for."""
+"""Partitions of the rows: each has a name, and can be read as a stream of chunks any number of times."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TABLES = ("csv", "tsv", "parquet", "arrow")  # formats whose columns may be of a
 
 
 class Chunk(NamedTuple):
-    """Some rows of a partition, as they came."""
+    """Some rows of a partition, as they were read."""
 
     X: Any
     y: Any
-    weight: Any = None  # one a row; None is 1
+    weight: Any = None  # one per row; None means 1
 
     @property
     def names(self) -> list[str] | None:
-        """The features' names, where they have some."""
+        """Names of the features, or None."""
         columns = self.X.names if isinstance(self.X, Table) else getattr(self.X, "columns", None)
         return None if columns is None else [str(name) for name in columns]
 
@@ -38,7 +38,7 @@ class Chunk(NamedTuple):
         return Chunk(table, self._targets(len(table)), check_weights(self.weight, len(table)))
 
     def arrays(self, dtype: str | None = None) -> Chunk:
-        """Return the rows as an array or a CSR matrix of a type (None: float32 stays, the rest becomes float64)."""
+        """Return the rows as an array or a CSR matrix; dtype=None keeps float32 and converts others to float64."""
         if isinstance(self.X, Table):
             X = self.X.numbers()
         else:
@@ -61,12 +61,12 @@ class Chunk(NamedTuple):
 
 
 class Partition(ABC):
-    """A part of the rows. Whoever can read it anywhere can compute what it adds anywhere.
+    """A part of the rows, which every worker must be able to read.
 
     Attributes
     ----------
     name : str
-        What messages call it.
+        The name of the partition in messages.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Partition(ABC):
         """Read the rows from the first to the last, in memory bounded by a chunk."""
 
     def with_columns_of_any_type(self) -> Partition:
-        """Return a partition of the same rows that hands out tables, where there is a choice."""
+        """Return a partition of the same rows that is read as tables, where there is a choice."""
         return self
 
 
@@ -118,11 +118,11 @@ class FilePartition(Partition):
     Parameters
     ----------
     name : str
-        Its path, which all who work on it must be able to open.
+        Its path, which every worker must be able to open.
     options : dict
         For `onkel.streams.open`: ``target``, ``columns``, ``format`` and so on.
     weight : str, default=None
-        The column that holds the rows' weights, of a table with names.
+        The column of a table that holds the weights of the rows.
     """
 
     name: str
@@ -168,7 +168,7 @@ class _Named:
 
 
 def _is_empty(path: str) -> bool:
-    """Whether a file has no row at all: a partition like others, though no stream."""
+    """Whether a file has no row at all: a valid partition, though not a stream."""
     if os.path.getsize(path) == 0:
         return True
     if streams.format_of(path) != "parquet":
@@ -179,7 +179,7 @@ def _is_empty(path: str) -> bool:
 
 
 def partitions_of(sources: Sequence[Any]) -> list[Partition]:
-    """Return each source as a partition: one of them, a path, or a tuple ``(X, y)`` or ``(X, y, weight)``.
+    """Return each source as a partition: a `Partition`, a path, or a tuple ``(X, y)`` or ``(X, y, weight)``.
 
     Examples
     --------

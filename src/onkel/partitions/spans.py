@@ -1,7 +1,7 @@
-"""The span of points that all partitions share, and what rows sum to at a function in it (docs/scale.md).
+"""The span of points that all partitions share, and sums over rows at a function in it (docs/scale.md).
 
 A function is a matrix of coordinates, one row per output, in the orthonormal basis of the span that
-:class:`onkel.expansion.Information` has: the constant first, then the points in order.
+:class:`onkel.expansion.Information` uses: the constant first, then the points in order.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from onkel.partitions.sources import Partition
 Floats = NDArray[np.float64]
 
 MAX_KEPT = 2
-_kept: dict[str, _core.Span] = {}  # of this process: the spans that it worked with last, by the digest of each
+_kept: dict[str, _core.Span] = {}  # the spans that this process used last, by their digests
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """Points and how a learner looks at them; small enough to be sent to everyone."""
+    """Points with the kernel, loss and prior of a learner; small enough to be sent to every worker."""
 
-    learner: Learner  # has the kernel, the loss and the prior; it has learned nothing
-    points: Any  # an array, or CSR
+    learner: Learner  # has the kernel, the loss and the prior; it has not learned from any row
+    points: Any  # an array or a CSR matrix
 
     @cached_property
     def digest(self) -> str:
-        """A name for it: the same points, kernel and constant."""
+        """A digest that identifies the points, the kernel and the constant."""
         digest = hashlib.sha256(repr((self.learner.kernel, self.learner.fit_intercept, self.points.shape)).encode())
         for part in (
             (self.points.data, self.points.indices, self.points.indptr) if issparse(self.points) else [self.points]
@@ -45,7 +45,7 @@ class Subspace:
 
     @property
     def core(self) -> _core.Span:
-        """The core's own, made once in a process as long as few others are asked for."""
+        """The object of the core, which a process keeps as long as it uses few others."""
         span = _kept.pop(self.digest, None)
         if span is None:
             rows, width = self.as_rows(self.points), int(self.points.shape[1])
@@ -56,7 +56,7 @@ class Subspace:
         return span
 
     def as_rows(self, X: Any) -> Any:
-        """Return rows as the core takes them."""
+        """Return rows in the form that the core takes."""
         like = self.learner.blank(sparse=bool(issparse(self.points)))
         return like.as_core_rows(X)
 
@@ -66,25 +66,25 @@ class Subspace:
         return int(self.points.shape[0]) + bool(self.learner.fit_intercept)
 
     def coefficients(self, coordinates: Floats) -> Floats:
-        """Return the coefficients of the columns, of which the coordinates are those."""
+        """Return the coefficients of the columns of a function with these coordinates."""
         solved: Floats = self.core.solve(np.ascontiguousarray(coordinates), True)
         return solved
 
     def gradient(self, slopes: Floats) -> Floats:
-        """Return in coordinates the slopes that were summed in coefficients."""
+        """Return slopes in coordinates, from slopes that were summed in coefficients."""
         solved: Floats = self.core.solve(np.ascontiguousarray(slopes), False)
         return solved
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What rows sum to at one function."""
+    """Sums over rows at one function."""
 
     loss: float
-    squares: float  # of each row's largest slope
+    squares: float  # the sum of the squared largest slope of each row
     rows: int
     slopes: Floats  # (n_outputs, n_coordinates)
-    half: Floats  # the information's lower half, row by row; empty where it was not asked for
+    half: Floats  # the lower half of the information, row by row; empty where it was not asked for
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(
@@ -107,10 +107,10 @@ class Question:
     subspace: Subspace
     function: Floats
     informed: bool
-    encoding: Encoding | None = field(default=None)  # of a partition's chunks
+    encoding: Encoding | None = field(default=None)  # of the chunks of a partition
 
     def start(self) -> _core.RowSums:
-        """Return sums of no row yet."""
+        """Return empty sums."""
         learner = self.subspace.learner
         function = np.ascontiguousarray(self.function)
         return _core.RowSums(self.subspace.core, learner.recipe.loss.spec, learner.task, function, self.informed)
@@ -133,7 +133,7 @@ def row_sums(number: int, partition: Partition, question: Question) -> Sums:
 
 
 def square(half: Floats, n: int) -> Floats:
-    """Return a symmetric matrix of its lower half."""
+    """Return the symmetric matrix with this lower half."""
     matrix = np.zeros((n, n))
     lower = np.tril_indices(n)
     matrix[lower] = half

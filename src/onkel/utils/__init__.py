@@ -1,1 +1,1 @@
-"""The ground floor: checks of arguments, files written whole, extras imported when they are used."""
+"""The lowest layer: checks of arguments, files written atomically, extras imported on demand."""

@@ -15,19 +15,19 @@ def n_rows(chunk: Chunk) -> int:
 
 
 def cut(chunk: Chunk, rows: slice) -> Chunk:
-    """Return some rows of a chunk; what is None stays None."""
+    """Return some rows of a chunk; an entry that is None stays None."""
     return tuple(None if part is None else part.iloc[rows] if hasattr(part, "iloc") else part[rows] for part in chunk)
 
 
 class Cuts:
-    """The rows of a stream after which something is due, and the pieces of its chunks in between.
+    """Cuts the chunks of a stream after the rows where something is due.
 
     Parameters
     ----------
     due : iterator of int
-        Numbers of rows, ascending and without an end.
+        Numbers of rows, ascending and endless.
     rows : int, default=0
-        Rows before the first chunk.
+        Number of rows before the first chunk.
 
     Examples
     --------
@@ -38,12 +38,12 @@ class Cuts:
     """
 
     def __init__(self, due: Iterator[int], rows: int = 0) -> None:
-        self.rows = rows  # of the pieces handed out
+        self.rows = rows  # the number of rows of the pieces so far
         self._due = due
         self._next = next(due)
 
     def pieces(self, chunk: Chunk, begin: int = 0, *, whole: bool = False) -> Iterator[tuple[Chunk, bool]]:
-        """Cut a chunk from a row on, or leave it whole; say of each piece whether something is due after it."""
+        """Cut a chunk from row `begin` on, or leave it whole; yield each piece and whether something is due after it."""
         n = n_rows(chunk)
         while begin < n:
             end = n if whole else min(n, begin + self._next - self.rows)

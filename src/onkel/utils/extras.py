@@ -1,4 +1,4 @@
-"""Packages that onkel can do without: named in one sentence where they are missing."""
+"""Optional packages: where one is missing, a sentence says which, and how to install it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def needed(package: str, extra: str, what: str) -> Any:
-    """Import a package of an extra, or say what needs it and how to get it.
+    """Import a package of an extra, or raise an error that says what needs it and how to install it.
 
     Examples
     --------

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-UNFINISHED = ".unfinished"  # how the names of temporary files end
+UNFINISHED = ".unfinished"  # the suffix of temporary files
 
 
 def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Write the pieces to a file that appears under its name only when all of it is on the disk.
+    """Write the pieces to a file that appears under its name only when all of them are on the disk.
 
-    A failure leaves what was there before, and nothing else. A file that is replaced passes on its mode and, where the
-    system allows it, its owner. A pipe or a device is written into.
+    After a failure the former file, if there was one, is unchanged. A new file that replaces another takes over its
+    mode and, where the system allows it, its owner. A pipe or a device is written to directly.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def write_atomically(path: str | os.PathLike[str], pieces: Iterable[Any]) -> Non
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Say whether there is a pipe or a device of that name, which is written into and not replaced."""
+    """Return whether the path is a pipe or a device, which is written to and not replaced."""
     status = _status(path)
     return status is not None and not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode)
 
@@ -58,12 +58,12 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 def _status(path: str | os.PathLike[str]) -> os.stat_result | None:
     try:
         return os.stat(path)
-    except OSError:  # if it can be looked at no better, writing will say why
+    except OSError:  # writing will then raise the error
         return None
 
 
 def _shortened(name: str, most: int = 100) -> str:
-    """A short temporary name: one longer than the file's own might be too long for the system."""
+    """A short temporary name: a name longer than that of the file might be too long for the system."""
     return os.fsencode(name)[:most].decode("utf-8", "ignore")
 
 
@@ -83,7 +83,7 @@ def _pass_on(before: os.stat_result, handle: int) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's names to the disk, so that they survive a power failure (not on Windows)."""
+    """Flush the entries of a folder to the disk, so that they survive a power failure (not on Windows)."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""Labels as arrays: of one kind (numbers, text, booleans), and integers to the last digit."""
+"""Labels as arrays of one kind (numbers, text, booleans), with integers kept to the last digit."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ _KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": 
 
 
 class UnknownLabel(ValueError):
-    """A label that is not one of the classes, where no further class may come."""
+    """A label that is not one of the classes, where no class may be added."""
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value stands for none at all: None, NaN, or the NA and NaT of pandas."""
+    """Return whether a value is missing: None, NaN, or the NA and NaT of pandas."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
 
 
 def kind(labels: NDArray[Any]) -> str | None:
-    """Return what labels are: "numbers", "text", "booleans" or "bytes"; None for arrays of anything else."""
+    """Return the kind of labels: "numbers", "text", "booleans" or "bytes"; None for arrays of anything else."""
     return _KINDS.get(labels.dtype.kind)
 
 
 def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
-    """Make an array of labels that are Python objects, or refuse those of several kinds or none.
+    """Return an array of labels that are Python objects; refuse labels of several kinds, or of an unknown kind.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
 
 
 def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> None:
-    """Refuse labels of another kind than those that are known."""
+    """Refuse labels of another kind than the known labels."""
     if len(labels) and kind(labels) != kind(known):
         raise ValueError(
             f"{name} contains the label {labels[0].item()!r}, and the labels so far are {kind(known)}, such as "
@@ -68,9 +68,9 @@ def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> No
 
 
 def places(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return each label's place among those that are known, in any order, and whether it has one.
+    """Return the index of each label among the known ones, which may be in any order, and whether it is known.
 
-    Numbers are compared as such, whatever their types: 2^60 + 1 is not the float 2^60.
+    Numbers are compared by value, whatever their types: 2^60 + 1 is not the float 2^60.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def places(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.intp],
 
 
 def joined(parts: Iterable[NDArray[Any]], name: str = "y") -> NDArray[Any]:
-    """Put arrays of labels of one kind behind one another, in a type that holds all of them to the last digit.
+    """Concatenate arrays of labels of one kind, in a type that holds all of them to the last digit.
 
     Examples
     --------
@@ -130,14 +130,14 @@ def _kind_of_type(each: type[Any]) -> str | None:
 
 
 def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
-    """Numbers as integers, or as floats where some of them are and that loses nothing."""
+    """Numbers as integers, or as floats where some of them are floats and no digit is lost."""
     array = np.asarray(values)
     has_floats = any(isinstance(value, float | np.floating) for value in values)
     if array.dtype.kind in "iu" or (has_floats and _is_exact(array, values)):
         return array
     try:
         whole = [int(value) for value in values]
-    except OverflowError:  # infinity, which is refused as such
+    except OverflowError:  # infinity, which is refused elsewhere
         return np.array(values, np.float64)
     if whole != list(values):
         return np.array(values, np.float64)  # no labels: they have a fraction
@@ -152,7 +152,7 @@ def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:
 def _too_wide(values: Sequence[Any], name: str) -> ValueError:
     least, greatest = min(map(int, values)), max(map(int, values))
     return ValueError(
-        f"{name} contains labels from {least} to {greatest}, which no type of 64 bits holds to the last digit"
+        f"{name} contains labels from {least} to {greatest}, which no 64-bit type holds to the last digit"
     )
 
 

@@ -1,4 +1,4 @@
-"""Calls that change an object take turns: what one has checked still holds when it changes the object."""
+"""Calls that change an object take turns, so that what a call has checked still holds when it changes the object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Locks:
-    """One lock for each object, beside it: copies, pickles and files of the object know nothing of it."""
+    """One lock for each object, stored outside it: copies, pickles and files of the object do not contain it."""
 
     def __init__(self) -> None:
         self._of: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
@@ -33,12 +33,12 @@ def _start_anew() -> None:
     _locks = _Locks()
 
 
-if hasattr(os, "register_at_fork"):  # the thread that holds a lock is not there after a fork
+if hasattr(os, "register_at_fork"):  # the thread that holds a lock does not exist after a fork
     os.register_at_fork(after_in_child=_start_anew)
 
 
 def turn_of(it: Any) -> Any:
-    """Return the lock of an object, during which no other thread is in a method of it that takes turns."""
+    """Return the lock of an object; while it is held, no other thread is in a method of it that takes turns."""
     return _locks.of(it)
 
 

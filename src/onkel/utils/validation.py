@@ -41,12 +41,12 @@ def check_number(
 
 
 def check_seed(name: str, value: Any) -> None:
-    """Refuse a seed that is not an integer of 64 bits."""
+    """Refuse a seed that is not a 64-bit integer."""
     check_number(name, value, at_least=0, at_most=2**64 - 1, integer=True)
 
 
 def n_threads(n_jobs: Any) -> int:
-    """Return how many threads ``n_jobs`` asks for, as scikit-learn has it: None is one, -1 is one for each core."""
+    """Return the number of threads for ``n_jobs``, as in scikit-learn: None means 1, -1 means one per core."""
     if n_jobs is None:
         return 1
     check_number("n_jobs", n_jobs, integer=True)
@@ -58,7 +58,7 @@ def n_threads(n_jobs: Any) -> int:
 
 
 def range_in_words(**limits: float | None) -> str:
-    """Return the limits that `check_number` takes as a reader would say them.
+    """Return the limits that `check_number` takes, in words.
 
     >>> range_in_words(above=0, at_most=1)
     'greater than 0 and at most 1'
@@ -97,17 +97,17 @@ def check_finite(name: str, values: NDArray[Any], columns: NDArray[Any] | None =
     raise ValueError(f"Input {name} contains {what} at {where}; expected finite numbers")
 
 
-MOST_FEATURES = 2**31 - 1  # of sparse rows: 32 bits number them
+MOST_FEATURES = 2**31 - 1  # of sparse rows, whose indices have 32 bits
 
 
 def check_sparse_width(n_features: int) -> None:
-    """Refuse more features than indices of 32 bits can number."""
+    """Refuse more features than 32-bit indices can number."""
     if n_features > MOST_FEATURES:
         raise ValueError(f"a sparse X must have at most {MOST_FEATURES} features, got {n_features}")
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return the weights as float64, or None where all rows count alike."""
+    """Return the weights as float64, or None where all rows have the same weight."""
     if sample_weight is None:
         return None
     try:
@@ -126,19 +126,19 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
 
 @contextlib.contextmanager
 def unchanged_if_refused(model: Any) -> Iterator[None]:
-    """Leave a model's attributes as they were when a check inside refuses."""
+    """Restore the attributes of a model when a check inside the block fails."""
     before = dict(vars(model))
     try:
         yield
     except BaseException:
         for name in vars(model).keys() - before.keys():
             delattr(model, name)
-        vars(model).update(before)  # nothing that was there is missed meanwhile by a thread that predicts
+        vars(model).update(before)  # not cleared first: a thread that predicts misses nothing
         raise
 
 
 def columns_by_name(X: Any, names: NDArray[Any] | None) -> Any:
-    """Return a data frame with its columns in the order of a fitted model's names; anything else stays as it is."""
+    """Return a data frame with its columns in the order of a fitted model's names; anything else is unchanged."""
     if names is None or not hasattr(X, "columns"):
         return X
     found, wanted = list(X.columns), names.tolist()
@@ -146,7 +146,7 @@ def columns_by_name(X: Any, names: NDArray[Any] | None) -> Any:
 
 
 def check_feature_names(names: Any, n_features: int) -> None:
-    """Refuse names that a fitted model cannot have; None is no names."""
+    """Refuse names that a fitted model cannot have; None means no names."""
     if names is None:
         return
     if not isinstance(names, np.ndarray) or not all(isinstance(name, str) for name in names.tolist()):
@@ -156,7 +156,7 @@ def check_feature_names(names: Any, n_features: int) -> None:
 
 
 def with_parameters(cls: type[T], parameters: Any) -> T:
-    """Return an estimator with the parameters of a file, or refuse one that it does not have."""
+    """Return an estimator with the parameters of a file; refuse unknown and missing ones."""
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters must be names with values, got {parameters!r}")
     known = inspect.signature(cls).parameters
