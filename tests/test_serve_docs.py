@@ -75,7 +75,7 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
     onkel.save(onkel.StreamMinMaxScaler().fit(X), scaler)
     for arguments, sentence in [
         (["--host", "0.0.0.0", model, "--dir", state], "--token-file is needed"),
-        (["--token-file", tmp_path / "short", model, "--dir", state], "a token of 16 characters or more"),
+        (["--token-file", tmp_path / "short", model, "--dir", state], "a token of at least 16 characters"),
         (["--dir", state], "holds no model yet: give a model file, or --learner"),
         ([model, "--learner", "spa", "--dir", state], "it takes no MODEL"),
         (["--learner", "spa,ogd", "--dir", state], "expected one learner"),

@@ -83,7 +83,7 @@ def test_a_corrupt_middle_is_refused_with_its_place(log):
         spoilt[at] ^= 0x10
         path.write_bytes(spoilt)
         begin = max(end for end in ends if end <= at)
-        with pytest.raises(CorruptLog, match=f"damaged at byte {begin}, and goes on at byte "):
+        with pytest.raises(CorruptLog, match=f"damaged at byte {begin} but intact from byte "):
             read(path)
 
 

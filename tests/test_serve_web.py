@@ -131,7 +131,7 @@ def test_the_client(service):
         assert client.learn(X[:10], Y[:10]) == 10
     with (
         Client(f"http://127.0.0.1:{service.port}") as client,
-        pytest.raises(ValueError, match="give one of them"),
+        pytest.raises(ValueError, match="pass one of them as model"),
     ):
         client.predict(X[:1])
 

@@ -152,8 +152,8 @@ def test_tensors_of_the_open_inference_protocol(inputs):
         ({"inputs": [column("a", [1]), column("b", [2, 3])]}, "must all have the shape"),
         ({"inputs": [{}]}, "a tensor must have name"),
         ({"inputs": []}, "inputs must be a list of tensors"),
-        ({"inputs": [tensor()], "rows": [[1, 2]]}, "expected rows or inputs, one of them"),
-        ({}, "expected rows or inputs, one of them"),
+        ({"inputs": [tensor()], "rows": [[1, 2]]}, "expected either rows or inputs"),
+        ({}, "expected either rows or inputs"),
         ({"rows": [[1, 2]], "outputs": ["x"]}, "outputs must be objects with a name"),
     ],
 )
@@ -165,7 +165,7 @@ def test_what_is_wrong_with_tensors_is_said(content, sentence):
 
 def test_too_many_rows_are_refused_by_their_number():
     few = Shape(most_rows=2)
-    with pytest.raises(Refusal, match="the request has 3 rows, and the most allowed is 2"):
+    with pytest.raises(Refusal, match="the request has 3 rows, and the limit is 2"):
         _wire.infer_request(b'{"rows": [[1], [2], [3]]}', few)
     huge = tensor(shape=[10**15, 2])
     with pytest.raises(Refusal, match="most allowed is 2"):

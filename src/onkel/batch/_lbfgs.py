@@ -89,8 +89,8 @@ class LBFGSClassifier(BatchClassifier):
             return loss + ridge, (gradient + self.lam * W).ravel()
 
         def stop_when_close(intermediate_result: Any) -> None:
-            # The last point that was evaluated is the one that L-BFGS has gone to. Half of a smoothed gap is the
-            # smoothing's own: a sharper one gains more than more steps.
+            # The last point that was evaluated is the present iterate. When half of the gap is due to the smoothing, a
+            # smaller μ gains more than further iterations.
             own = sharpness * np.log(len(self.classes_)) if final == 0.0 else 0.0
             if gap <= max(self.tol, 2 * own):
                 raise StopIteration

@@ -130,9 +130,7 @@ def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
         return None, model
     chain = model.transformers if isinstance(model.transformers, list | tuple) else [model.transformers]
     if len(chain) != 1 or not isinstance(chain[0], StreamScaler | StreamEncoder):
-        raise ValueError(
-            "learning over partitions needs a pipeline with one transformer, a scaler of onkel or a StreamEncoder"
-        )
+        raise ValueError("the pipeline must have one transformer, a scaler of onkel or a StreamEncoder")
     return chain[0], model.estimator
 
 

@@ -1,7 +1,7 @@
-"""A service that predicts and learns, and loses nothing (docs/serve.md).
+"""A service that predicts and learns, without losing a row (docs/serve.md).
 
-``onkel serve model.onkel --dir state/`` starts it; `Client` speaks to it. The service needs ``pip install
-'onkel[serve]'``, the client nothing.
+``onkel serve model.onkel --dir state/`` starts it; `Client` sends requests to it. The service needs ``pip install
+'onkel[serve]'``, the client needs no further package.
 """
 
 from onkel.serve._client import Client, ServiceError

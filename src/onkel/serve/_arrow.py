@@ -73,7 +73,7 @@ def _pyarrow() -> Any:
 
 
 def _table(body: bytes, shape: Shape) -> Any:
-    """The stream as a table, once it is known that it takes no more memory than its bytes."""
+    """The stream as a table, after checking that it takes no more memory than its bytes."""
     pa = _pyarrow()
     try:
         for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(body)):
@@ -87,9 +87,7 @@ def _table(body: bytes, shape: Shape) -> Any:
             for batch in reader:
                 n_rows += batch.num_rows
                 if n_rows > shape.most_rows:
-                    raise Refusal(
-                        413, f"the request has {n_rows} rows or more, and the most allowed is {shape.most_rows}"
-                    )
+                    raise Refusal(413, f"the request has {n_rows} rows or more, and the limit is {shape.most_rows}")
                 batch.validate(full=True)
                 batches.append(batch)
         if n_rows == 0:
@@ -102,7 +100,7 @@ def _table(body: bytes, shape: Shape) -> Any:
 def _is_compressed(metadata: bytes) -> bool:
     """Whether a message's flatbuffer (Message, then RecordBatch) has the field `compression`.
 
-    pyarrow does not say so before it has made room for what the buffers claim to become.
+    pyarrow reports this only after it has allocated the sizes that the buffers claim to decompress to.
     """
     message = _root(metadata)
     kind_at = _field(metadata, message, 1)
@@ -121,7 +119,7 @@ def _follow(data: bytes, at: int) -> int:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffer's table is; 0 where it is missing."""
+    """The position of a field in a flatbuffer's table; 0 where it is missing."""
     vtable = table - int(struct.unpack_from("<i", data, table)[0])
     (size,) = struct.unpack_from("<H", data, vtable)
     if 4 + 2 * number >= size:
@@ -140,10 +138,10 @@ def _rows(columns: dict[str, Any], shape: Shape) -> tuple[Features, tuple[str, .
         names = shape.names
     if shape.takes_tables:
         return Table.of(_pyarrow().table({name: columns[name] for name in names})), names
-    made = np.empty((len(columns[names[0]]), len(names)))
+    array = np.empty((len(columns[names[0]]), len(names)))
     for i, name in enumerate(names):
-        made[:, i] = _floats(columns[name], name)
-    return made, None if shape.names is None and shape.fitted else names
+        array[:, i] = _floats(columns[name], name)
+    return array, None if shape.names is None and shape.fitted else names
 
 
 def _floats(column: Any, name: str) -> NDArray[np.float64]:
@@ -169,5 +167,5 @@ def _labels(column: Any, name: str) -> NDArray[Any]:
         return as_labels(column.to_pylist())
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise Refusal(422, f"column {name!r} holds {kind}; expected numbers, text or booleans")
-    made = column.to_numpy(zero_copy_only=False)
-    return np.asarray(made, np.float64 if made.dtype.kind == "f" else made.dtype)
+    labels = column.to_numpy(zero_copy_only=False)
+    return np.asarray(labels, np.float64 if labels.dtype.kind == "f" else labels.dtype)

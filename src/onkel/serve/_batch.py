@@ -1,4 +1,4 @@
-"""Rows with labels, as they wait, are logged and learned; and the way of a batch into the log and back, to the bit."""
+"""Rows with labels, as they are queued, logged and learned; and their exact conversion into log records and back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Batch:
         Numbers, text or booleans.
     weights : array of shape (n,), default=None
     names : tuple of str, default=None
-        Of the features, where the rows had some.
+        Names of the features, where the rows have names.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Batch:
         if self.names is None or self.names == names:
             return self
         if names is None:
-            raise Refusal(422, "the model knows no names of features; expected rows as lists of numbers")
+            raise Refusal(422, "the features of the model have no names; expected rows as lists of numbers")
         check_names(self.names, names)
         if isinstance(self.rows, Table):
             return replace(self, rows=self.rows.of_names(names), names=names)
@@ -61,11 +61,11 @@ class Batch:
         return replace(self, rows=np.ascontiguousarray(self.rows[:, order]), names=names)
 
     def digest(self) -> str:
-        """Return what tells two batches under one key apart."""
+        """Return a digest that distinguishes batches that were sent with the same key."""
         return hashlib.sha256(self.record()).hexdigest()[:32]
 
     def record(self, **notes: Any) -> bytes:
-        """Return the batch as a record of the log, with notes beside it (JSON)."""
+        """Return the batch as a record of the log, with notes (JSON)."""
         text = self.labels.dtype.kind == "U"
         is_table = isinstance(self.rows, Table)
         head = {
@@ -85,16 +85,16 @@ class Batch:
 
     @classmethod
     def of_record(cls, record: bytes | memoryview) -> tuple[Batch, dict[str, Any]]:
-        """Return the batch of a record, and the notes beside it."""
+        """Return the batch and the notes of a record."""
         head, at = _unpacked(record)
         n, width = head.pop("shape")
         kind, names = head.pop("labels"), head.pop("names")
 
         def taken(dtype: str, count: int) -> NDArray[Any]:
             nonlocal at
-            made = np.frombuffer(record, dtype, count, at).astype(np.dtype(dtype).newbyteorder("="))
+            values = np.frombuffer(record, dtype, count, at).astype(np.dtype(dtype).newbyteorder("="))
             at += count * np.dtype(dtype).itemsize
-            return made
+            return values
 
         rows: NDArray[np.float64] | Table
         if "table" in head:
@@ -107,12 +107,12 @@ class Batch:
 
 
 def refused_record(number: int, sentence: str) -> bytes:
-    """Return the record that says that another one was refused when it was learned."""
+    """Return the record which says that learning from another record was refused."""
     return _packed({"refused": number, "sentence": sentence}, [])
 
 
 def refused_of(record: bytes | memoryview) -> tuple[int, str] | None:
-    """Return which record such a one refuses, and why; None for a batch."""
+    """Return the number of the record that was refused, and why; None if the record is a batch."""
     head, _ = _unpacked(record)
     return (head["refused"], head["sentence"]) if "refused" in head else None
 

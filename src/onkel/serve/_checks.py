@@ -1,4 +1,4 @@
-"""What a model will not take, found before a row is logged: one sentence, and the row at fault."""
+"""Checks before a row is logged: a refusal is one sentence and the row at fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onkel.utils.labels import as_labels, kind, places
 
 
 def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
-    """Refuse rows that are not finite, or of another width than those that a model has learned from, if any."""
+    """Refuse rows that are not finite, or whose width differs from that of the rows learned so far."""
     if not np.isfinite(rows).all():
         row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
         raise Refusal(422, f"row {row}, column {column}: expected a finite number, got {rows[row, column]}", row)
@@ -31,7 +31,7 @@ def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
 
 @contextlib.contextmanager
 def refused_by_row() -> Iterator[None]:
-    """Make a refusal of what an encoder says of a value that is of another kind than its column."""
+    """Turn an encoder's error about a value of another kind than its column into a refusal."""
     try:
         yield
     except ValueError as error:
@@ -40,10 +40,10 @@ def refused_by_row() -> Iterator[None]:
 
 
 def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
-    """Refuse rows, labels or weights that a model would not learn from."""
+    """Refuse rows, labels or weights that the model cannot learn from."""
     contents = contents_of(model)
     if isinstance(batch.rows, Table):
-        # where the kinds of the columns are not settled yet, learning finds out
+        # where the kinds of the columns are not settled yet, learning checks them
         if contents.learner is not None and contents.transformers[0].kept is None:
             with refused_by_row():
                 contents.transformers[0].transform(batch.rows)
@@ -84,7 +84,7 @@ def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, c
         wrong = ~(np.isfinite(labels) & (labels == np.floor(labels)))
         if wrong.any():
             row = int(wrong.argmax())
-            raise Refusal(422, f"row {row}: expected a class, which has no fraction, got {labels[row]}", row)
+            raise Refusal(422, f"row {row}: expected a class, which must be a whole number, got {labels[row]}", row)
     contents = contents_of(model)
     known = contents.classes
     if contents.learner is None:

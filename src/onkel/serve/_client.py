@@ -16,11 +16,11 @@ from onkel.serve._arrow import MEDIA_TYPE, to_stream
 from onkel.streams.table import Table
 from onkel.utils.labels import is_missing
 
-_AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which the same request may be served
+_AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which a retry of the same request may succeed
 
 
 class ServiceError(RuntimeError):
-    """A request that the service refused, with its sentence.
+    """A request that the service refused, with the reason.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ class ServiceError(RuntimeError):
 
 
 class Client:
-    """Speaks to a service that ``onkel serve`` has started.
+    """A client of a service that ``onkel serve`` has started.
 
-    Every request to learn has an idempotency key. So it is sent again after a lost connection or a full queue, and is
-    learned once whatever was lost: the request or its answer.
+    Every request to learn has an idempotency key. It can therefore be sent again after a lost connection or a full
+    queue, and its rows are learned once, whether the request or its answer was lost.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class Client:
         Such as ``http://127.0.0.1:8080``.
     token : str, default=None
     model : str, default=None
-        None where there is one model only.
+        May be None if there is only one model.
     timeout : float, default=60.0
         Seconds to wait for an answer.
     retries : int, default=5
-        How often a request is sent again.
+        The largest number of times that a request is sent again.
     arrow : bool, default=False
-        Whether rows to learn that are arrays travel as Arrow streams: faster, and pyarrow is needed on both sides.
+        Whether to send arrays of rows to learn as Arrow streams, which is faster and needs pyarrow on both sides.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class Client:
         ----------
         rows : array-like of shape (n, n_features), data frame, or list of dicts
         id : str, default=None
-            Under which the rows are held until `label` brings their labels.
+            The id under which the rows are held until `label` sends their labels.
         output : {"predict", "decision_function", "predict_proba"}
         """
         content: dict[str, Any] = {"rows": _listed(rows), "outputs": [{"name": output}]}
@@ -108,7 +108,7 @@ class Client:
         return np.array(tensor["data"]).reshape(tensor["shape"])
 
     def learn(self, rows: Any, labels: ArrayLike, weights: ArrayLike | None = None, *, key: str | None = None) -> int:
-        """Learn rows; return how many, once they are on the disk, learned and visible to predictions.
+        """Learn from rows; return their number once they are on the disk, learned and visible to predictions.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class Client:
         labels : array-like of shape (n,)
         weights : array-like of shape (n,), default=None
         key : str, default=None
-            The request's idempotency key; None draws one.
+            The idempotency key of the request; None draws one at random.
         """
         key = key or uuid.uuid4().hex
         if self._arrow and not _are_dicts(rows) and not hasattr(rows, "columns"):
@@ -129,16 +129,16 @@ class Client:
         return int(self._ask("POST", "learn", content)["rows"])
 
     def label(self, id: str, labels: ArrayLike) -> int:
-        """Learn rows that were predicted under an id, now that their labels are known; return how many."""
+        """Learn from rows that were predicted under an id, now that their labels are known; return their number."""
         content = {"id": id, "labels": np.asarray(labels).reshape(-1).tolist()}
         return int(self._ask("POST", "learn", content)["rows"])
 
     def roll_back(self, version: int) -> int:
-        """Go back to an earlier version; return the number of the new one that is equal to it."""
+        """Go back to an earlier version; return the number of the new version that equals it."""
         return int(self._ask("POST", "rollback", {"version": version})["version"])
 
     def metadata(self) -> dict[str, Any]:
-        """Return what the service says of the model: versions, features, classes, rows learned."""
+        """Return the service's description of the model: versions, features, classes, rows learned."""
         return self._ask("GET", "")
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class Client:
         self.close()
 
     def _stream(self, rows: NDArray[np.float64], labels: ArrayLike, weights: ArrayLike | None) -> bytes:
-        """Rows as an Arrow stream; the columns have the model's names, once it has some."""
+        """Rows as an Arrow stream; the columns have the names of the model's features, if there are any."""
         if self._features is None:
             about = self.metadata()["parameters"]
             self._features, self._target = about["features"], about["target"]
@@ -176,7 +176,7 @@ class Client:
         if self._model is None:
             names = self._request("GET", f"{self._prefix}/v2/models", None, {})["models"]
             if len(names) != 1:
-                raise ValueError(f"the service has the models {', '.join(names)}: give one of them as model")
+                raise ValueError(f"the service has the models {', '.join(names)}: pass one of them as model")
             self._model = names[0]
         return self._model
 
@@ -215,7 +215,7 @@ def _are_dicts(rows: Any) -> bool:
 
 
 def _listed(rows: Any) -> Any:
-    """Rows as JSON has them; a date is its text, a gap is null."""
+    """Rows as JSON values; a date becomes text, and a missing value null."""
     if _are_dicts(rows):
         return list(rows)
     if hasattr(rows, "columns"):  # a data frame

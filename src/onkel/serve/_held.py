@@ -1,4 +1,4 @@
-"""Rows that were predicted and wait for their labels: on the disk, found by id, bounded in number, bytes and time."""
+"""Predicted rows that wait for their labels: on disk, found by id, bounded in number, bytes and time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from onkel.streams.table import Table
 
 @dataclass
 class _Segment:
-    """One file of held rows, and the ids in it that still wait."""
+    """One file of held rows, and the ids in it that still wait for labels."""
 
     number: int
     log: Log
@@ -38,20 +38,20 @@ class _Place:
 
 
 class HeldRows:
-    """Rows by id until their label comes, or their time is over, or newer ones need the room.
+    """Holds rows by id until their labels come, their time is over, or newer rows need the space.
 
-    Memory holds the ids only. What is held survives a kill, and a power cut once `sync` has returned; where the disk
-    is full, a row is not held, and `hold` says so.
+    Only the ids are in memory. Held rows survive a kill, and after `sync` a power failure; if the disk is full, rows
+    are not held, and `hold` returns False.
 
     Parameters
     ----------
     folder : path
     most_rows, most_bytes : int
-        Above them the oldest are let go.
+        Beyond these limits the oldest rows are dropped.
     seconds : float
         How long a row waits for its label.
     segment_bytes : int, default=8 MB
-        Of one file; files leave as a whole.
+        Size of one file; files are deleted as a whole.
     disk : Disk, default=None
 
     Examples
@@ -92,8 +92,8 @@ class HeldRows:
             self._take_up(path)
 
     def hold(self, name: str, rows: NDArray[Any] | Table, names: tuple[str, ...] | None, now: float) -> bool:
-        """Hold rows under an id; say whether that was possible."""
-        waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # labels to come
+        """Hold rows under an id; return whether that was possible."""
+        waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # the labels are still to come
         record = waiting.record(id=name, time=now)
         with self._mine:
             self._forget(name)
@@ -108,7 +108,7 @@ class HeldRows:
             return name in self._places
 
     def get(self, name: str, now: float) -> Batch | None:
-        """Return what is held under an id, without its labels; None where nothing is."""
+        """Return the rows held under an id, without labels; None if there are none."""
         with self._mine:
             self._make_room(now)
             place = self._places.get(name)
@@ -119,18 +119,18 @@ class HeldRows:
                 return Batch.of_record(file.read(place.length))[0]
 
     def release(self, name: str) -> None:
-        """Let go of what is held under an id: its label has been learned."""
+        """Drop the rows held under an id: their labels have been learned."""
         with self._mine:
             self._forget(name)
 
     def sync(self) -> None:
-        """Return when everything so far is on the disk."""
+        """Flush everything so far to the disk."""
         with self._mine:
             for segment in self._segments:
                 segment.log.sync()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         with self._mine:
             for segment in self._segments:
                 segment.log.close()
@@ -142,7 +142,7 @@ class HeldRows:
     # -- all with the lock held
 
     def _take_up(self, path: Path) -> None:
-        """Find what still waits in a file that another process has left; one that is damaged is given up."""
+        """Read a file that another process has left, for the ids that still wait; drop the file if it is damaged."""
         try:
             records = _log.read(path).records
             segment = _Segment(int(path.stem.removeprefix("held-")), Log(path, 1, self._disk))
@@ -179,14 +179,14 @@ class HeldRows:
         return place
 
     def _forget(self, name: str) -> None:
-        """Drop an id, and say so in its file, which leaves when nothing in it waits."""
+        """Drop an id, and record that in its file, which is deleted when nothing in it waits."""
         place = self._drop(name)
         if place is None:
             return
         segment = place.segment
         if segment.waiting or segment is self._segments[-1]:
             nothing = Batch(np.empty((0, 0)), np.empty(0, bool))
-            with contextlib.suppress(OSError):  # the keys remember that it was learned
+            with contextlib.suppress(OSError):  # the keys record that it was learned
                 segment.log.append([nothing.record(id=name, released=True)], durable=False)
         else:
             self._remove(segment)

@@ -1,7 +1,7 @@
-"""JSON from strangers: no constants that JSON does not have, no deep nesting, and large texts piece by piece.
+"""Parsing of untrusted JSON: no constants that JSON does not have, no deep nesting, and large texts in pieces.
 
-The interpreter's lock is held while a piece is parsed; a text of many megabytes in one piece would keep every
-prediction waiting.
+The interpreter's lock is held while a piece is parsed; parsing many megabytes in one piece would block every
+prediction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from onkel.serve._refusal import Refusal
 
 _AT_ONCE = 2**16  # characters
-_DEPTH = 3  # of containers that are taken apart: {"inputs": [{"data": [...]}]}
+_DEPTH = 3  # levels of containers that are parsed in pieces: {"inputs": [{"data": [...]}]}
 _SPACE = re.compile(r"[ \t\n\r]*")
 
 
@@ -25,7 +25,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """Return the object that a body is, or refuse it.
+    """Return the JSON object in a body, or refuse the body.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def parsed(body: bytes) -> dict[str, Any]:
     """
     try:
         text = body.decode("utf-8")
-        made = _DECODER.decode(text) if len(text) <= _AT_ONCE else _whole(text)
+        value = _DECODER.decode(text) if len(text) <= _AT_ONCE else _whole(text)
     except RecursionError:
         raise Refusal(400, "the body is not valid JSON: it is nested too deeply") from None
     except ValueError as error:
         raise Refusal(400, f"the body is not valid JSON: {error}") from None
-    if not isinstance(made, dict):
-        raise Refusal(400, f"the body is JSON, but {_name(made)}; expected an object")
-    return made
+    if not isinstance(value, dict):
+        raise Refusal(400, f"the body is {_name(value)}; expected a JSON object")
+    return value
 
 
 def _whole(text: str) -> Any:
@@ -55,7 +55,7 @@ def _whole(text: str) -> Any:
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    """A value and where it ends; the outer containers are taken apart, all else is one piece."""
+    """A value and where it ends; the outer containers are parsed in pieces, everything else in one piece."""
     opening = text[at : at + 1]
     if depth > _DEPTH or opening not in ("{", "["):
         return _DECODER.raw_decode(text, at)

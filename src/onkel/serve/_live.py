@@ -22,7 +22,7 @@ _MOST_FEATURES = 12
 
 
 def live_page(served: Served, names: list[str]) -> str:
-    """Return the page of one of the models that are served."""
+    """Return the page of a served model."""
     if is_regressor(served.snapshot.model):
         views = [
             View("RMSE before learning", "seconds", "rmse", _TIME),
@@ -56,7 +56,7 @@ def _links(names: list[str], own: str) -> str:
 
 
 def state(served: Served) -> dict[str, Any]:
-    """Return what the page shows now, as JSON."""
+    """Return the present contents of the page, as JSON."""
     facts, progress = served.facts(), served.progress
     curve = progress.series()
     values = progress.values()
@@ -84,7 +84,7 @@ def state(served: Served) -> dict[str, Any]:
 
 
 def features(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """Return the features that matter most, where the model knows: by relevances, or by the weights of a linear kernel.
+    """Return the most important features, by relevances or by the weights of a linear kernel; none for other models.
 
     Examples
     --------

@@ -1,14 +1,14 @@
-"""The write-ahead log: what is in it survives any crash, and what was torn by one is told apart from what was spoilt.
+"""The write-ahead log: its contents survive any crash, and an end torn by a crash is distinguished from corruption.
 
-A file is a head and frames. A frame is one group of records that were made durable by one fsync, under one checksum: a
-crash leaves at most one frame that is not whole, at the end, and nobody was told that its records are safe.
+A file is a header followed by frames. A frame is one group of records that were made durable by one fsync, under one
+checksum: a crash leaves at most one incomplete frame, at the end, whose records were never acknowledged.
 
-- The head: ``onkellog``, version (u32), checksum (u32), number of the first record (u64), salt (u64).
+- The header: ``onkellog``, version (u32), checksum (u32), number of the first record (u64), salt (u64).
 - A frame: ``grup``, length (u32), checksum (u32), number of its first record (u64), then its records.
 - A record: length (u32), then as many bytes.
 
 All numbers are little-endian. Checksums are CRC-32 of the salt, of a frame's length and of what follows them. The salt
-is drawn for each file, so that no record can look like a frame of its own.
+is drawn at random for each file, so that no record can imitate a frame.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _HEAD = struct.Struct("<8sIIQQ")
 _FRAME = struct.Struct("<4sIIQ")
 _MARK = b"grup"
 _LENGTH = struct.Struct("<I")
-EMPTY_BYTES = _HEAD.size  # of a log without records
+EMPTY_BYTES = _HEAD.size  # the size of a log without records
 RECORD_BYTES = _FRAME.size + _LENGTH.size  # before the first record of a frame
-MOST_BYTES = 2**31  # of a frame
+MOST_BYTES = 2**31  # the largest size of a frame
 
 
 class CorruptLog(ValueError):
-    """A log with a damaged place that no crash explains; the sentence names it."""
+    """A log that is damaged in a way that no crash explains; the message says where."""
 
 
 class Disk:
-    """The few things that the log asks of a disk, so that a test can make them fail."""
+    """The operations that the log needs of a disk, so that a test can make them fail."""
 
     def write(self, handle: int, data: bytes) -> None:
-        """Write all of it, or raise."""
+        """Write all of the data, or raise."""
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view) :]
 
     def sync(self, handle: int) -> None:
-        """Return when everything written is on the disk."""
+        """Flush everything written to the disk."""
         os.fsync(handle)
 
     def truncate(self, handle: int, size: int) -> None:
-        """Cut a file."""
+        """Truncate a file."""
         os.ftruncate(handle, size)
 
 
@@ -62,7 +62,7 @@ class Log:
     ----------
     path : path
     first : int
-        The number of its first record; the file is made where there is none.
+        The number of its first record; the file is created if it does not exist.
     disk : Disk, default=None
 
     Examples
@@ -83,7 +83,7 @@ class Log:
             found = read(path)
             self.next, self.bytes, self._salt = found.next, found.sound_bytes, found.salt
             self._handle = os.open(path, os.O_RDWR)
-            self._disk.truncate(self._handle, self.bytes)  # what a crash has torn
+            self._disk.truncate(self._handle, self.bytes)  # removes what a crash has torn
             os.lseek(self._handle, self.bytes, os.SEEK_SET)
         else:
             self.next, self.bytes, self._salt = first, _HEAD.size, secrets.randbits(64)
@@ -99,9 +99,9 @@ class Log:
         self._usable = True
 
     def append(self, records: Sequence[bytes], *, durable: bool = True) -> None:
-        """Return when the records are on the disk; where that fails (`OSError`), none of them is in the log.
+        """Append records and return when they are on the disk; if that fails (`OSError`), none of them is in the log.
 
-        Without `durable` they are in the system's hands only: a kill does not lose them, a power cut does.
+        Without `durable` they are only handed to the operating system: they survive a kill, but not a power failure.
         """
         if not self._usable:
             raise OSError(f"{self.path} could not be repaired after a failed write; start the service again")
@@ -120,16 +120,16 @@ class Log:
         self.bytes += len(frame)
 
     def sync(self) -> None:
-        """Return when everything appended is on the disk."""
+        """Flush everything appended to the disk."""
         self._disk.sync(self._handle)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it holds no record."""
+        """Whether it has no record."""
         return self.bytes == EMPTY_BYTES
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._handle)
 
     def __enter__(self) -> Log:
@@ -141,23 +141,23 @@ class Log:
 
 @dataclass(frozen=True)
 class Found:
-    """What a file of the log holds."""
+    """The contents of a file of the log."""
 
     records: list[tuple[int, memoryview]]  # with their numbers, in order
-    next: int  # the number after the last
-    sound_bytes: int  # where the sound frames end
-    torn_bytes: int  # what a crash has left behind them
+    next: int  # the number after that of the last record
+    sound_bytes: int  # the length of the header and all complete frames
+    torn_bytes: int  # the length of what a crash has left after them
     salt: int
 
 
 def read(path: Path) -> Found:
-    """Read a file of the log; a torn end is left out, a damaged middle is refused with its place."""
+    """Read a file of the log; a torn end is ignored, and damage before it is an error that says where."""
     data = memoryview(path.read_bytes())
     if len(data) < _HEAD.size:
-        raise CorruptLog(f"{path} has {len(data)} bytes, fewer than the head of a log")
+        raise CorruptLog(f"{path} has {len(data)} bytes, fewer than the header of a log")
     magic, version, checksum, first, salt = _HEAD.unpack_from(data)
     if magic != _MAGIC or checksum != zlib.crc32(data[16 : _HEAD.size]):
-        raise CorruptLog(f"{path}, byte 0: expected the head of a log")
+        raise CorruptLog(f"{path}, byte 0: expected the header of a log")
     if version != _VERSION:
         raise CorruptLog(f"{path} is a log of version {version}, and this version of onkel reads version {_VERSION}")
     records: list[tuple[int, memoryview]] = []
@@ -167,7 +167,9 @@ def read(path: Path) -> Found:
         if found is None or found[0] != following:
             later = _later_frame(data, at, salt)
             if later is not None:
-                raise CorruptLog(f"{path} is damaged at byte {at}, and goes on at byte {later}: no crash does that")
+                raise CorruptLog(
+                    f"{path} is damaged at byte {at} but intact from byte {later} on: no crash does that"
+                )
             break
         for record in _records(found[1]):
             records.append((following, record))
@@ -183,7 +185,7 @@ def _head(first: int, salt: int) -> bytes:
 def _frame(first: int, records: Sequence[bytes], salt: int) -> bytes:
     body = b"".join(_LENGTH.pack(len(record)) + record for record in records)
     if len(body) > MOST_BYTES:
-        raise ValueError(f"a group of records takes {len(body)} bytes, and a log takes {MOST_BYTES} at once")
+        raise ValueError(f"a group of records takes {len(body)} bytes, and the limit is {MOST_BYTES}")
     return _FRAME.pack(_MARK, len(body), _checksum(salt, len(body), first, body), first) + body
 
 
@@ -192,7 +194,7 @@ def _checksum(salt: int, length: int, first: int, body: bytes | memoryview) -> i
 
 
 def _frame_at(data: memoryview, at: int, salt: int) -> tuple[int, memoryview] | None:
-    """The first number and the body of the frame that begins there; None where there is none that is whole."""
+    """The first number and the body of the frame that begins there; None if there is no complete frame."""
     if at + _FRAME.size > len(data):
         return None
     mark, length, checksum, number = _FRAME.unpack_from(data, at)
@@ -202,7 +204,7 @@ def _frame_at(data: memoryview, at: int, salt: int) -> tuple[int, memoryview] | 
 
 
 def _later_frame(data: memoryview, at: int, salt: int) -> int | None:
-    """Where a whole frame begins, from a place on where none of those expected does."""
+    """The position of the next complete frame after a place where a frame is damaged; None if there is none."""
     raw = bytes(data)
     at -= 1
     while (at := raw.find(_MARK, at + 1)) >= 0:

@@ -1,4 +1,4 @@
-"""What Prometheus reads of the service: numbers of the moment are asked for when they are read."""
+"""The metrics that Prometheus reads; current values are computed when they are read."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 _GAUGES = {
     "rows": ("onkel_rows_learned", "Rows that the model has learned from, over all starts."),
     "version": ("onkel_version", "The newest version on the disk."),
-    "queue_requests": ("onkel_queue_requests", "Requests that wait to be learned."),
-    "queue_rows": ("onkel_queue_rows", "Rows that wait to be learned."),
+    "queue_requests": ("onkel_queue_requests", "Requests waiting to be learned."),
+    "queue_rows": ("onkel_queue_rows", "Rows waiting to be learned."),
     "n_support": ("onkel_support_vectors", "Support vectors of the model."),
-    "model_bytes": ("onkel_model_bytes", "Memory that the model takes."),
+    "model_bytes": ("onkel_model_bytes", "Memory that the model uses."),
     "gamma": ("onkel_kernel_gamma", "Width of the kernel, given or chosen by the stream."),
-    "log_bytes": ("onkel_log_bytes", "Length of the write-ahead log."),
-    "pending_labels": ("onkel_pending_labels", "Predictions whose labels are waited for."),
+    "log_bytes": ("onkel_log_bytes", "Size of the write-ahead log."),
+    "pending_labels": ("onkel_pending_labels", "Predictions that wait for their labels."),
 }
 _MEASURES = {
-    "accuracy": "Share of rows predicted rightly before they were learned, since the start.",
+    "accuracy": "Fraction of rows predicted correctly before they were learned, since the start.",
     "log_loss": "Mean log loss of rows before they were learned, since the start.",
     "rmse": "Root mean squared error of rows before they were learned, since the start.",
     "mae": "Mean absolute error of rows before they were learned, since the start.",
@@ -44,7 +44,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._seconds = Histogram(
             "onkel_request_seconds",
-            "From the request's head to its answer.",
+            "Time from the header of a request to its answer.",
             ["model", "request"],
             buckets=_SECONDS,
             registry=self.registry,
@@ -56,11 +56,11 @@ class Metrics:
         self.registry.register(self)
 
     def took(self, model: str, request: str, begin: float) -> None:
-        """Note how long a request took that began then, by `time.perf_counter`."""
+        """Record the duration of a request that began at this time of `time.perf_counter`."""
         self._each[model, request].observe(time.perf_counter() - begin)
 
     def collect(self) -> Iterable[Any]:
-        """Return what is known of the models now."""
+        """Return the current metrics of the models."""
         facts = {name: served.facts() for name, served in self._models.items()}
         for key, (metric, help) in _GAUGES.items():
             gauge = GaugeMetricFamily(metric, help, labels=["model"])

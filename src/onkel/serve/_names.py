@@ -1,4 +1,4 @@
-"""The features' names of a served model: kept beside it while it works on arrays, and in it when it is saved."""
+"""The feature names of a served model: kept outside it while it works on arrays, and inside it when it is saved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from onkel.contents import contents_of
 
 
 def take_names(model: Any) -> tuple[str, ...] | None:
-    """Take the names out of a fitted model; scikit-learn would warn of every array of numbers otherwise.
+    """Remove the names from a fitted model; otherwise scikit-learn would warn about every array without names.
 
     A model with an encoder keeps them: its rows are tables, which have names.
 
@@ -37,7 +37,7 @@ def take_names(model: Any) -> tuple[str, ...] | None:
 
 @contextlib.contextmanager
 def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
-    """Give a model its names as long as it is saved."""
+    """Give a model its names while it is saved."""
     entrance, contents = _entrance(model), contents_of(model)
     if names is None or contents.learner is None or contents.takes_tables:
         yield
@@ -50,7 +50,7 @@ def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
 
 
 def _entrance(model: Any) -> Any:
-    """The part of a model that rows meet first: it has their names."""
+    """The first transformer, or the estimator, which has the names."""
     inside = vars(model)
     if "transformers_" in inside:
         return inside["transformers_"][0]

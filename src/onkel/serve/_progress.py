@@ -1,4 +1,4 @@
-"""How well a served model has predicted before it learned: sums over all rows, over the latest, and a curve of them."""
+"""How well a served model predicts rows before it learns from them: over all rows, over the latest, as a curve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_REFUSALS = 20
 
 
 class Progress:
-    """What a live page and the metrics show of learning; it begins with the process.
+    """The progress of learning since the process started, for the live page and the metrics.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class Progress:
     def __init__(self) -> None:
         self.rows = 0
         self.requests = 0
-        self.refused: dict[int, int] = {}  # requests, by status
+        self.refused: dict[int, int] = {}  # the number of requests by status
         self.refusals: deque[dict[str, Any]] = deque(maxlen=_MOST_REFUSALS)
         self.points: list[dict[str, Any]] = []
         self._sums: Any = None
@@ -42,14 +42,14 @@ class Progress:
         self._drawn = -np.inf
 
     def add(self, scores: NDArray[np.float64], y: NDArray[Any], model: Any) -> None:
-        """Take in what was predicted of rows before they were learned."""
+        """Add the scores of rows before they were learned."""
         self._sums = self._sums or sums_of(model)
         self._sums.add(scores, y, model)
         self.rows += len(y)
         self.requests += 1
 
     def refuse(self, status: int, sentence: str) -> None:
-        """Note that a request was refused."""
+        """Record that a request was refused."""
         self.refused[status] = self.refused.get(status, 0) + 1
         self.refusals.appendleft({"time": round(time.time(), 3), "status": status, "sentence": sentence[:300]})
 
@@ -58,7 +58,7 @@ class Progress:
         return {} if self._sums is None else {k: v for k, v in self._sums.values().items() if v is not None}
 
     def draw(self, n_support: int, now: float | None = None) -> None:
-        """Add a point to the curve, unless the last one is too young; when there are many, every second one leaves."""
+        """Add a point to the curve, unless the last one is too recent; when there are many, drop every second one."""
         now = time.monotonic() if now is None else now
         if self.rows == self._last[0] or now - self._drawn < self._apart:
             return
@@ -81,6 +81,6 @@ class Progress:
 
     def series(self) -> dict[str, list[Any]]:
         """Return the curve as columns."""
-        points = list(self.points)  # the writer may add one meanwhile
+        points = list(self.points)  # a copy, since the writer may add a point meanwhile
         names = list(dict.fromkeys(name for point in points for name in point))
         return {name: [point.get(name) for point in points] for name in names}

@@ -1,4 +1,4 @@
-"""The bounded queue before the one writer."""
+"""The bounded queue in front of the single writer."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from onkel.serve._refusal import Refusal
 
 
 class Waiting(Protocol):
-    """What may wait in the queue."""
+    """A task in the queue."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows it brings."""
+        """Number of its rows."""
 
     @property
     def alone(self) -> bool:
@@ -26,13 +26,13 @@ class Full(Refusal):
 
 
 class TaskQueue:
-    """Tasks in the order of their coming, handed out in groups; full above so many tasks or rows.
+    """Tasks in order of arrival, handed out in groups; the queue is bounded in tasks and in rows.
 
     Parameters
     ----------
     most_tasks, most_rows : int
     group_rows : int
-        A group has no more rows, unless its first task alone has.
+        A group has no more rows than this, unless its first task alone has more.
 
     Examples
     --------
@@ -57,10 +57,10 @@ class TaskQueue:
         self._changed = threading.Condition()
 
     def put(self, task: Waiting) -> None:
-        """Add a task, or refuse it: `Full`, or closed (503)."""
+        """Add a task, or refuse it if the queue is full (`Full`) or closed (503)."""
         with self._changed:
             if self._closed:
-                raise Refusal(503, "the service is stopping and learns no more")
+                raise Refusal(503, "the service is stopping and no longer learns")
             full = len(self._tasks) >= self.most_tasks or (self._tasks and self._rows + task.n_rows > self.most_rows)
             if full:
                 raise Full(
@@ -72,7 +72,7 @@ class TaskQueue:
             self._changed.notify()
 
     def take(self) -> list[Waiting]:
-        """Wait for tasks and return the next group; nothing once the queue is closed and empty."""
+        """Wait for tasks and return the next group; an empty list once the queue is closed and empty."""
         with self._changed:
             while not self._tasks and not self._closed:
                 self._changed.wait()
@@ -90,13 +90,13 @@ class TaskQueue:
             return group
 
     def close(self) -> None:
-        """Take no more tasks; those that wait are still handed out."""
+        """Accept no more tasks; waiting ones are still handed out."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     @property
     def size(self) -> tuple[int, int]:
-        """Tasks and rows that wait."""
+        """Numbers of waiting tasks and rows."""
         with self._changed:
             return len(self._tasks), self._rows

@@ -1,4 +1,4 @@
-"""What the service refuses: an HTTP status, one sentence and, where there is one, the row at fault."""
+"""Refusals of the service: an HTTP status, one sentence and, where there is one, the row at fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class Refusal(Exception):
     Parameters
     ----------
     status : int
-        Of HTTP.
+        The HTTP status.
     sentence : str
         What is wrong, where, and what was expected.
     row : int, default=None

@@ -1,4 +1,4 @@
-"""A served model: one writer that logs and learns, and snapshots on which predictions run without waiting for it."""
+"""A served model: one writer that logs and learns, and snapshots for predictions, which do not wait for it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REPLAYED_AT_ONCE = 1000  # records
 
 
 def _logged(number: int, record: memoryview, refused: str | None) -> Logged:
-    """A record of the log as the request that it was."""
+    """A record of the log as a request."""
     batch, notes = Batch.of_record(record)
     task = Learn(key=notes["key"], id=notes["id"])
     task.known_as = notes["known"]
@@ -38,24 +38,24 @@ def _logged(number: int, record: memoryview, refused: str | None) -> Logged:
 
 
 class Served:
-    """A model that learns from a queue and predicts beside it.
+    """A model that learns from a queue and predicts at the same time.
 
-    An answer to `learn` says that the rows are on the disk, have been learned, and are in every prediction that begins
-    from now on.
+    A request to `learn` is answered when its rows are on the disk, have been learned, and affect every later
+    prediction.
 
     Parameters
     ----------
     name : str
     store : Store
-        It takes the store over, and closes it.
+        Owned by this object, which closes it.
     fresh : model, default=None
-        To begin with where the store is empty.
+        The model to start with if the store is empty.
     origin : dict, default=None
-        What the state began with (JSON); a store that began with something else is refused. None takes any.
+        What the store started with (JSON); a store that started with something else is refused. None accepts any.
     classes : list, default=None
-        All labels there will be, where a model that is not fitted shall know them.
+        All classes, for a model that is not fitted yet.
     target : str, default="label"
-        The label's name in rows with names.
+        The name of the label in rows with names.
     settings : Settings, default=None
 
     Examples
@@ -84,7 +84,7 @@ class Served:
         self.name = name
         self.settings = settings or Settings()
         self.progress = Progress()
-        self.broken: str | None = None  # why it learns no more, where it does not
+        self.broken: str | None = None  # why learning has stopped, if it has
         self._store = store
         self._queue = TaskQueue(self.settings.queue_requests, self.settings.queue_rows, self.settings.group_rows)
         try:
@@ -98,21 +98,21 @@ class Served:
     # -- asked from any thread
 
     def learn(self, batch: Batch, key: str | None = None) -> Future[dict[str, Any]]:
-        """Wait in the queue to be logged and learned; refused at once where the queue is full or learning is off."""
+        """Queue rows to be logged and learned; refuse them at once if the queue is full or learning is off."""
         return self._put(Learn(batch=batch, key=key))
 
     def label(
         self, id: str, labels: NDArray[Any], weights: NDArray[np.float64] | None = None, key: str | None = None
     ) -> Future[dict[str, Any]]:
-        """Learn rows that were predicted under an id, now that their labels are known."""
+        """Learn from rows that were predicted under an id, now that their labels are known."""
         return self._put(Learn(id=id, labels=labels, weights=weights, key=key))
 
     def roll_back(self, version: int) -> Future[dict[str, Any]]:
-        """Go back to a version; the present becomes one first, so that the way back is open."""
+        """Go back to a version; the present state is saved as a version first, so that this can be undone."""
         return self._put(Rollback(version))
 
     def hold(self, id: str, rows: NDArray[np.float64] | Table, names: tuple[str, ...] | None) -> bool:
-        """Hold predicted rows until their labels come; say whether that was possible."""
+        """Hold predicted rows until their labels come; return whether that was possible."""
         if self.settings.read_only or f"id {id}" in self._keys:
             return False
         return self._held.hold(id, rows, names, time.time())
@@ -122,7 +122,7 @@ class Served:
         return self._store.versions()
 
     def facts(self) -> dict[str, Any]:
-        """Return numbers of the moment: what waits, how large model and log are."""
+        """Return current figures: what is waiting, and the sizes of the model and the log."""
         learner = self.snapshot.contents.learner
         tasks, rows = self._queue.size
         kernel = None if learner is None else learner.kernel
@@ -140,7 +140,7 @@ class Served:
         }
 
     def close(self) -> None:
-        """Learn what waits, make a last version and leave an empty log."""
+        """Learn from the waiting rows, save a last version and leave an empty log."""
         self._queue.close()
         self._thread.join()
         try:
@@ -170,7 +170,7 @@ class Served:
         opened = self._store.open()
         if opened is None:
             if fresh is None:
-                raise ValueError(f"{self._store.folder} holds no model to go on with")
+                raise ValueError(f"{self._store.folder} contains no model to continue with")
             self._model, self._rows = fresh, 0
             self._names = take_names(fresh)
             self._origin, self._classes, self.target = origin, classes, target
@@ -182,15 +182,15 @@ class Served:
             notes = opened.notes
             if origin is not None and origin != notes["origin"]:
                 raise ValueError(
-                    f"{self._store.folder} began with {_in_words(notes['origin'])}, and now it is "
-                    f"{_in_words(origin)}: give that one, or another directory"
+                    f"{self._store.folder} was started with {_in_words(notes['origin'])}, and now with "
+                    f"{_in_words(origin)}: use the former, or another directory"
                 )
             self._model, self._version, records = opened.model, opened.version, opened.records
             take_names(self._model)
             self._take_notes(notes)
             self._keys = OrderedDict((key, known) for key, known in notes["keys"])
             if opened.torn_bytes:
-                logger.warning("a torn end of the log was cut", extra=self._said(bytes=opened.torn_bytes))
+                logger.warning("removed a torn end of the log", extra=self._said(bytes=opened.torn_bytes))
         self._rows_at_version = self._rows
         self._held = HeldRows(
             self._store.folder,
@@ -207,7 +207,7 @@ class Served:
         self._names = None if notes["names"] is None else tuple(notes["names"])
 
     def _replay(self, records: list[tuple[int, memoryview]]) -> None:
-        """Learn again what the newest version lacks, as it was learned before."""
+        """Learn the records after the newest version again, exactly as before."""
         refused = dict(found for _, record in records if (found := refused_of(record)) is not None)
         self._publish()
         for begin in range(0, len(records), _REPLAYED_AT_ONCE):
@@ -221,7 +221,7 @@ class Served:
                 self._remember(logged)
             self._publish()
         if records:
-            logger.info("learned the log again", extra=self._said(records=len(records), rows=self._rows))
+            logger.info("replayed the log", extra=self._said(records=len(records), rows=self._rows))
 
     # -- the writer
 
@@ -236,7 +236,7 @@ class Served:
                 self._break(error, group)
 
     def _break(self, error: BaseException, group: list[Any]) -> None:
-        """After an unexpected failure predictions go on and learning ends; a new start reads the log again."""
+        """After an unexpected failure stop learning but keep predicting; the next start replays the log."""
         self.broken = f"learning has stopped after an unexpected failure ({error!r}); start the service again"
         logger.error(self.broken, extra=self._said(), exc_info=error)
         for task in group:
@@ -272,7 +272,7 @@ class Served:
         self._checkpoint_if_due()
 
     def _known(self, task: Learn, waiting: dict[str, Logged]) -> dict[str, Any] | Logged | None:
-        """What became of an earlier request with the same key; refused where that one had other rows."""
+        """The result of an earlier request with the same key; refused if that one had other rows."""
         for key, digest in task.known_as.items():
             earlier = waiting.get(key)
             known = self._keys.get(key)
@@ -299,7 +299,7 @@ class Served:
         return batch
 
     def _log(self, new: list[Logged]) -> bool:
-        """Make requests durable; where the disk does not take them, refuse them all."""
+        """Make requests durable; refuse them all if they cannot be written."""
         records = [
             logged.batch.record(key=logged.task.key, id=logged.task.id, known=logged.task.known_as) for logged in new
         ]
@@ -317,7 +317,7 @@ class Served:
         return True
 
     def _learn_all(self, new: list[Logged], watched: bool = True) -> None:
-        """Learn requests in turn. One that fails is undone whole: the others are learned again without it."""
+        """Learn from requests in turn. One that fails is undone completely: the others are learned again without it."""
         for place, logged in enumerate(new):
             if logged.refusal is not None:
                 continue
@@ -349,7 +349,7 @@ class Served:
         assert logged.refusal is not None
         try:
             self._store.append([refused_record(logged.number, logged.refusal.sentence)])
-        except OSError as error:  # a new start will find the same
+        except OSError as error:  # the next start will come to the same result
             logger.error("a refusal could not be logged", extra=self._said(reason=str(error)))
 
     def _remember(self, logged: Logged) -> None:
@@ -364,7 +364,7 @@ class Served:
             self._keys.popitem(last=False)
 
     def _publish(self) -> None:
-        """Let predictions see what is learned."""
+        """Make what was learned visible to predictions."""
         self.snapshot = Snapshot(copy.deepcopy(self._model), self._names, self._rows, self._version)
         learner = contents_of(self._model).learner
         self.progress.draw(0 if learner is None else learner.n_support)
@@ -404,22 +404,22 @@ class Served:
             self._try_checkpoint()
 
     def _try_checkpoint(self) -> None:
-        """Make a version; where the disk does not take it, the log still has everything."""
+        """Save a version; if it cannot be written, the log still has everything."""
         try:
             self._checkpoint()
         except OSError as error:
-            logger.error("no checkpoint could be made", extra=self._said(reason=str(error)))
+            logger.error("a checkpoint could not be written", extra=self._said(reason=str(error)))
 
     def _checkpoint(self) -> None:
         self._save(self._model, self._notes())
         self.snapshot = Snapshot(self.snapshot.model, self._names, self._rows, self._version)
 
     def _save(self, model: Any, notes: dict[str, Any]) -> None:
-        self._held.sync()  # what was let go must not come back when the log that says so is gone
+        self._held.sync()  # rows that were released must not come back once the log is gone
         with names_put_back(model, notes["names"]):
             self._version = self._store.save(model, notes)
         self._rows_at_version = notes["rows"]
-        logger.info("made a checkpoint", extra=self._said(version=self._version, rows=notes["rows"]))
+        logger.info("wrote a checkpoint", extra=self._said(version=self._version, rows=notes["rows"]))
 
     def _roll_back(self, task: Rollback) -> None:
         try:
@@ -439,12 +439,12 @@ class Served:
             task.done.set_result({"version": self._version, "rows_learned": self._rows})
 
     def _said(self, **facts: Any) -> dict[str, Any]:
-        """What a line of the structured log adds to its message."""
+        """The fields that a line of the structured log has besides its message."""
         return {"facts": {"model": self.name, **facts}}
 
 
 def _in_words(origin: Any) -> str:
-    """What a state began with, as a reader would say it."""
+    """What a store was started with, in words."""
     if not isinstance(origin, dict):
         return "something else"
     return ", ".join(f"{name} {str(value)[:60]}" for name, value in origin.items())

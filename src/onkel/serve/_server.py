@@ -1,4 +1,4 @@
-"""The process: sockets with patience that ends, signals, structured logs."""
+"""The process: sockets with timeouts, signals, structured logs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from onkel.serve._web import Service
 
 logger = logging.getLogger("onkel.serve")
 
-_HEAD_SECONDS = 10.0  # for a request's head
+_HEAD_SECONDS = 10.0  # for the header of a request
 _KEEP_SECONDS = 30  # between two requests of a connection
-_DRAIN_SECONDS = 30  # for requests under way when the service is told to stop
+_DRAIN_SECONDS = 30  # for requests in progress when the service is told to stop
 _CONNECTIONS = 512
 _SWITCH_SECONDS = 0.0001  # of the interpreter's lock: a prediction waits no longer for a thread that learns
 
 
 class ImpatientProtocol(H11Protocol):
-    """A connection that is closed when the head of a request does not come in time."""
+    """A connection that is closed when the header of a request does not arrive in time."""
 
     head_seconds = _HEAD_SECONDS
     _deadline: asyncio.TimerHandle | None = None
@@ -39,7 +39,7 @@ class ImpatientProtocol(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Wait on, unless a request has come."""
+        """Keep waiting, unless a request has arrived."""
         super().data_received(data)
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         if cycle is None or cycle.response_complete:
@@ -48,7 +48,7 @@ class ImpatientProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -63,7 +63,7 @@ class ImpatientProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that ends by itself when it is told to, and tells the streams of events."""
+    """A server that stops when it is told to, and ends the event streams."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
@@ -75,12 +75,12 @@ class Server(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """Take no more connections, and finish the requests under way."""
+        """Accept no more connections, and finish the requests in progress."""
         self.service.stopping = True
         self.should_exit = True
 
     async def startup(self, sockets: Any = None) -> None:
-        """Say where the service is, once it is there."""
+        """Log the address once the service is listening."""
         await super().startup(sockets)
         if self.started:
             self.port = self.servers[0].sockets[0].getsockname()[1]
@@ -89,10 +89,10 @@ class Server(uvicorn.Server):
 
 
 def serve(service: Service, host: str, port: int) -> None:
-    """Answer requests until SIGTERM or Ctrl-C; then finish those under way, learn what waits and save."""
+    """Answer requests until SIGTERM or Ctrl-C; then finish those in progress, learn the waiting rows and save."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()
-    gc.freeze()  # or else every full collection stops all answers while it looks through what was imported
+    gc.freeze()  # otherwise every full collection would scan all imported modules and delay all answers
     server = Server(config_of(service, host, port), service)
 
     async def answer() -> None:
@@ -108,14 +108,14 @@ def serve(service: Service, host: str, port: int) -> None:
 
 
 def close(service: Service) -> None:
-    """Learn what waits, and make a last checkpoint of every model."""
+    """Learn the waiting rows, and write a last checkpoint of every model."""
     for served in service.models.values():
         served.close()
     logger.info("stopped")
 
 
 def config_of(service: Service, host: str, port: int) -> uvicorn.Config:
-    """Return the web server's settings."""
+    """Return the settings of the web server."""
     return uvicorn.Config(
         service.app(),
         host=host,
@@ -133,7 +133,7 @@ def config_of(service: Service, host: str, port: int) -> uvicorn.Config:
 
 
 class JsonLines(logging.Formatter):
-    """A log whose lines are JSON: time, level, message, and the facts beside it."""
+    """A log whose lines are JSON: time, level, message, and further fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return a line.
@@ -154,7 +154,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_standard_error() -> None:
-    """Write structured lines of the service, and of the web server where it warns."""
+    """Write the log of the service, and warnings of the web server, as structured lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name, level in (("onkel.serve", logging.INFO), ("uvicorn.error", logging.WARNING)):

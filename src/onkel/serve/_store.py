@@ -1,4 +1,4 @@
-"""The directory of one served model: checkpoints, which are its versions, and the log of what came after the newest."""
+"""The directory of one served model: its checkpoints, called versions, and the log of everything after the newest."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _VERSION = re.compile(r"version-([0-9]{6,})\.onkel")
 
 @dataclass(frozen=True)
 class Opened:
-    """What a directory holds at the start."""
+    """The contents of a directory at the start."""
 
     version: int
     model: Any
     notes: dict[str, Any]
     records: list[tuple[int, memoryview]]  # of the log, with their numbers
-    torn_bytes: int  # cut from the log's end
+    torn_bytes: int  # removed from the end of the log
 
 
 class Store:
-    """Versions and log of a model; one process at a time.
+    """The versions and the log of a model, used by one process at a time.
 
     A version is a model file (`onkel.load` reads it) whose notes say, under "sequence", how many records of the log it
-    has in it. When a version is on the disk, the log begins anew behind it; a crash in between leaves records that the
-    version has already, and these are passed over.
+    includes. When a version is on the disk, the log starts anew after it; a crash in between leaves records that the
+    version already includes, and these are skipped.
 
     Parameters
     ----------
     folder : path
-        Made if it is not there.
+        Created if it does not exist.
     keep : int
-        Versions to keep.
+        Number of versions to keep.
     disk : Disk, default=None
 
     Examples
@@ -66,28 +66,28 @@ class Store:
         self._lock = _locked(folder)
 
     def open(self) -> Opened | None:
-        """Return the newest version and the records behind it; None where nothing was ever saved."""
-        for litter in self.folder.glob(f".version-*{UNFINISHED}"):  # of a crash while writing
+        """Return the newest version and the records after it; None if nothing was ever saved."""
+        for litter in self.folder.glob(f".version-*{UNFINISHED}"):  # left by a crash while writing
             litter.unlink(missing_ok=True)
         paths = self._versions()
         logs = self._logs()
         if not paths:
             if logs:
-                raise CorruptLog(f"{self.folder} holds a log and no version to begin it with")
+                raise CorruptLog(f"{self.folder} contains a log but no version that it follows")
             return None
         version = max(paths)
         try:
             model, header = persistence.read(paths[version])
         except ValueError as error:
             raise ValueError(
-                f"{error}; the newest version is needed, since the log begins behind it: put back a copy of it"
+                f"{error}; the newest version is needed, since the log follows it: restore a copy of it"
             ) from None
         notes = header["notes"]
         records, torn = self._records_behind(notes["sequence"])
         return Opened(version, model, notes, records, torn)
 
     def _records_behind(self, sequence: int) -> tuple[list[tuple[int, memoryview]], int]:
-        """Records that the newest version lacks. The last file of the log is opened for what comes next."""
+        """The records after the newest version. Opens the last file of the log for appending."""
         records: list[tuple[int, memoryview]] = []
         following, torn = sequence + 1, 0
         for path in self._logs():
@@ -96,7 +96,7 @@ class Store:
             except CorruptLog:
                 if (
                     path.stat().st_size < _log.EMPTY_BYTES and path == self._logs()[-1]
-                ):  # torn while it was made, so empty
+                ):  # torn while it was created, so empty
                     path.unlink()
                     continue
                 raise
@@ -104,8 +104,8 @@ class Store:
             first = found.next - len(found.records)
             if first > following:
                 raise CorruptLog(
-                    f"{path} begins with record {first}, and {self.folder} has everything up to record "
-                    f"{following - 1} only: records are missing"
+                    f"{path} begins with record {first}, but {self.folder} has only the records up to "
+                    f"{following - 1}: records are missing"
                 )
             records += [(number, record) for number, record in found.records if number >= following]
             following = max(following, found.next)
@@ -114,14 +114,14 @@ class Store:
         return records, torn
 
     def append(self, records: Sequence[bytes]) -> int:
-        """Return the first record's number when all are on the disk; raise `OSError` where that fails."""
+        """Append records; return the number of the first when all are on the disk; raise `OSError` if that fails."""
         assert self._log is not None
         first = self._log.next
         self._log.append(records)
         return first
 
     def save(self, model: Any, notes: dict[str, Any]) -> int:
-        """Write a version, begin the log anew behind it and remove what is older than is kept; return its number."""
+        """Write a version, start a new log after it and remove versions beyond those kept; return its number."""
         sequence = 0 if self._log is None else self._log.next - 1
         paths = self._versions()
         version = max(paths, default=-1) + 1
@@ -130,7 +130,7 @@ class Store:
             try:
                 behind = Log(self._log_path(sequence + 1), sequence + 1, self._disk)
             except OSError:
-                self._path(version).unlink()  # the log as it is belongs to the version before
+                self._path(version).unlink()  # the present log belongs to the previous version
                 raise
             if self._log is not None:
                 self._log.close()
@@ -143,7 +143,7 @@ class Store:
         return version
 
     def load(self, version: int) -> tuple[Any, dict[str, Any]]:
-        """Return the model and the notes of a version that is kept."""
+        """Return the model and the notes of a version."""
         path = self._versions().get(version)
         if path is None:
             raise LookupError(f"there is no version {version}; there are {', '.join(map(str, self.versions()))}")
@@ -155,16 +155,16 @@ class Store:
         return sorted(self._versions())
 
     def is_newest_complete(self) -> bool:
-        """Say whether the newest version has every record in it."""
+        """Return whether the newest version includes every record."""
         return self._log is not None and self._log.is_empty and bool(self._versions())
 
     @property
     def log_bytes(self) -> int:
-        """How long the log is."""
+        """Size of the log."""
         return 0 if self._log is None else self._log.bytes
 
     def close(self) -> None:
-        """Let go of the directory."""
+        """Release the directory."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -193,7 +193,7 @@ class Store:
 
 
 def _locked(folder: Path) -> int | None:
-    """Take the directory for this process; the lock ends with it, however it ends."""
+    """Lock the directory for this process; the lock ends with the process, however it ends."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system

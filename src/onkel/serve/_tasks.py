@@ -1,4 +1,4 @@
-"""What the parts of a served model hand to one another: its bounds, snapshots of it, and requests."""
+"""The objects that the parts of a served model exchange: settings, snapshots and requests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from onkel.streams.table import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What bounds a served model."""
+    """The limits of a served model."""
 
     every: int = 100_000  # rows between two checkpoints
-    log_bytes: int = 2**26  # that also make a checkpoint due
-    keep: int = 10  # versions
-    keys: int = 10_000  # requests whose idempotency keys are remembered
+    log_bytes: int = 2**26  # the size of the log at which a checkpoint is due
+    keep: int = 10  # the number of versions
+    keys: int = 10_000  # the number of idempotency keys that are remembered
     queue_requests: int = 1_000
     queue_rows: int = 200_000
-    group_rows: int = 20_000  # that share one fsync and one snapshot
+    group_rows: int = 20_000  # the largest number of rows that share one fsync and one snapshot
     held_rows: int = 100_000
     held_bytes: int = 2**28
     held_seconds: float = 86_400.0
@@ -37,36 +37,36 @@ class Settings:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A model that stands still, for predictions."""
+    """A copy of the model that does not change, for predictions."""
 
     model: Any
     names: tuple[str, ...] | None
-    rows: int  # acknowledged so far, and all of them in the model
-    version: int  # the newest on the disk
+    rows: int  # the number of rows acknowledged so far, all of which the model has learned from
+    version: int  # the number of the newest version on the disk
 
     @cached_property
     def contents(self) -> Contents:
-        """What is inside the model, looked up once."""
+        """The contents of the model, determined once."""
         return contents_of(self.model)
 
     @property
     def is_fitted(self) -> bool:
-        """Whether it has learned anything."""
+        """Whether it has learned from any row."""
         return self.contents.learner is not None
 
     def predict(self, rows: NDArray[np.float64] | Table, outputs: list[str]) -> dict[str, NDArray[Any]]:
-        """Return what is asked for: predict, decision_function, predict_proba."""
+        """Return the requested outputs: predict, decision_function, predict_proba."""
         if not self.is_fitted:
             raise Refusal(503, "the model has learned nothing yet")
         if not isinstance(rows, Table):
             check_rows(rows, self.model.n_features_in_)
-        made = {}
+        answers = {}
         for name in outputs:
             if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):
                 raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(self.outputs())}")
             with refused_by_row() if isinstance(rows, Table) else contextlib.nullcontext():
-                made[name] = np.asarray(getattr(self.model, name)(rows))
-        return made
+                answers[name] = np.asarray(getattr(self.model, name)(rows))
+        return answers
 
     def outputs(self) -> list[str]:
         """Return the outputs that the model has."""
@@ -87,12 +87,12 @@ class Learn:
 
     @property
     def n_rows(self) -> int:
-        """How many rows it brings."""
+        """Number of its rows."""
         return len(self.batch) if self.batch is not None else 0 if self.labels is None else len(self.labels)
 
     @cached_property
     def known_as(self) -> dict[str, str]:
-        """The keys it is remembered by, each with what tells another request under that key apart."""
+        """The keys under which it is remembered, each with a digest of the request."""
         keys = [f"{what} {name}" for what, name in (("key", self.key), ("id", self.id)) if name is not None]
         return dict.fromkeys(keys, self._digest()) if keys else {}
 

@@ -1,4 +1,4 @@
-"""The service over HTTP: the Open Inference Protocol v2, and what it lacks for learning."""
+"""The service over HTTP: the Open Inference Protocol v2, with extensions for learning."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from onkel.serve._refusal import Refusal
 from onkel.serve._served import Served
 from onkel.serve._tasks import Snapshot
 
-_LARGE = 2**16  # bytes of a body that is read, and kernel values that are computed, in a thread of their own
+_LARGE = 2**16  # bodies of more bytes, and predictions of more kernel values, are processed in another thread
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What bounds the memory and the time that strangers can take."""
+    """Limits on the memory and the time that clients can use."""
 
     body_bytes: int = 2**24  # of one request
-    bodies_bytes: int = 2**27  # of all requests that are being read
+    bodies_bytes: int = 2**27  # of all requests that are being read at the same time
     body_seconds: float = 30.0  # to send a body
     rows: int = 100_000  # of one request
-    viewers: int = 32  # of live pages
+    viewers: int = 32  # of live pages at the same time
 
 
 class Service:
@@ -48,10 +48,10 @@ class Service:
     Parameters
     ----------
     models : dict of Served
-        By name.
+        The models by name.
     token : str, default=None
-        That requests must bring, as ``Authorization: Bearer``, or as the password that a browser asks for. Without
-        one, only requests to a loopback name are answered.
+        The token that requests must have, as ``Authorization: Bearer`` or as the password in a browser. Without a
+        token, only requests to a loopback name are answered.
     limits : Limits, default=None
     """
 
@@ -59,14 +59,14 @@ class Service:
         self.models = models
         self.token = token
         self.limits = limits or Limits()
-        self.stopping = False  # streams of events end
+        self.stopping = False  # whether event streams must end
         self.metrics = Metrics(models)
-        self._reading = 0  # bytes of bodies
+        self._reading = 0  # bytes of the bodies that are being read
         self._viewers = 0
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
-        routes = [  # the most frequent first: they are looked through in this order
+        routes = [  # the most frequent first: they are matched in this order
             Route("/v2/models/{model}/infer", self._guarded(self._infer), methods=["POST"]),
             Route("/v2/models/{model}/learn", self._guarded(self._learn), methods=["POST"]),
             Route("/v2/health/live", self._open(self._alive)),
@@ -83,10 +83,10 @@ class Service:
         ]
         return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
 
-    # -- who may ask
+    # -- authorisation
 
     def _open(self, answer: Callable[[Request], Awaitable[Response]]) -> Any:
-        """Let everybody ask."""
+        """Answer all requests."""
 
         async def endpoint(request: Request) -> Response:
             try:
@@ -94,7 +94,7 @@ class Service:
             except Refusal as refusal:
                 return _refused(refusal)
             except ClientDisconnect:
-                return Response(status_code=400)  # nobody reads it
+                return Response(status_code=400)  # the client has gone
 
         return endpoint
 
@@ -109,10 +109,10 @@ class Service:
 
     def _check_asker(self, request: Request) -> None:
         if self.token is None:
-            # A page of another site may reach a service of this machine under a name of its own.
+            # A page of another site may reach a service on this machine under a host name of its own (DNS rebinding).
             host = request.headers.get("host", "")
             if host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
-                raise Refusal(403, f"the service answers only to a loopback name, and was called {host[:100]!r}")
+                raise Refusal(403, f"only requests to a loopback name are answered, and this one is for {host[:100]!r}")
             return
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "basic":
@@ -132,7 +132,7 @@ class Service:
     # -- bodies
 
     async def _body(self, request: Request) -> bytes:
-        """The body, within the limits of its size, of all bodies together and of time."""
+        """The body, within the limits on its size, on the size of all bodies together and on time."""
         most = self.limits.body_bytes
         too_large = Refusal(413, f"the body is larger than the {most:,} bytes allowed")
         claimed = request.headers.get("content-length", "0")
@@ -147,7 +147,7 @@ class Service:
                     if size > most:
                         raise too_large
                     if self._reading > self.limits.bodies_bytes:
-                        raise Full(429, "other requests take all the memory set aside for them; try again in a second")
+                        raise Full(429, "other requests use all the memory reserved for bodies; try again in a second")
                     pieces.append(piece)
         except TimeoutError:
             raise Refusal(408, f"the body did not arrive within {self.limits.body_seconds:g} seconds") from None
@@ -222,15 +222,15 @@ class Service:
         wanted = await _aside(read, len(body))
         learner = snapshot.contents.learner
         work = math.prod(wanted.rows.shape) * (learner.n_support if learner is not None else 0)
-        made = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
+        predictions = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
         parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
         if wanted.id is not None:
             parameters["held"] = served.hold(wanted.id, wanted.rows, wanted.names)
         self.metrics.took(served.name, "infer", begin)
         if arrow:
             headers = {f"onkel-{name.replace('_', '-')}": json.dumps(value) for name, value in parameters.items()}
-            return Response(_arrow.arrow_answer(made), media_type=_arrow.MEDIA_TYPE, headers=headers)
-        return JSONResponse(_wire.infer_answer(served.name, snapshot.version, wanted.id, made, parameters))
+            return Response(_arrow.arrow_answer(predictions), media_type=_arrow.MEDIA_TYPE, headers=headers)
+        return JSONResponse(_wire.infer_answer(served.name, snapshot.version, wanted.id, predictions, parameters))
 
     async def _learn(self, request: Request) -> Response:
         served, begin = self._served(request), time.perf_counter()
@@ -277,13 +277,13 @@ class Service:
     async def _events(self, request: Request) -> Response:
         served = self._served(request)
         if self._viewers >= self.limits.viewers:
-            raise Full(429, f"{self._viewers} live pages are open, which is the most allowed; try again in a second")
+            raise Full(429, f"{self._viewers} live pages are open, which is the limit; try again in a second")
         return StreamingResponse(
             self._states(served), media_type="text/event-stream", headers={"cache-control": "no-store"}
         )
 
     async def _states(self, served: Served) -> AsyncIterator[str]:
-        """What the page shows, whenever it has changed, at most once a second."""
+        """The contents of the page whenever they have changed, at most once a second."""
         self._viewers += 1
         try:
             last = None
@@ -293,7 +293,7 @@ class Service:
                     last = text
                     yield f"data: {text}\n\n"
                 else:
-                    yield ": still here\n\n"  # which notices a viewer that has gone
+                    yield ": still here\n\n"  # which detects a viewer that has gone
                 for _ in range(10):
                     if not self.stopping:
                         await asyncio.sleep(0.1)
@@ -302,7 +302,7 @@ class Service:
 
 
 async def _aside(work: Callable[[], Any], size: int) -> Any:
-    """Do it here if it is quick, or else in a thread, so that others are answered meanwhile."""
+    """Do the work here if it is small, otherwise in another thread, so that other requests are answered meanwhile."""
     return work() if size <= _LARGE else await asyncio.to_thread(work)
 
 
@@ -322,7 +322,7 @@ def _inputs(snapshot: Snapshot) -> list[dict[str, Any]]:
 def _is_arrow(request: Request) -> bool:
     """Whether the body is an Arrow stream; refused where it is neither that nor JSON.
 
-    A type is demanded since a page of another site cannot send these two without asking first.
+    A content type is required, since a page of another site cannot send these two without a preflight request.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == _arrow.MEDIA_TYPE:
@@ -353,8 +353,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 
 async def _not_allowed(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": f"{request.method} is not for {request.url.path[:200]}"}, 405)
+    return JSONResponse({"error": f"{request.method} is not allowed for {request.url.path[:200]}"}, 405)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "the service failed on this request; its log says how"}, 500)
+    return JSONResponse({"error": "the service failed on this request; see its log"}, 500)

@@ -1,4 +1,4 @@
-"""Requests and answers as JSON: rows as a person writes them, and the tensors of the Open Inference Protocol v2."""
+"""Requests and answers as JSON: plain rows, and the tensors of the Open Inference Protocol v2."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from onkel.utils.labels import as_labels
 
 Features = NDArray[np.float64] | Table
 
-_AT_ONCE = 512  # rows made into numbers while the interpreter's lock is held
-MOST_KEY = 200  # characters of a key or an id
+_AT_ONCE = 512  # rows that are converted while the interpreter's lock is held
+MOST_KEY = 200  # the largest number of characters of a key or an id
 _NUMBERS = {"FP64", "FP32", "FP16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8", "BOOL"}
 _LEARN = ("rows", "labels", "weights", "key", "id")
 _INFER = ("rows", "inputs", "outputs", "id", "parameters")
@@ -26,19 +26,19 @@ _INFER = ("rows", "inputs", "outputs", "id", "parameters")
 
 @dataclass(frozen=True)
 class Shape:
-    """What requests must know of a model to be read.
+    """What must be known about a model to read requests.
 
     Parameters
     ----------
     names : tuple of str, default=None
-        Of its features.
+        Names of its features.
     target : str, default="label"
         The field, or column, of the label in rows with names.
     fitted : bool, default=False
-        Whether it has learned anything; its features have no names then unless it has some.
+        Whether it has learned from any row; then its features have names only if `names` are given.
     most_rows : int, default=100_000
     takes_tables : bool, default=False
-        Whether its features may be text, dates, booleans and gaps as well as numbers.
+        Whether its features may be text, dates, booleans and missing values as well as numbers.
     """
 
     names: tuple[str, ...] | None = None
@@ -92,18 +92,18 @@ def learn_request(body: bytes, shape: Shape) -> LearnRequest:
         labels = _labels(_list(content, "labels"))
         return LearnRequest(None, labels, weights, key, id)
     if id is not None:
-        raise Refusal(422, "expected rows or an id, not both; a request of its own is told by its key")
+        raise Refusal(422, "expected rows or an id, not both; a request with rows is identified by its key")
     _check_rows_list(rows, shape)
     given = content.get("labels")
     if given is None and isinstance(rows[0], dict) and shape.target in rows[0]:
         given = [_popped(row, shape.target, i) for i, row in enumerate(rows)]
     labels = _labels(_list({"labels": given}, "labels"))
-    made, names = rows_of(rows, shape)
-    if len(labels) != len(made):
-        raise Refusal(422, f"expected a label for each of the {len(made)} rows, got {len(labels)}")
-    if weights is not None and len(weights) != len(made):
-        raise Refusal(422, f"expected a weight for each of the {len(made)} rows, got {len(weights)}")
-    return LearnRequest(Batch(made, labels, weights, names), labels, weights, key, None)
+    features, names = rows_of(rows, shape)
+    if len(labels) != len(features):
+        raise Refusal(422, f"expected a label for each of the {len(features)} rows, got {len(labels)}")
+    if weights is not None and len(weights) != len(features):
+        raise Refusal(422, f"expected a weight for each of the {len(features)} rows, got {len(weights)}")
+    return LearnRequest(Batch(features, labels, weights, names), labels, weights, key, None)
 
 
 def infer_request(body: bytes, shape: Shape) -> InferRequest:
@@ -125,7 +125,7 @@ def infer_request(body: bytes, shape: Shape) -> InferRequest:
             raise Refusal(422, "outputs must be objects with a name, such as predict or decision_function")
         outputs.append(output["name"])
     if ("rows" in content) == ("inputs" in content):
-        raise Refusal(422, "expected rows or inputs, one of them")
+        raise Refusal(422, "expected either rows or inputs")
     if "rows" in content:
         _check_rows_list(content["rows"], shape)
         rows, names = rows_of(content["rows"], shape)
@@ -135,9 +135,9 @@ def infer_request(body: bytes, shape: Shape) -> InferRequest:
 
 
 def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
-    """Make an array of rows that are lists of numbers, or objects of named numbers, and return the names too.
+    """Return an array of rows that are lists of numbers, or objects of named numbers; and the names.
 
-    Where the model takes tables, make one of lists or objects of whatever JSON has.
+    Where the model takes tables, return a table of lists or objects with any JSON values.
     """
     if shape.takes_tables:
         table = _table_of(rows, shape)
@@ -147,7 +147,7 @@ def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | 
     if named and names is None:
         names = tuple(rows[0])
     width = len(names) if named and names is not None else _length(rows[0])
-    made = np.empty((len(rows), width))
+    array = np.empty((len(rows), width))
     for begin in range(0, len(rows), _AT_ONCE):
         block = rows[begin : begin + _AT_ONCE]
         if named and names is not None:
@@ -160,10 +160,10 @@ def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | 
                 field = f"column {column}" if not named or names is None else f"field {names[column]!r}"
                 raise Refusal(422, f"row {begin + i}, {field}: expected a number, got {_shown(row[column])}", begin + i)
         try:
-            made[begin : begin + len(block)] = block
+            array[begin : begin + len(block)] = block
         except OverflowError:
             raise Refusal(422, f"row {begin} or one after it has a number too large for a float", begin) from None
-    return made, names if named else None
+    return array, names if named else None
 
 
 def _table_of(rows: list[Any], shape: Shape) -> Table:
@@ -187,7 +187,7 @@ def _table_of(rows: list[Any], shape: Shape) -> Table:
 
 
 def _as_table(columns: dict[str, list[Any]]) -> Table:
-    """A table whose text may stand for numbers, dates or gaps, as that of a CSV file may."""
+    """A table whose text may represent numbers, dates or missing values, as in a CSV file."""
     try:
         return replace(Table.of(columns), typed=False)
     except OverflowError:
@@ -208,8 +208,8 @@ def infer_answer(
         {"name": n, "datatype": datatype(a), "shape": list(a.shape), "data": a.reshape(-1).tolist()}
         for n, a in outputs.items()
     ]
-    made = {"model_name": name, "model_version": str(version), "outputs": tensors, "parameters": parameters}
-    return made if id is None else {**made, "id": id}
+    answer = {"model_name": name, "model_version": str(version), "outputs": tensors, "parameters": parameters}
+    return answer if id is None else {**answer, "id": id}
 
 
 def datatype(array: NDArray[Any]) -> str:
@@ -247,7 +247,7 @@ def _table_of_tensors(columns: list[tuple[str, NDArray[Any]]], shape: Shape) -> 
     if shape.names is not None:
         check_names(names, shape.names)
     if len(set(names)) < len(names):
-        raise Refusal(422, "two tensors have the same name, and each is a feature")
+        raise Refusal(422, "two tensors have the same name, which must be that of a feature")
     return _as_table({name: values.reshape(-1).tolist() for name, values in columns}), names
 
 
@@ -290,7 +290,7 @@ def _check_rows_list(rows: Any, shape: Shape) -> None:
 
 def _check_count(n_rows: int, shape: Shape) -> None:
     if n_rows > shape.most_rows:
-        raise Refusal(413, f"the request has {n_rows} rows, and the most allowed is {shape.most_rows}")
+        raise Refusal(413, f"the request has {n_rows} rows, and the limit is {shape.most_rows}")
     if n_rows == 0:
         raise Refusal(422, "expected one or more rows")
 

@@ -1,4 +1,4 @@
-"""Starting a service: its models are those of the files that it was given, or those of its directory."""
+"""Starting a service with the models of the given files, or with those of its directory."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from onkel.serve._web import Limits, Service
 
 __all__ = ["Limits", "Settings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
 
-Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to begin with
+Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to start with
 
 
 def open_models(
     folder: str, files: list[str], fresh: Fresh | None, target: str, settings: Settings
 ) -> dict[str, Served]:
-    """Open every model; where one is refused, those before it are closed again.
+    """Open every model; if one is refused, those before it are closed again.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def open_models(
     files : list of str
         Model files; the name of a model is its file's stem.
     fresh : (name, model, classes), default=None
-        A model that knows nothing yet, instead of files.
+        An unfitted model, instead of files.
     target : str
-        The label's name in rows with names.
+        The name of the label in rows with names.
     settings : Settings
     """
     root = Path(folder)
     wanted = {_name(Path(file)): Path(file) for file in files}
     if len(wanted) != len(files):
-        raise ValueError("two of the model files have the same name, by which they would be served")
+        raise ValueError("two model files have the same name, which is the name of a served model")
     models: dict[str, Served] = {}
     try:
         for name, path in wanted.items():
@@ -70,15 +70,15 @@ def run(models: dict[str, Served], token: str | None, limits: Limits, host: str,
 
 
 def token_of(path: str) -> str:
-    """Return the first line of a file, or refuse one that protects nothing."""
+    """Return the token in the first line of a file; refuse one that is too short."""
     token = (Path(path).read_text("utf-8").splitlines() or [""])[0].strip()
     if len(token) < 16:
-        raise ValueError(f"{path} must hold a token of 16 characters or more in its first line")
+        raise ValueError(f"{path} must contain a token of at least 16 characters in its first line")
     return token
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether only this machine reaches an address.
+    """Return whether an address can be reached from this machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, True, False)
@@ -105,11 +105,11 @@ def _served(
 
 def _name(path: Path) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", path.stem):
-        raise ValueError(f"{path}: a model is served by its file's name, which may have letters, digits, . _ and -")
+        raise ValueError(f"{path}: the file's name is that of the model, and may contain letters, digits, . _ and -")
     return path.stem
 
 
 def _origin(model: Any, classes: list[Any] | None) -> dict[str, Any]:
-    """What a new learner is: its class, its parameters, its classes."""
-    made = {"learner": type(model).__name__, "parameters": Writer().tree(model), "classes": classes}
-    return dict(json.loads(json.dumps(made)))
+    """What identifies a new learner: its class, its parameters and the classes."""
+    description = {"learner": type(model).__name__, "parameters": Writer().tree(model), "classes": classes}
+    return dict(json.loads(json.dumps(description)))

@@ -43,7 +43,7 @@ class Cuts:
         self._next = next(due)
 
     def pieces(self, chunk: Chunk, begin: int = 0, *, whole: bool = False) -> Iterator[tuple[Chunk, bool]]:
-        """Cut a chunk from row `begin` on, or leave it whole; yield each piece and whether something is due after it."""
+        """Cut a chunk from row `begin` on, or leave it whole; yield each piece and whether something is then due."""
         n = n_rows(chunk)
         while begin < n:
             end = n if whole else min(n, begin + self._next - self.rows)

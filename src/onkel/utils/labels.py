@@ -81,7 +81,7 @@ def places(known: NDArray[Any], labels: NDArray[Any]) -> tuple[NDArray[np.intp],
         return np.zeros(len(labels), np.intp), np.zeros(len(labels), bool)
     order = np.argsort(known)
     if known.dtype != labels.dtype and kind(known) == "numbers":
-        # Whoever changes with its type is none of the labels. Python compares numbers of all types exactly.
+        # A number that a conversion changes is not one of the labels. Python compares numbers of all types exactly.
         with np.errstate(invalid="ignore", over="ignore"):
             alike = known.astype(labels.dtype)
         same = [one == other for one, other in zip(known.tolist(), alike.tolist(), strict=True)]
