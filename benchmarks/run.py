@@ -1,4 +1,4 @@
-"""All figures that are to be had in under ten minutes, in one table: ``run.py [--json] [--long] [bench ...]``.
+"""All figures that can be measured in under ten minutes, in one table: ``run.py [--json] [--long] [bench ...]``.
 
 Each benchmark is a process of its own, so that none inherits another's memory. The table is Markdown, as in
 docs/speed.md; a benchmark whose data or packages are missing says so on stderr and is left out.

@@ -475,9 +475,7 @@ def test_work_for_another_instruction_set_is_refused():
 
     assert engines.worked(count, 0, part, None, onkel.isa) == 2
     assert engines.worked(count, 0, part, None, None) == 2
-    with pytest.raises(
-        partitions.PartitionError, match="'here' was sent to a worker with the instruction set"
-    ):
+    with pytest.raises(partitions.PartitionError, match="'here' was sent to a worker with the instruction set"):
         engines.worked(count, 0, part, None, "another")
 
 

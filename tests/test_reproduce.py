@@ -553,7 +553,7 @@ def test_sets_that_are_not_to_be_had_are_missing_cells(small, tmp_path):
     found = reproduce.experiment("spa-table2")(Lab(tmp_path, quick=True, data=["KDD08"])).completed()
     assert found.counts() == {"better": 0, "within": 0, "worse": 0, "missing": 15}
     assert found.counts("protocol")["missing"] == 7  # budgets
-    assert {entry.note for entry in found.entries} == {"not to be had"}
+    assert {entry.note for entry in found.entries} == {"not available"}
 
 
 def test_what_a_paper_gets_wrong_is_noted(small, tmp_path):
@@ -582,7 +582,7 @@ def test_the_tables(run):
     assert re.search(
         r"Means ± sd over 2 runs, \d+ seconds of one core\. \d+ better, \d+ within, \d+ worse, 0 missing\.", out
     )
-    assert re.search(r"german: 150 rows, always predicting the commoner class errs in \d+\.\d %", out)
+    assert re.search(r"german: 150 rows, always predicting the majority class errs in \d+\.\d %", out)
     assert re.search(r"^OGD +30\.11 ± 0\.62 +\d+\.\d\d ± \d+\.\d\d (better|within|worse) ", out, re.MULTILINE)
     text = Path("out.md").read_text("utf-8")
     assert re.search(r"^\| OGD \| 30\.11 ± 0\.62 \| \d+\.\d\d ± ", text, re.MULTILINE)
@@ -628,10 +628,10 @@ def test_what_must_be_known_of_a_cell_is_noted(tmp_path):
     )
     found.add("german", "Projectron (B=100)", [{"missing": "not run"}], "error")
     (table,) = tables(found)
-    assert table.heading == "german: 500 rows, always predicting the commoner class errs in 30.0 %"
+    assert table.heading == "german: 500 rows, always predicting the majority class errs in 30.0 %"
     assert {line["learner"].partition(" ")[0]: line["note"] for line in table.lines} == {
         "Forgetron": "not run",
-        "RBP": "50 % of the paper's rows; always the commoner class",
+        "RBP": "50 % of the paper's rows; always the majority class",
         "BOGD": "50 % of the paper's rows",
         "Projectron": "not run",
     }

@@ -371,7 +371,7 @@ def test_versions_are_kept_and_rolled_back_to(tmp_path):
 
 def test_a_state_that_began_otherwise_is_refused(tmp_path):
     serve(tmp_path).close()
-    with pytest.raises(ValueError, match="began with learner a test, and now it is sha256 abc"):
+    with pytest.raises(ValueError, match="was started with learner a test, and now with sha256 abc"):
         serve(tmp_path, origin={"sha256": "abc"})
     serve(tmp_path, origin=None).close()
 

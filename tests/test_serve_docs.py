@@ -105,7 +105,7 @@ def test_several_models_and_a_second_start(tmp_path):
         for served in again.values():
             served.close()
     saved(tmp_path / "a.onkel", budget=9)
-    with pytest.raises(ValueError, match=r"began with sha256 \w+, and now it is sha256"):
+    with pytest.raises(ValueError, match=r"was started with sha256 \w+, and now with sha256"):
         start(files)
     start(files[1:])["b"].close()  # those before a refused one are closed again
     (tmp_path / "sub").mkdir()

@@ -94,7 +94,7 @@ def test_a_spoilt_head_is_refused(log):
         spoilt = bytearray(whole)
         spoilt[at] ^= 0x10
         path.write_bytes(spoilt)
-        with pytest.raises(CorruptLog, match=r"head of a log|version"):
+        with pytest.raises(CorruptLog, match=r"header of a log|version"):
             read(path)
 
 

@@ -168,9 +168,9 @@ def test_too_many_rows_are_refused_by_their_number():
     with pytest.raises(Refusal, match="the request has 3 rows, and the limit is 2"):
         _wire.infer_request(b'{"rows": [[1], [2], [3]]}', few)
     huge = tensor(shape=[10**15, 2])
-    with pytest.raises(Refusal, match="most allowed is 2"):
+    with pytest.raises(Refusal, match="limit is 2"):
         _wire.infer_request(json.dumps({"inputs": [huge]}).encode(), few)
-    with pytest.raises(Refusal, match="most allowed is 2"):
+    with pytest.raises(Refusal, match="limit is 2"):
         _arrow.arrow_infer_request(_arrow.to_stream({"a": np.arange(3)}), few, [])
 
 

@@ -38,7 +38,7 @@ def test_gif_files_are_read_as_others_read_them(shape, interlace):
 
 
 def test_a_file_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match=r"expected a GIF file, and it begins with b'\\x89PNG"):
+    with pytest.raises(ValueError, match=r"expected a GIF file, got a file that begins with b'\\x89PNG"):
         _textons.decode_gif(b"\x89PNG\r\n")
 
 

@@ -2,15 +2,15 @@
 
 How an experiment is added:
 
-1. The paper's figures go to ``papers/<paper>.tsv``: one line a cell, with experiment, data, learner, metric (a key of
-   `METRICS` in ``verdict.py``, or "claim" with the claim as its note), mean, sd, note.
+1. The paper's figures go to ``papers/<paper>.tsv``: one line for each cell, with experiment, data, learner, metric (a
+   key of `METRICS` in ``verdict.py``, or "claim" with the claim as its note), mean, sd, note.
 2. ``<paper>.py`` gets a function named after the table, whose docstring's first line is its title. It takes a `Lab` and
-   returns `Findings`: it asks ``lab.run({key: cell, ...})`` in as many stages as it has (a search, then the runs that
-   need what it found) and hands what comes back to ``findings.add``. The lab spreads cells over the cores and keeps
-   every result, so that a run that was killed goes on where it stopped.
-3. A cell is ``cell(function, **parameters)``: a function of this package that takes and returns what JSON can say and
-   nothing else counts (``_cells.py`` has those that most tables need). Parameters with a key ``data`` hold
-   ``Data.spec()``; where those files are not to be had the cell's result is ``{"missing": reason}``.
+   returns `Findings`: it calls ``lab.run({key: cell, ...})`` once for each of its stages (a search, then the runs that
+   need its result) and passes the results to ``findings.add``. The lab distributes the cells over the cores and stores
+   every result, so that a run that was killed can be resumed.
+3. A cell is ``cell(function, **parameters)``: a pure function of this package whose parameters and result are JSON
+   values (``_cells.py`` has those that most tables need). The parameter ``data`` is a ``Data.spec()``; where those
+   files are not available the result of the cell is ``{"missing": reason}``.
 4. Its name goes into `_NAMES` below: "<paper>-<function>".
 
 >>> from onkel import reproduce
@@ -73,7 +73,7 @@ def experiment(name: str) -> Callable[[Lab], Findings]:
 
 
 def title(name: str) -> str:
-    """Return what an experiment is, in one line.
+    """Return a one-line description of an experiment.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cells: what an experiment is made of. Each is a pure function of JSON parameters with a JSON result.
+"""Cells, of which experiments consist. Each is a pure function of JSON parameters with a JSON result.
 
 The functions below are those that most tables need; an experiment may have its own. They take `data` (see
 `onkel.reproduce._data.Data.spec`), `rows` (None: all), `seed` (the permutation, and the learner's draws) and learners
@@ -34,7 +34,7 @@ class Cell:
     Parameters
     ----------
     function : callable
-        Of a module, so that another process can find it.
+        A function of a module, so that another process can import it.
     parameters : dict
     """
 
@@ -42,13 +42,13 @@ class Cell:
     parameters: dict[str, Any]
 
     def document(self) -> dict[str, Any]:
-        """Return what identifies the cell."""
+        """Return the JSON object that identifies the cell."""
         name = f"{self.function.__module__}.{self.function.__qualname__}"
         return {"version": onkel.__version__, "function": name, "parameters": self.parameters}
 
     @property
     def name(self) -> str:
-        """The name of its file: for a person the function's and the learner's, for the rest a digest of everything."""
+        """The name of its file: the function and the learner, for the reader, and a digest of everything."""
         digest = hashlib.sha256(json.dumps(self.document(), sort_keys=True).encode()).hexdigest()[:24]
         chosen = self.parameters.get("learner")
         who = f"-{chosen['recipe']}" if isinstance(chosen, dict) else ""
@@ -56,7 +56,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """What a person who waits is told."""
+        """A short description for the progress display."""
         known = self.parameters
         words = [*known.get("data", {}).get("train", []), (known.get("learner") or {}).get("recipe", "")]
         return " ".join([self.function.__name__.replace("_", " "), *filter(None, words)])
@@ -94,15 +94,15 @@ def learner(
     recipe : str
         A name of `onkel.recipes`.
     gamma : float or "stream", default=None
-        Of the gaussian kernel.
+        Width of the gaussian kernel.
     pool : int, default=None
-        Or which of the SPA paper's 16 kernels.
+        Alternatively, the number of one of the SPA paper's 16 kernels.
     combination : str, default=None
-        Or all of them, combined like this.
+        Alternatively, all 16 kernels with this combination.
     at_zero : str, default=None
-        And what a score of 0 says.
+        How a combination treats a score of 0.
     budget, average, fit_intercept
-        As estimators have them.
+        As in the estimators.
     **numbers
         The recipe's parameters.
     """
@@ -112,11 +112,11 @@ def learner(
     return {"recipe": recipe, **shared, **({"fit_intercept": True} if fit_intercept else {}), "numbers": numbers}
 
 
-NEWTON: dict[str, Any] = {"lam": 0.01, "forget": 1.0}  # in every table: permuted rows do not drift
+NEWTON: dict[str, Any] = {"lam": 0.01, "forget": 1.0}  # in every table, since permuted rows do not drift
 
 
 def newton(budget: int, **kernel: Any) -> dict[str, Any]:
-    """Describe the second-order learner: in every table with a constant term, the same λ and one kernel."""
+    """Describe the second-order learner, which has a constant term, the same λ and one kernel in every table."""
     return learner("Newton", budget=budget, fit_intercept=True, **kernel, **NEWTON)
 
 
@@ -143,7 +143,7 @@ def new_estimator(described: dict[str, Any], seed: int) -> Any:
 
 
 def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
-    """Take a learner through a permutation, each row predicted before it is learned from."""
+    """Run a learner over a permutation of the rows; each row is predicted before it is learned from."""
     drawn = shuffled(data, seed, rows)
     est = new_estimator(learner, seed)
     curve = evaluate.progressive(est, [(drawn.X, drawn.y)], classes=[-1, 1], clock=time.process_time)
@@ -152,7 +152,7 @@ def progressive(*, data: Result, seed: int, learner: Result, rows: int | None = 
 
 
 def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = None) -> Result:
-    """Take a learner through the training rows; test it on those kept apart, on the way on some, at the end on all."""
+    """Run a learner over the training rows; test it on some held-out rows during learning and on all at the end."""
     drawn = shuffled(data, seed, rows)
     est = new_estimator(learner, seed)
     curve = evaluate.progressive(
@@ -172,7 +172,7 @@ def _result(est: Any, curve: evaluate.Curve, drawn: Rows, **quality: float) -> R
 
 
 def summary(drawn: Rows, n_support: int, seconds: float, **quality: float) -> Result:
-    """Return what every run of a table says."""
+    """Return the figures that every run of a table reports."""
     return {
         **quality,
         "n_support": n_support,
@@ -187,7 +187,7 @@ def summary(drawn: Rows, n_support: int, seconds: float, **quality: float) -> Re
 
 
 def search(*, data: Result, seeds: list[int], grid: list[Result], rows: int | None = None) -> Result:
-    """Return the learner of a grid with the fewest progressive mistakes on some permutations (the first of equals)."""
+    """Return the learner of a grid with the fewest progressive mistakes on some permutations (the first if equal)."""
     permutations = [(seed, shuffled(data, seed, rows)) for seed in seeds]
 
     def mistakes(described: Result) -> float:
@@ -216,7 +216,7 @@ def cross_validate(*, data: Result, seed: int, grid: list[Result], folds: int, r
 
 
 def _best(grid: list[Result], error_of: Callable[[Result], float]) -> Result:
-    """The choice of least error; choices that a recipe refuses, or that overflow, do not count."""
+    """The learner with the smallest error; learners that a recipe refuses, or that overflow, are skipped."""
     errors: list[float | None] = []
     for described in grid:
         try:
@@ -226,7 +226,7 @@ def _best(grid: list[Result], error_of: Callable[[Result], float]) -> Result:
             errors.append(None)
     tried = [error for error in errors if error is not None]
     if not tried:
-        raise ValueError(f"no choice of the grid could be run: {refusal}")
+        raise ValueError(f"no learner of the grid could be run: {refusal}")
     return {"best": grid[errors.index(min(tried))], "errors": errors}
 
 
@@ -247,9 +247,9 @@ def tune(
     high: float,
     rows: int | None = None,
 ) -> Result:
-    """Find the recipe's `parameter` between `low` and `high` that gives a wanted number of support vectors.
+    """Find the value of `parameter` between `low` and `high` that gives the wanted number of support vectors.
 
-    By bisection of its logarithm on one permutation; the number must fall as the parameter grows.
+    The logarithm is bisected on one permutation; the number must fall as the parameter grows.
     """
     drawn = shuffled(data, seed, rows)
     best: tuple[float, float, int] | None = None

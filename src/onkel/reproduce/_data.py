@@ -13,12 +13,12 @@ from scipy.sparse import csr_array, issparse, vstack
 from onkel.streams import datasets
 from onkel.streams.datasets.store import found
 
-_SAMPLE = 2_000  # of the rows kept apart, for a curve
-_DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones
+_SAMPLE = 2_000  # held-out rows for a curve
+_DENSE = 0.25  # the fraction of non-zero values above which dense rows are faster
 
 
 class Missing(Exception):
-    """A data set that is not to be had, and why."""
+    """A data set is not available; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,21 @@ class Data:
     Parameters
     ----------
     train : tuple of str
-        Names of `onkel.datasets`, joined in this order; none where the set is not to be had.
+        Names of `onkel.datasets`, concatenated in this order; empty if the set is not available.
     test : tuple of str
-        Likewise, where the paper keeps rows apart.
+        Likewise, where the paper has a test set.
     split : float or int
-        Where there is no `test`: the share of rows, drawn anew for each seed, that is kept apart; or into how many
-        folds the rows are cut, of which a seed keeps one apart.
+        Where there is no `test`: the fraction of the rows to hold out, drawn anew for each seed; or the number of
+        folds, one of which is held out for each seed.
     scale : (low, high) or None
-        What each feature's range over the training files becomes.
+        The range to which each feature is scaled, by its range over the training files.
     positive : float or None
-        The label of class 1 against all the rest; None: the greater of two. A score of exactly 0 stands for the rest.
+        The label of class 1 against all others; None: the greater of two. A score of exactly 0 predicts the other
+        class.
     paper_rows : int
-        Rows that the paper learned from.
+        Number of rows that the paper learned from.
     note : str
-        What a reader of the table must know.
+        A remark for the reader of the table.
     """
 
     train: tuple[str, ...]
@@ -54,11 +55,11 @@ class Data:
 
     @property
     def share_kept(self) -> float:
-        """The share of the rows that `split` keeps apart."""
+        """The fraction of the rows that `split` holds out."""
         return 1 / self.split if self.split > 1 else self.split
 
     def spec(self) -> dict[str, Any]:
-        """Return what decides the rows, as JSON has it.
+        """Return everything that determines the rows, as JSON.
 
         >>> Data(("a9a", "a9a.t"), paper_rows=48_842).spec()["train"]
         ['a9a', 'a9a.t']
@@ -73,9 +74,9 @@ class Data:
 
 
 def missing(spec: dict[str, Any]) -> str | None:
-    """Say why a set is not to be had, None where it is."""
+    """Return why a set is not available; None if it is."""
     if not spec["train"]:
-        return "not to be had"
+        return "not available"
     try:
         for name in (*spec["train"], *spec["test"]):
             for file in datasets.info(name).files:
@@ -87,7 +88,7 @@ def missing(spec: dict[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to learn from in their order, and rows kept apart (none, where the paper keeps none)."""
+    """Rows to learn from, in order, and held-out rows (none where the paper has none)."""
 
     X: Any
     y: NDArray[np.int64]
@@ -96,18 +97,18 @@ class Rows:
 
     @property
     def sample(self) -> tuple[Any, NDArray[np.int64]]:
-        """As many of the rows kept apart as a curve is measured on; its end is measured on all."""
+        """The held-out rows on which a curve is measured; its end is measured on all."""
         return self.X_test[:_SAMPLE], self.y_test[:_SAMPLE]
 
     @property
     def majority(self) -> float:
-        """The error in % of always predicting the commoner class: on the rows kept apart, if there are some."""
+        """The error in % of always predicting the majority class, on the held-out rows if there are any."""
         y = self.y_test if len(self.y_test) else self.y
         return 100 * float(min(np.mean(y > 0), np.mean(y < 0)))
 
 
 def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Rows:
-    """Return a random order of a set's rows, or of so many rows drawn from it."""
+    """Return the rows of a set, or this many rows drawn from it, in random order."""
     X, y, n_train = _joined(_frozen(spec))
     order = np.random.default_rng(seed).permutation(n_train)
     if spec["split"] > 1:
@@ -130,7 +131,7 @@ def _frozen(spec: dict[str, Any]) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=2)
 def _joined(spec: tuple[Any, ...]) -> tuple[Any, NDArray[np.int64], int]:
-    """Rows and labels of -1 and 1 of all files, those to learn from first, and how many these are."""
+    """Rows and labels (-1 or 1) of all files, the training rows first, and the number of training rows."""
     train, test, scale, positive = spec
     try:
         parts = [datasets.load(name) for name in (*train, *test)]
@@ -150,7 +151,7 @@ def _joined(spec: tuple[Any, ...]) -> tuple[Any, NDArray[np.int64], int]:
 
 
 def _narrow(X: Any) -> Any:
-    """The same rows with the indices of 32 bits that LIBSVM wants."""
+    """The same rows with the 32-bit indices that LIBSVM needs."""
     return csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
 

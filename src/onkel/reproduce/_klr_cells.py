@@ -1,4 +1,4 @@
-"""What the sparse KLR paper's experiments have of their own: the batch learners against time, and a text kernel."""
+"""Cells of the sparse KLR paper's experiments: the batch learners against time, and a text kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT = Polynomial(gamma=1.0, coef0=1.0, degree=2)  # (x·x' + 1)²
 
 
 def best_lambda(*, data: Result, gamma: float, grid: list[float], rows: int) -> Result:
-    """Return the λ of a grid with which the minimum of the batch problem errs least, by 5-fold cross-validation."""
+    """Return the λ of a grid for which the batch solution has the smallest error in 5-fold cross-validation."""
     drawn = shuffled(data, 0, rows)
     X = _dense(drawn.X)
     scores = [cross_val_score(LBFGSClassifier(lam=lam, gamma=gamma, tol=1e-3), X, drawn.y, cv=5).mean() for lam in grid]
@@ -50,7 +50,7 @@ def descent(*, data: Result, seed: int, method: str, gamma: float, lam: float, s
 
 
 def text(*, data: Result, seed: int, recipe: str, numbers: dict[str, Any], budget: int | None = None) -> Result:
-    """Take a learner with the kernel ``(x·x' + 1)²`` through the training rows; test it on those kept apart."""
+    """Run a learner with the kernel ``(x·x' + 1)²`` over the training rows; test it on the held-out rows."""
     drawn = shuffled(data, seed)
     rule = getattr(onkel.recipes, recipe)(**numbers)
     constant = recipe == "Newton"  # as in every table

@@ -1,4 +1,4 @@
-"""Tables of text that come with the package: what the papers print, what they claim, what was measured and decided."""
+"""Text tables of this package: the papers' figures and claims, and what was measured and decided."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Line = dict[str, str]
 
 @cache
 def lines_of(*path: str) -> tuple[Line, ...]:
-    """Return the lines of a file of this package; of a folder those of all its tables.
+    """Return the lines of a file of this package; for a folder, those of all its tables.
 
     >>> lines_of("papers", "bogd.tsv")[0]["learner"]
     'Perceptron'
@@ -30,7 +30,7 @@ def lines_of(*path: str) -> tuple[Line, ...]:
 
 
 def first_about(lines: tuple[Line, ...], place: Mapping[str, str]) -> Line | None:
-    """Return the first line whose patterns, alternatives with ``|`` between them, are those of a place.
+    """Return the first line whose patterns, with alternatives separated by ``|``, match a place.
 
     >>> first_about(({"data": "a*|b", "why": "few rows"},), {"data": "a9a"})
     {'data': 'a*|b', 'why': 'few rows'}
@@ -42,7 +42,7 @@ def first_about(lines: tuple[Line, ...], place: Mapping[str, str]) -> Line | Non
 
 
 def is_about(patterns: str, value: str) -> bool:
-    """Return whether one of some patterns, with ``|`` between them, is that of a value.
+    """Return whether one of the patterns, separated by ``|``, matches a value.
 
     >>> is_about("SPA-*|RBP", "RBP"), is_about("SPA-*|RBP", "Forgetron")
     (True, False)

@@ -10,7 +10,7 @@ from scipy import stats
 
 
 def sparsity(n_support: float, rows: int) -> float:
-    """Return the share in % of the rows that are no support vectors.
+    """Return the percentage of the rows that are not support vectors.
 
     >>> sparsity(250, 1000)
     75.0
@@ -19,7 +19,7 @@ def sparsity(n_support: float, rows: int) -> float:
 
 
 def relative_accuracy(accuracy: float, baseline: float) -> float:
-    """Return an accuracy in % of that of the learner that keeps every row.
+    """Return an accuracy in % of the accuracy of the learner that keeps every row.
 
     >>> relative_accuracy(80, 100)
     80.0
@@ -47,7 +47,7 @@ def late_mean(values: ArrayLike, share: float = 0.05) -> float:
 
 
 def mean_sd(values: Sequence[float]) -> tuple[float, float | None]:
-    """Return mean and standard deviation (None of one run).
+    """Return mean and standard deviation (None for one run).
 
     >>> mean_sd([1.0, 3.0]), mean_sd([2.0])
     ((2.0, 1.4142135623730951), (2.0, None))
@@ -56,7 +56,7 @@ def mean_sd(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
-    """Return the p value of the paired t-test, None where there is nothing to test.
+    """Return the p value of the paired t-test; None if it is not defined.
 
     >>> paired_p([1.0, 2.0, 3.0], [2.0, 3.1, 3.9]) < 0.01, paired_p([1.0], [2.0])
     (True, None)

@@ -1,4 +1,4 @@
-"""What the POLK paper's experiments are made of: its data, POLK and its rivals, the batch learners, the measures."""
+"""Cells of the POLK paper's experiments: its data, POLK and its rivals, the batch learners, the metrics."""
 
 from __future__ import annotations
 
@@ -35,22 +35,23 @@ WIDTHS = {"multidist": 0.6, "mnist": 4.0, "brodatz": 0.1}  # σ
 STEPS = {"multidist": 6.0, "mnist": 24.0, "brodatz": 24.0}  # η
 FOURIER = {"multidist": (None, 1000), "mnist": (0.0095, 1000), "brodatz": (4.0, 10_000)}  # γ (None: as it is), d
 LANDMARKS = 1000
-DEVIATION = 0.2  # of a mode of multidist
-# The first five draws of the mixture's means whose Bayes error, on their own test rows, is at most the paper's lowest
-# error, 3.67 %, and at most a point below it: the paper's own draw is not known, and can have no higher one.
+DEVIATION = 0.2  # the standard deviation of a mode of multidist
+# The first five draws of the means of the mixture whose Bayes error, on their own test rows, is at most the paper's
+# lowest error, 3.67 %, and at most one point below it: the paper's own draw is not known, and its Bayes error cannot be
+# higher.
 DRAWS = (5, 65, 96, 191, 197)
-_POINTS = 40  # of a curve, before its last 5 %
+_POINTS = 40  # the number of points of a curve before its last 5 %
 _LATE = 5
 _CURVE_ROWS = {"multidist": 2_500, "mnist": 1_000, "brodatz": 1_000}  # of the test set; a curve's end is on all of it
 _GRID = 90
-_THUMBNAIL = 64  # pixels of a texture's picture
+_THUMBNAIL = 64  # the side of a texture's picture, in pixels
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
 def split(set: str, seed: int, rows: int | None) -> Split:
-    """Return rows to learn from in the order of a seed, and rows to test with; of both at most so many."""
+    """Return training rows in the order of a seed, and test rows; at most `rows` of each."""
     X, y, X_test, y_test = _whole(set, draw_of(seed))
     rng = np.random.default_rng(seed)
     order, kept = rng.permutation(len(y))[:rows], rng.permutation(len(y_test))[:rows]
@@ -58,7 +59,7 @@ def split(set: str, seed: int, rows: int | None) -> Split:
 
 
 def draw_of(seed: int) -> int:
-    """Return which of multidist's draws a run is on."""
+    """Return the draw of multidist that a run uses."""
     return DRAWS[seed % len(DRAWS)]
 
 
@@ -78,7 +79,7 @@ def _whole(set: str, draw: int) -> Split:
 
 
 def bayes_error(draw: int) -> float:
-    """Return the share of a draw's test rows that the true densities would put in a wrong class.
+    """Return the fraction of a draw's test rows that the true densities misclassify.
 
     >>> 0.0267 <= bayes_error(DRAWS[0]) <= 0.0367
     True
@@ -88,7 +89,7 @@ def bayes_error(draw: int) -> float:
 
 
 def likeliest(X: NDArray[np.float64], draw: int) -> Labels:
-    """Return the class of greatest true density for each row."""
+    """Return the class of highest true density for each row."""
     squared = ((X[:, None, None] - mixture_modes(draw)) ** 2).sum(axis=-1)
     classes: Labels = np.exp(-squared / (2 * DEVIATION**2)).sum(axis=2).argmax(axis=1)
     return classes
@@ -98,11 +99,11 @@ def likeliest(X: NDArray[np.float64], draw: int) -> Labels:
 
 
 def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int | None, passes: int) -> Result:
-    """Take an online learner through the rows, each pass in an order of its own, and test it on the way."""
+    """Run an online learner over the rows, each pass in another order, and test it during learning."""
     X, y, X_test, y_test = split(set, seed, rows)
     orders = [np.arange(len(y)), *(np.random.default_rng([seed, k]).permutation(len(y)) for k in range(1, passes))]
     order = np.concatenate(orders)
-    n = len(order) // BATCH * BATCH  # a last batch that is not full is left out
+    n = len(order) // BATCH * BATCH  # an incomplete last batch is dropped
     est = _learner(learner, task, set, seed)
     fractions = np.append(np.linspace(0, 0.95, _POINTS, endpoint=False)[1:], np.linspace(0.95, 1, _LATE))
     stops = np.unique((fractions * n / BATCH).round().clip(min=1).astype(int)) * BATCH
@@ -132,7 +133,7 @@ def online(*, set: str, task: str, learner: dict[str, Any], seed: int, rows: int
 
 
 def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
-    """POLK with the paper's numbers, Newton with its own, or a rival with η = 1."""
+    """POLK with the paper's parameters, Newton with its own, or a rival with η = 1."""
     kind, budget, loss = learner["recipe"], learner.get("budget"), LOSSES[task]
     shared: dict[str, Any] = {"gamma": 1 / (2 * WIDTHS[set] ** 2), "random_state": seed}
     if kind == "Newton":
@@ -146,8 +147,8 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
             "loss": loss,
         }
         return onkel.POLKClassifier(**numbers, **shared)
-    if kind in ("Dual", "NPBSGD"):  # whose own step is 1/(λt)
-        rule = MoveIntoFeatures(k=3) if kind == "Dual" else ProjectOnNearest()  # whose order is fixed, says the text
+    if kind in ("Dual", "NPBSGD"):  # whose step in the papers is 1/(λt)
+        rule = MoveIntoFeatures(k=3) if kind == "Dual" else ProjectOnNearest()  # of fixed order
         recipe = FirstOrder(loss_named(loss), OnGradient(), GradientStep(eta=1.0, lam=LAM), rule)
     elif kind == "BPA":
         recipe = recipes.BPA(C=1.0, variant="nearest")
@@ -159,10 +160,10 @@ def _learner(learner: dict[str, Any], task: str, set: str, seed: int) -> Any:
 
 
 def decisions(*, task: str, parsimony: float, seed: int, confidence: float) -> Result:
-    """Return what POLK decides over the plane after one pass over multidist, and where its support vectors are.
+    """Return the decisions of POLK over the plane after one pass over multidist, and its support vectors.
 
-    With the shares of the dictionary and of the rows that are within one standard deviation of a mode, and, of a model
-    with probabilities, where the largest is at least the `confidence`.
+    Also returns the fractions of the dictionary and of the rows within one standard deviation of a mode and, for a
+    model with probabilities, where the largest is at least `confidence`.
     """
     X, y, _, _ = split("multidist", seed, None)
     est = _learner({"recipe": "POLK", "parsimony": parsimony}, task, "multidist", seed)
@@ -255,7 +256,7 @@ def batch(*, set: str, task: str, method: str, seed: int, rows: int | None) -> R
 
 
 def _tested(scores: NDArray[np.float64], y: Labels, task: str) -> tuple[float, NDArray[np.float64]]:
-    """The share of wrong classes, and the losses.
+    """The error rate and the losses.
 
     >>> _tested(np.array([[2.0, 0.5], [0.0, 0.0]]), np.array([0, 0]), "SVM")
     (0.0, array([0., 1.]))

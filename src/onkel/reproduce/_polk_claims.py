@@ -1,8 +1,8 @@
-"""What the POLK paper says of its curves and decision surfaces on the mixture, judged.
+"""The POLK paper's claims about its curves and decision surfaces on the mixture, judged.
 
 Two learners are compared by their runs, which share the draw and the order of the rows: one has less if the mean of the
-differences is beyond two of its standard errors, more if it is so the other way, and otherwise it is open. A learner
-does not converge if it errs twice as often as the true densities would.
+differences is below zero by more than two standard errors, more if it is above by as much, and otherwise the comparison
+is open. A learner does not converge if its error is more than twice the Bayes error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mean_errors(results: Mapping[Any, Runs]) -> dict[Any, dict[str, float]]:
 
 
 def claims_of_the_mixture(found: Findings, results: Mapping[Place, Runs], draws: Iterable[int]) -> None:
-    """Judge what is said of Figures 2, 3, 5 and 6."""
+    """Judge the claims about Figures 2, 3, 5 and 6."""
     error = mean_errors(results)
     bayes = 100 * float(np.mean([bayes_error(draw) for draw in draws]))
     sparse, dense = results["SVM", "sparse"], results["SVM", "dense"]
@@ -84,7 +84,7 @@ def claims_of_the_mixture(found: Findings, results: Mapping[Place, Runs], draws:
 
 
 def _claim_of_speed(claim: Callable[[str, float, str], None], name: str, group: Runs, *, noisier: bool = False) -> None:
-    """Whether NPBSGD errs less than POLK over the first quarter of the rows, and from then on moves more."""
+    """Whether NPBSGD has fewer errors than POLK over the first quarter of the rows, and moves more after it."""
     said = ", ".join(f"{who} {_mean(group[who], _early):.1f} %" for who in ("NPBSGD", "POLK"))
     said = f"over the first quarter of the rows {said}"
     holds = less(group["NPBSGD"], group["POLK"], _early)
@@ -96,7 +96,7 @@ def _claim_of_speed(claim: Callable[[str, float, str], None], name: str, group: 
 
 
 def claim_of_modes(found: Findings, drawn: Sequence[Result]) -> None:
-    """Judge whether more of the dictionary than of the rows is within a standard deviation of a mode, by two errors."""
+    """Judge whether more of the dictionary than of the rows, by two standard errors, lies near a mode."""
     points, rows = (Measured.of(run[key] for run in drawn) for key in ("near_modes", "rows_near_modes"))
     assert points is not None and rows is not None
     ahead = points.mean - rows.mean
@@ -105,7 +105,7 @@ def claim_of_modes(found: Findings, drawn: Sequence[Result]) -> None:
 
 
 def less(runs: Sequence[Result], than: Sequence[Result], by: Callable[[Result], float]) -> float:
-    """Return 1 if some runs have less of something than others of the same draws, 0 if more, 0.5 if it is open.
+    """Return 1 if some runs have less of something than others on the same draws, 0 if more, 0.5 if it is open.
 
     >>> less([{"error": 1.0}, {"error": 5.0}], [{"error": 2.0}, {"error": 6.1}], lambda run: run["error"])
     1.0
@@ -134,6 +134,6 @@ def _early(run: Result) -> float:
 
 
 def _noise(run: Result) -> float:
-    """By how much the risk moves from one test to the next, after the first quarter of the rows."""
+    """The mean change of the risk from one test to the next, after the first quarter of the rows."""
     rows, risks = np.array(run["curve"]["rows"]), np.array(run["curve"]["risk"])
     return float(np.abs(np.diff(risks[rows > rows[-1] / 4])).mean())

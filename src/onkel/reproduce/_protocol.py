@@ -1,7 +1,7 @@
 """Steps that several experiments share: search a grid for each learner, then run all learners over permutations.
 
-Learners are kept by (data set, learner's name in the table). A learner whose data set is missing is None: its cells are
-answered without being run.
+Learners are identified by (data set, name in the table). A learner whose data set is missing is None: the result of its
+cells is known without a run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 Place = tuple[str, str]
 Described = dict[str, Any]
 
-_MOST_RUNS = 60  # until a mean is known well enough
+_MOST_RUNS = 60  # of a learner whose mean is not known well enough
 
 
 def searched(
@@ -40,11 +40,11 @@ def searched(
     sets : dict of Data
     grids : dict of lists of learners
     folds : int, default=None
-        Of the cross-validation; None: progressive mistakes on one permutation.
+        Number of folds of the cross-validation; None: progressive mistakes on one permutation.
     rows : callable, default=None
-        How many rows of a permutation to search on (None: all); otherwise `Lab.search_rows`.
+        How many rows of a permutation to search on (None: all); `Lab.search_rows` by default.
     permutations : callable, default=None
-        How many of them to search on; otherwise one.
+        How many permutations to search on; one by default.
     """
 
     def of(place: Place) -> dict[str, Any]:
@@ -70,10 +70,10 @@ def searched(
 def refined(
     lab: Lab, sets: Mapping[str, Data], grids: Mapping[Place, Sequence[Described]], *, folds: int
 ) -> dict[Place, Any]:
-    """Return the best learner of each grid by cross-validation, near the best on few rows on all of them.
+    """Return the best learner of each grid by cross-validation, first on few rows, then near the best on all rows.
 
-    For a parameter whose best value moves with the number of rows: the best on the first rows and its neighbours in
-    the grid are tried again on all training rows. A quick run stays with the first.
+    For a parameter whose best value moves with the number of rows: the best on the first rows and its neighbours in the
+    grid are tried again on all training rows. A quick run skips the second step.
     """
     found = searched(lab, sets, grids, folds=folds)
     if lab.quick:
@@ -94,7 +94,7 @@ def tuned(
     wanted: Mapping[str, Any],
     high: float,
 ) -> dict[tuple[str, Any], Result]:
-    """Return the `parameter` between 1 and `high` with which each learner has its set's wanted number of points."""
+    """Return the `parameter` between 1 and `high` for which each learner has the wanted number of points."""
     return lab.run(
         {
             (name, which): cell(
@@ -128,14 +128,14 @@ def run_all(
     ----------
     lab : Lab
     function : callable
-        Of a cell that takes `data`, `seed`, `rows` and `learner`.
+        The function of the cells, with parameters `data`, `seed`, `rows` and `learner`.
     sets : dict of Data
     learners : dict of learners
     runs : int
-        As many as the paper has.
+        Number of runs in the paper.
     of : str, default=""
-        The experiment; where the rates of a cheap learner vary by more than its table tolerates, it is run on until the
-        standard error of their mean is a third of that.
+        The experiment. Where the rates of a cheap learner vary by more than the tolerance of its table, further runs
+        are added until the standard error of the mean is a third of the tolerance.
     """
     seeds = {place: lab.runs(runs, sets[place[0]], cheap=_is_cheap(described)) for place, described in learners.items()}
 
@@ -156,7 +156,7 @@ def run_all(
 
 
 def enough_runs(experiment: str, place: Place, runs: Sequence[Result]) -> int:
-    """Return after how many runs the mean of a rate is known to a third of its tolerance, judged by those there are.
+    """Return the number of runs after which the mean of a rate is known to a third of its tolerance.
 
     >>> enough_runs("oskl-table4", ("magic04", "Forgetron (as OSKL G=4)"), [{"accuracy": 70.0}, {"accuracy": 77.0}])
     29
@@ -180,7 +180,7 @@ def over_permutations(
 
 
 def _is_cheap(described: Described | None) -> bool:
-    """Whether a learner has one kernel, steps of the first order, and few points: a budget, or it samples rows."""
+    """Whether a learner has one kernel, first-order steps, and few points: a budget, or it samples rows."""
     if described is None or described["recipe"] == "Newton" or "combination" in described:
         return False
     return "budget" in described or described["recipe"] in ("SPA", "OSKL")
@@ -195,14 +195,14 @@ def add_all(
     *,
     unbounded: Collection[str] = (),
 ) -> None:
-    """Add all results; the counts of unbounded learners are judged where there are as many rows as the paper's."""
+    """Add all results; the counts of unbounded learners are judged if there are as many rows as in the paper."""
     for (name, who), runs in results.items():
         share = lab.share(sets[name]) if who in unbounded else 1.0
         found.add(name, who, runs, *metrics, share=share)
 
 
 def mean_count(runs: Sequence[Result]) -> int:
-    """Return the mean number of support vectors of some runs, to be another learner's budget (1 where there is none).
+    """Return the mean number of support vectors of some runs, as the budget of another learner (1 if there is none).
 
     >>> mean_count([{"n_support": 10}, {"n_support": 13}]), mean_count([{"missing": "lost"}])
     (12, 1)

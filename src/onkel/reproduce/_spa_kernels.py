@@ -4,7 +4,8 @@ Progressive error over 10 permutations, support vectors summed over the kernels,
 functions. Steps η = C = 0.1, α = 1, discount 0.99, smoothing 0.001; BOGD's η and λ are searched on the first rows of
 one permutation. β = 3 below 1e5 rows and 10 above; ijcnn1 is run with 10, since the paper's count and error are those
 of 10. Budgets are SPA's mean total, rounded to a multiple of 16. Features as they are in the files, but for cod-rna.
-Classes are exchanged where narrow kernels, whose values underflow, would win by scores of 0 that mean the commoner one.
+Classes are exchanged where narrow kernels, whose values underflow, would win by scores of 0, which predict the majority
+class.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SETS = {
     "SUSY": Data(("susy.10k",), paper_rows=1_000_000, note="10,000 rows, 1 % of the paper's"),
 }
 BETAS = {name: 10.0 if name in ("KDD08", "ijcnn1", "cod-rna", "SUSY") else 3.0 for name in SETS}
-RUNS = 10  # a quick run has one: sixteen kernels are sixteen learners
+RUNS = 10  # a quick run has one, since sixteen kernels are sixteen learners
 _COMBINATIONS = {"DD": "deterministic", "SD": "stochastic"}
 _MOST_NEWTON = 500
 
@@ -97,7 +98,7 @@ def figure3(lab: Lab) -> Findings:
 
 
 def _figure3_claim(found: Findings, name: str, lines: dict[str, list[tuple[float, float]]]) -> None:
-    """For how many runs of the others SPA has one that is as quick and errs less: shown, since clocks decide it."""
+    """For how many runs of the others SPA has a run that is as quick with a smaller error: shown, but not judged."""
     lacking = next((entry.note for entry in found.entries if entry.data == name and not entry.ours), None)
     if lacking is not None:
         found.claim(name, "SPA lowest", None, lacking, about_time=True)

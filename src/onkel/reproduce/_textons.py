@@ -1,8 +1,9 @@
 """The POLK paper's "brodatz": histograms of textons in patches of texture images, from the images themselves.
 
 The 13 textures are those of the USC-SIPI set, since the paper does not name its own. A pixel is described by gaussian
-derivatives up to the second order at three scales (a filter at any angle, as Leung and Malik have them, is a sum of
-these), a texton is a cluster of such descriptions, and a patch is the share of its pixels that are of each texton.
+derivatives up to the second order at three scales (a filter of Leung and Malik at any angle is a sum of these), a
+texton is a cluster of such descriptions, and a patch is described by the fraction of its pixels that belong to each
+texton.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ N_TEXTONS = 256
 PATCH = 24
 _SCALES = (1.0, 2.0, 4.0)
 _ORDERS = ((0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0))
-_PIXELS = 50_000  # that the textons are learned from
+_PIXELS = 50_000  # the number of pixels that the textons are learned from
 
 Image = NDArray[np.float32]
 
 
 def brodatz(n_train: int = 10_000, n_test: int = 5_000) -> tuple[Any, Any, Any, Any]:
-    """Return histograms and labels to learn from, then those to test with."""
+    """Return training histograms and labels, then those of the test set."""
     X, y = _patches(n_train + n_test)
     return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
 
@@ -58,16 +59,16 @@ def textures() -> list[Image]:
 def histograms(
     images: list[Image], n_patches: int, *, n_textons: int = N_TEXTONS, patch: int = PATCH, seed: int = 0
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the histograms of random patches, each a function of the images and the seed, and the patches' images.
+    """Return the histograms of random patches, which are a function of the images and the seed, and their labels.
 
     Parameters
     ----------
     images : list of ndarray of shape (height, width)
     n_patches : int
-        Drawn from all places of all images, none twice.
+        Number of patches, drawn without replacement from all positions in all images.
     n_textons : int, default=256
     patch : int, default=24
-        Pixels of a patch's side.
+        Side of a patch in pixels.
     seed : int, default=0
 
     Examples
@@ -101,7 +102,7 @@ def histograms(
 
 
 def _described(image: Image) -> Image:
-    """Each pixel's derivatives, of an image of mean 0 and variance 1; a derivative's size does not fall with scale."""
+    """The scale-normalised derivatives at each pixel of an image, standardised to mean 0 and variance 1."""
     normal = (image - image.mean()) / max(float(image.std()), 1e-6)
     return np.stack(
         [
@@ -115,11 +116,11 @@ def _described(image: Image) -> Image:
 
 
 def decode_gif(data: bytes) -> Image:
-    """Return the first image of a GIF file in grey: a small reader, so that no library is needed for 13 images."""
+    """Return the first image of a GIF file as grey levels: a small reader, so that 13 images need no library."""
     if data[:6] not in (b"GIF87a", b"GIF89a"):
-        raise ValueError(f"expected a GIF file, and it begins with {data[:6]!r}")
+        raise ValueError(f"expected a GIF file, got a file that begins with {data[:6]!r}")
     palette, place = _palette(data, data[10], 13)
-    while data[place] != 0x2C:  # what is not the image is an extension
+    while data[place] != 0x2C:  # everything before the image is an extension
         _, place = _blocks(data, place + 2)
     width, height = (int.from_bytes(data[place + i : place + i + 2], "little") for i in (5, 7))
     flags = data[place + 9]
@@ -138,7 +139,7 @@ def decode_gif(data: bytes) -> Image:
 
 
 def _palette(data: bytes, flags: int, place: int) -> tuple[NDArray[np.uint8] | None, int]:
-    """The colours that begin here, if there are any, and what comes after them."""
+    """The palette at this place, if there is one, and the place after it."""
     if not flags & 128:
         return None, place
     n = 2 << (flags & 7)
@@ -146,7 +147,7 @@ def _palette(data: bytes, flags: int, place: int) -> tuple[NDArray[np.uint8] | N
 
 
 def _blocks(data: bytes, place: int) -> tuple[bytes, int]:
-    """The blocks that begin here, joined, and what comes after them."""
+    """The data blocks at this place, joined, and the place after them."""
     blocks = []
     while data[place]:
         blocks.append(data[place + 1 : place + 1 + data[place]])
@@ -155,7 +156,7 @@ def _blocks(data: bytes, place: int) -> tuple[bytes, int]:
 
 
 def _unpacked(packed: bytes, least: int) -> bytes:
-    """Undo the LZW of GIF: codes grow from least + 1 to 12 bits as words join the dictionary."""
+    """Decompress the LZW of GIF: codes grow from least + 1 to 12 bits as words are added to the dictionary."""
     clear = 1 << least
     words: list[bytes] = []
     width, bits, n_bits, last = least + 1, 0, 0, b""

@@ -23,7 +23,7 @@ from onkel.reproduce.verdict import Findings
 SETS = {
     "german": Data(("german.numer",), paper_rows=1_000),
     "spambase": Data(("spambase",), positive=0, paper_rows=4_601),
-    "w8a": Data(("w8a",), paper_rows=64_700, note="without w8a.t, which is not to be had: 49,749 of 64,700 rows"),
+    "w8a": Data(("w8a",), paper_rows=64_700, note="without w8a.t, which is not available: 49,749 of 64,700 rows"),
     "magic04": Data(("magic04",), paper_rows=19_020),
     "ijcnn1": Data(("ijcnn1", "ijcnn1.t"), paper_rows=141_691),
     "cod-rna": Data(("cod-rna.t",), paper_rows=271_617),
@@ -40,8 +40,8 @@ GAMMA = 1 / 128
 RUNS = 20
 _POWERS = range(-3, 4)
 _CAPS = range(5)
-_OTHER_WAY = ("german", "spambase", "magic04")  # sets whose smallest budget is run with the other constant term, too
-_WHOLE = 40_000  # rows up to which all of a set is searched
+_OTHER_WAY = ("german", "spambase", "magic04")  # also run with the constant term reversed at their smallest budget
+_WHOLE = 40_000  # the number of rows up to which a whole set is searched
 
 
 def table2(lab: Lab) -> Findings:
@@ -82,7 +82,7 @@ def table3(lab: Lab) -> Findings:
     grids = {}
     budgets = {}
     for name, budget, other_way in places:
-        # The papers' learners have no constant term, and Newton has one: the other way round.
+        # The papers' learners have no constant term and Newton has one, or the other way round.
         constant: dict[str, Any] = {"gamma": GAMMA, "budget": budget, "fit_intercept": other_way}
         second = newton(budget, gamma=GAMMA)
         if other_way:
@@ -129,7 +129,7 @@ def table3(lab: Lab) -> Findings:
 
 
 def _named(who: str, budget: int, other_way: bool) -> str:
-    """A line's name.
+    """The name of a line in the table.
 
     >>> _named("RBP", 100, True), _named("Newton", 100, True), _named("Newton", 100, False)
     ('RBP, a constant (B=100)', 'Newton, no constant (B=100)', 'Newton (B=100)')

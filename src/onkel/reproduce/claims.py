@@ -1,19 +1,19 @@
-"""What the papers say of one learner beside another, judged by our figures and their spread, and by the paper's own.
+"""The papers' claims that compare learners, judged by our figures and their spread, and by the paper's own figures.
 
-A line of ``claims.tsv`` is a group of comparisons; lines with the same claim make one. Its columns:
+A line of ``claims.tsv`` is a group of comparisons; lines with the same claim belong together. Its columns:
 
-- `experiment`, `claim`, `says`: where the paper says it, a short name, and what it says.
-- `data`: the sets it is said of, a pattern.
-- `first`, `than`: learners, with ``|`` between several. A ``*`` stands for the same text in both, such as a budget; a
-  learner of another table has that table's name and a slash before it.
+- `experiment`, `claim`, `says`: where the paper makes the claim, a short name, and its wording.
+- `data`: the sets it is about, a pattern.
+- `first`, `than`: learners, separated by ``|``. A ``*`` stands for the same text in both, such as a budget; a learner
+  of another table is preceded by the name of that table and a slash.
 - `metric`, `how`: what is compared, and how `first` has to stand to each of `than`:
   "better"; "no worse M", by at most M points; "alike M", at most M points apart; "best" and "best M", better than the
   best of them or at most M points behind; "steadier", with a smaller standard deviation; "" where it is not judged.
 - `needed`: of how many comparisons it has to be true: "all", "most", or a number.
 
-A comparison is true if it is so by more than two standard errors of the difference, false if the contrary is, and
-otherwise open. A claim holds if as many are true as are needed, does not if even with the open ones they are too few,
-and is undecided in between. The paper's figures are judged by their means.
+A comparison is true if it holds by more than two standard errors of the difference, false if its contrary does, and
+otherwise open. A claim holds if enough comparisons are true, does not hold if there would be too few even with the open
+ones, and is undecided in between. The paper's figures are judged by their means.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _STANDARD_ERRORS = 2
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim and what became of it.
+    """A claim and its verdict.
 
     Parameters
     ----------
     experiment, claim, says : str
     paper, ours : str
-        Of how many comparisons it is true, by the paper's figures and by ours.
+        The number of comparisons that are true, by the paper's figures and by ours.
     verdict : {"within", "worse", "undecided", "missing", ""}
-        It holds, it does not, it is undecided, it could not be looked at; nothing where it is not judged.
+        It holds, does not hold, is undecided, or could not be tested; empty where it is not judged.
     """
 
     experiment: str
@@ -56,7 +56,7 @@ class Judged:
 
 
 def judged(findings: Iterable[Findings]) -> list[Judged]:
-    """Return all claims about the learners of some experiments, those of figures too, in the order of the papers."""
+    """Return all claims about the learners of some experiments, including those of figures, in the papers' order."""
     found = {one.experiment: one for one in findings}
     claims: list[Judged] = []
     for experiment, one in found.items():
@@ -127,7 +127,7 @@ def _pairs(found: dict[str, Findings], line: Line) -> Iterator[tuple[Entry, list
 
 
 def _rivals(line: Line, pattern: str, learner: str) -> list[str]:
-    """Those that a learner is compared with, what its ``*`` stands for put into theirs."""
+    """The learners that a learner is compared with; ``*`` stands for the same text as in its own pattern."""
     before, star, after = pattern.partition("*")
     same = learner[len(before) :].removesuffix(after) if star else "*"
     return [other.replace("*", same) for other in line["than"].split("|")]

@@ -1,11 +1,11 @@
 """Zhang, Jin, Chen, Bu and He, "Efficient Online Learning for ... Sparse Kernel Logistic Regression" (AAAI 2012).
 
-The figures: one pass of NC, Margin and Auxiliary (h(z) = ln(γ + e^-z)), the average's accuracy on rows kept apart, over
-5 folds; R and λ by cross-validation on the first rows. The batch learners PCD and DCD are run on the first fold only,
-on 30,000 rows of it at most. They are NumPy beside a compiled loop: what their times say is the order of magnitude.
-Gaussian kernel, σ the 5th percentile of the distances.
+The figures: one pass of NC, Margin and Auxiliary (h(z) = ln(γ + e^-z)), the average's accuracy on held-out rows, over 5
+folds; R and λ by cross-validation on the first rows. The batch learners PCD and DCD are run on the first fold only, on
+30,000 rows of it at most. They are written in NumPy and compared with a compiled loop: only the order of magnitude of
+their times is meaningful. Gaussian kernel, σ the 5th percentile of the distances.
 
-Table 2 is of rcv1, which is not to be had: the same learners are run on Reuters money-fx in its place.
+Table 2 is of rcv1, which is not available: the same learners are run on Reuters money-fx in its place.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETS = {
     "ijcnn1": Data(("ijcnn1", "ijcnn1.t"), split=5, paper_rows=113_353),
 }
 TEXTS = {
-    "rcv1": Data((), paper_rows=677_399, note="not to be had"),
+    "rcv1": Data((), paper_rows=677_399, note="not available"),
     "reuters": Data(("reuters",), test=("reuters.t",), paper_rows=7_770, note="Reuters money-fx, in place of rcv1"),
 }
 RUNS = 5
@@ -42,7 +42,7 @@ _QUICK_ROWS = 4_000
 _LAMBDA_ROWS = {False: 4_000, True: 1_000}  # by quick
 _SWEEPS = {False: 20, True: 6}
 _FEW_SWEEPS = 2  # where the kernel matrix does not fit
-_MOST_DESCENT = 30_000  # rows of PCD and DCD, whose sweeps take the square of them
+_MOST_DESCENT = 30_000  # rows of PCD and DCD, whose sweeps cost the square of their number
 _MOST_NEWTON = {False: 2_000, True: 500}
 
 Runs = dict[str, list[Result]]
@@ -98,12 +98,12 @@ def _all_runs(lab: Lab, name: str, data: Data) -> Runs:
 
 
 def _steps(lab: Lab, name: str, data: Data, gamma: Any) -> dict[tuple[str, float | str], Any]:
-    """A learner for each η, with the R that cross-validation finds; Margin needs η < 2."""
+    """A learner for each η, with the R chosen by cross-validation; Margin needs η < 2."""
     grids = {}
     for sampling in ("none", "margin"):
         for eta in ETAS:
             radii = _RADII[-1:] if lab.quick and isinstance(eta, float) else _RADII
-            root = (0.8 * lab.search_rows) ** 0.5  # of the rows that a fold's learner sees
+            root = (0.8 * lab.search_rows) ** 0.5  # of the number of rows that the learner of a fold sees
             known = [(R, eta if isinstance(eta, float) else R / root) for R in radii]
             usable = known if sampling == "none" else [(R, step) for R, step in known if step < 2]
             grids[name, f"{sampling} {eta}"] = [
@@ -180,7 +180,7 @@ def _plots(results: Runs) -> list[str]:
 
 
 def _best(results: Runs, start: str) -> str:
-    """The learner of a kind that ends best."""
+    """The learner of a kind with the best final result."""
     return max((who for who in results if who.startswith(start)), key=lambda who: _mean(results[who], "accuracy"))
 
 
@@ -215,9 +215,9 @@ def _check_claims(found: Findings, name: str, results: Runs) -> None:
 
 
 def _check_times(found: Findings, name: str, results: Runs) -> None:
-    """Figure 5: how long PCD and DCD take to come within 0.5 points of Auxiliary, in units of what that takes.
+    """Figure 5: how long PCD and DCD take to come within 0.5 points of Auxiliary, relative to Auxiliary's own time.
 
-    Shown and not judged: it is one run of NumPy beside a compiled loop.
+    Shown and not judged: it compares one run of NumPy with a compiled loop.
     """
     auxiliary = results["Auxiliary (γ=2)"][0]["curve"]
     goal = auxiliary["held_out"][-1] - 0.005
@@ -235,7 +235,7 @@ def _check_times(found: Findings, name: str, results: Runs) -> None:
 
 
 def _seconds_to(curve: Mapping[str, Any], goal: float) -> tuple[float, bool]:
-    """The seconds after which a curve has reached an accuracy, or all of them; and whether it has.
+    """The seconds until a curve has reached an accuracy, or all of its seconds; and whether it has.
 
     >>> _seconds_to({"seconds": [1.0, 2.0, 3.0], "held_out": [0.5, 0.9, 0.8]}, 0.8)
     (2.0, True)

@@ -1,7 +1,7 @@
-"""The lab runs cells over the cores and keeps every result in a file of its own, so that nothing is run twice.
+"""The lab runs cells on all cores and stores every result in a file of its own, so that nothing is run twice.
 
-A result is written whole or not at all; whatever ends a run (Ctrl-C, kill -9, a power cut) costs the cells that were
-running, and the same call goes on from there.
+A result is written atomically; whatever ends a run (Ctrl-C, kill -9, a power failure) costs only the cells that were
+running, and the same call resumes from there.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from onkel.utils.files import write_atomically
 
 Key = TypeVar("Key")
 
-QUICK_ROWS = 20_000  # a quick run draws so many rows of a larger set
+QUICK_ROWS = 20_000  # the number of rows that a quick run draws from a larger set
 _QUICK_RUNS = 2
 _MOST_RUNS = {False: {40_000: 3, 10_000: 5}, True: {100_000: 3}}  # from so many rows on, by whether they are cheap
 _SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
 
 
 class Lab:
-    """Where experiments are run.
+    """Runs experiments.
 
     Parameters
     ----------
     folder : path
-        Of the results.
+        The folder of the results.
     quick : bool, default=False
         Fewer runs, rows drawn from large sets, searches on few rows.
     runs : int, default=None
-        Permutations; None: as many as the paper has, fewer of large sets (quick: 2).
+        Number of permutations; None: as many as in the paper, fewer for large sets (quick: 2).
     data : iterable of str, default=None
-        The sets to run, None: all.
+        The data sets to run; None: all.
     jobs : int, default=1
-        Processes.
+        Number of processes.
     kept : bool, default=False
-        Run nothing: what is not on file is missing.
+        Run nothing: results that are not stored are missing.
     executor : concurrent.futures.Executor, default=None
-        Who runs the cells in place of processes of this machine, such as the executor of a Dask client.
+        Runs the cells in place of processes on this machine; for example the executor of a Dask client.
     watch : callable, default=None
-        Called with the numbers of cells done and known so far, and what the last one was.
+        Called with the numbers of cells done and planned so far, and a description of the last one.
     """
 
     def __init__(
@@ -90,33 +90,33 @@ class Lab:
     # -- what the options mean for an experiment
 
     def runs(self, paper: int, data: Data, *, cheap: bool = False) -> range:
-        """Return the seeds of a set's permutations, where the paper has so many."""
+        """Return the seeds of the permutations of a set, given their number in the paper."""
         large = [runs for rows, runs in _MOST_RUNS[cheap].items() if _rows_here(data) >= rows]
         most = _QUICK_RUNS if self.quick else min(large, default=paper)
         return range(self.asked_runs or min(paper, most))
 
     def rows(self, data: Data) -> int | None:
-        """Return how many rows to draw from a set, None: all."""
+        """Return the number of rows to draw from a set; None: all."""
         return QUICK_ROWS if self.quick and _rows_here(data) > QUICK_ROWS else None
 
     def share(self, data: Data) -> float:
-        """Return the share of the paper's rows that a run has: less than 1 for a subset, and for a quick run."""
+        """Return the fraction of the paper's rows that a run has: less than 1 for a subset, and for a quick run."""
         here = _rows_here(data)
         return min(1.0, min(here, self.rows(data) or here) / data.paper_rows) if here else 1.0
 
     @property
     def search_rows(self) -> int:
-        """How many rows of a permutation a grid is searched on."""
+        """The number of rows of a permutation on which a grid is searched."""
         return _SEARCH_ROWS[self.quick]
 
     def sets(self, known: Mapping[str, Data]) -> dict[str, Data]:
-        """Return the sets that are asked for."""
+        """Return the requested data sets."""
         return {name: data for name, data in known.items() if self.asked_data is None or name in self.asked_data}
 
     # -- running
 
     def run(self, cells: Mapping[Key, Cell]) -> dict[Key, Result]:
-        """Return the results of all cells, those on file and those that have to be run."""
+        """Return the results of all cells, stored ones and those that have to be run."""
         if not self.kept:
             self.folder.mkdir(parents=True, exist_ok=True)
         self.known += len(cells)
@@ -126,7 +126,7 @@ class Lab:
         for key, cell in cells.items():
             known = self._known(cell)
             if known is None:
-                open_cells[names[key]] = cell  # equal ones once
+                open_cells[names[key]] = cell  # equal cells are run once
             else:
                 results[names[key]] = known
         self.done += len(cells) - len(open_cells)
@@ -141,7 +141,7 @@ class Lab:
         return {key: results[name] for key, name in names.items()}
 
     def _known(self, cell: Cell) -> Result | None:
-        """A result that needs no work."""
+        """A result that is known without running the cell."""
         spec = cell.parameters.get("data")
         if spec is not None:
             name = json.dumps(spec, sort_keys=True)
@@ -158,7 +158,7 @@ class Lab:
         return result
 
     def _run(self, cells: dict[str, Cell]) -> Iterator[tuple[str, Result, float]]:
-        """Yield results as they come, and the seconds each took."""
+        """Yield results as they are completed, and the seconds of each."""
         if self.kept:
             yield from ((name, {"missing": "not run"}, 0.0) for name in cells)
             return
@@ -168,7 +168,7 @@ class Lab:
             return
         if self._pool is None and self.executor is None:
             for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-                os.environ.setdefault(threads, "1")  # the cells share the cores, not what is in them
+                os.environ.setdefault(threads, "1")  # the cores are shared by cells, not by threads within a cell
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.jobs, mp_context=spawn, initializer=_start_worker)
         workers = self.executor or self._pool
@@ -182,7 +182,7 @@ class Lab:
         except BrokenProcessPool:
             self.close()
             raise MemoryError(
-                "a worker process was killed, as happens when memory runs out; what was finished is kept: "
+                "a worker process was killed, perhaps because memory ran out; finished results are stored: "
                 "run it again with fewer --jobs"
             ) from None
         except BaseException:
@@ -192,13 +192,13 @@ class Lab:
             raise
 
     def spent(self) -> float:
-        """Return the seconds of one core behind all results since the last call, equal cells once."""
+        """Return the core seconds behind all results since the last call, with equal cells counted once."""
         seconds = sum(self._took.values())
         self._took.clear()
         return seconds
 
     def close(self) -> None:
-        """End the workers at once; what they were running is lost, and nothing else."""
+        """End the workers at once; only the cells that they were running are lost."""
         if self._pool is not None:
             workers = list(self._pool._processes.values())
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -217,7 +217,7 @@ def _rows_here(data: Data) -> int:
 def _result_of(cell: Cell) -> tuple[Result, float]:
     start = time.process_time()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a grid has corners that a recipe warns of
+        warnings.simplefilter("ignore")  # a recipe warns about some corners of a grid
         try:
             result = cell.function(**cell.parameters)
         except Missing as reason:

@@ -1,11 +1,11 @@
 """Zhang, Yi, Jin, Lin and He, "Online Kernel Learning with a Near Optimal Sparsity Bound" (ICML 2013): Tables 3 to 5.
 
-One pass over the training rows, then the accuracy on the rows kept apart: 5 random splits of 80 % and 20 % (magic04,
-covtype), or 5 permutations of the training file (adult). Gaussian kernel, σ the 20th percentile of the distances.
-Table 3 scores the average (Pegasos: the last function), Table 4 the last function, Table 5 the average, in which the
-points that were evicted stay and count. Parameters by 5-fold cross-validation on the first training rows, those near
-Pegasos's best λ again on all of them; those of BOGD++, of which the paper says nothing, by progressive mistakes over
-one permutation, as in the paper that BOGD++ is from, of the function that the table scores.
+One pass over the training rows, then the accuracy on the held-out rows: 5 random splits of 80 % and 20 % (magic04,
+covtype), or 5 permutations of the training file (adult). Gaussian kernel, σ the 20th percentile of the distances. Table
+3 scores the average (Pegasos: the last function), Table 4 the last function, Table 5 the average, in which the points
+that were evicted stay and count. Parameters by 5-fold cross-validation on the first training rows, those near Pegasos's
+best λ again on all of them; those of BOGD++, of which the paper says nothing, by progressive mistakes over one
+permutation, as in the paper that BOGD++ is from, of the function that the table scores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ SETS = {
     "magic04": Data(("magic04",), split=0.2, scale=(0.0, 1.0), paper_rows=15_216),
     "adult": Data(("a9a",), test=("a9a.t",), paper_rows=32_561),
     "covtype": Data(
-        ("covtype.16%",), split=0.2, positive=2, paper_rows=464_809, note="a random 16 % of the set, as it is to be had"
+        ("covtype.16%",),
+        split=0.2,
+        positive=2,
+        paper_rows=464_809,
+        note="a random 16 % of the set, the part that is available",
     ),
 }
 GS = (1, 2, 4, 10)
@@ -34,7 +38,7 @@ _RADII = [10.0**k for k in range(6)]
 _ETAS = [0.01, 0.1, 1.0]
 _LAMBDAS = [10.0**k for k in range(-10, 0)]
 _UNBOUNDED = {"Baseline", "Margin", "Auxiliary", "Pegasos", *(f"OSKL (G={G})" for G in GS)}
-_MOST_NEWTON = 2000  # a second-order step takes the square of its points
+_MOST_NEWTON = 2000  # a second-order step costs the square of the number of points
 
 
 def table3(lab: Lab) -> Findings:
@@ -100,7 +104,7 @@ def _oskl(lab: Lab, sets: Mapping[str, Data], gammas: Mapping[str, Any]) -> dict
 
 
 def _budgeted(lab: Lab, sets: Mapping[str, Data], *, average: bool) -> dict[Place, list[Result]]:
-    """The columns of Tables 4 and 5: the last functions or the averages, BOGD++ with what is best for these."""
+    """The columns of Tables 4 and 5: the last functions or the averages, with BOGD++ tuned for these."""
     gammas = _gammas(lab, sets)
     points = _oskl(lab, sets, gammas)
     budgets = {(name, G): mean_count(points[name, f"OSKL (G={G})"]) for name in sets for G in GS}
@@ -153,5 +157,5 @@ def _newton(
 
 
 def _radii(lab: Lab) -> list[float]:
-    """The paper's grid of R; a quick search has the greatest only, since few rows say nothing of the ball."""
+    """The paper's grid of R; a quick search has the largest only, since few rows carry no information about it."""
     return _RADII[-1:] if lab.quick else _RADII

@@ -31,9 +31,9 @@ _ALPHA = [
     View("Seconds against α", "alpha", "seconds", "α", marks=True),
 ]
 _CURVES = [
-    View("On rows kept apart, on the way", "rows", "held_out", "rows", "share"),
-    View("On rows kept apart, against support vectors", "n_support", "held_out", "support vectors", "share", log=True),
-    View("On rows kept apart, against time", "seconds", "held_out", "seconds", "share", log=True),
+    View("On held-out rows, during learning", "rows", "held_out", "rows", "share"),
+    View("On held-out rows, against support vectors", "n_support", "held_out", "support vectors", "share", log=True),
+    View("On held-out rows, against time", "seconds", "held_out", "seconds", "share", log=True),
     View("Accuracy so far", "rows", "accuracy", "rows", "share"),
     View("Accuracy so far, against time", "seconds", "accuracy", "seconds", "share", log=True),
     View("Support vectors", "rows", "n_support", "rows", "count"),
@@ -91,7 +91,7 @@ def _parts(one: Findings) -> list[str]:
 
 
 def _table(entries: list[Entry], about: dict[str, Any]) -> str:
-    """A line a learner; each metric with the paper's figure and ours."""
+    """One line per learner; each metric with the paper's figure and ours."""
     lines: dict[str, dict[str, Any]] = {}
     for entry in entries:
         line = lines.setdefault(entry.learner, {"learner": entry.learner})
@@ -121,7 +121,7 @@ def _claims(entries: list[Entry]) -> str:
 
 
 def _ends(entries: list[Entry]) -> list[dict[str, Any]]:
-    """Where learners end; those that differ by what is in brackets (a budget, say) are points of one line."""
+    """The final results; learners that differ only in what is in brackets (say, a budget) are points of one line."""
     ends: dict[str, dict[str, float]] = {}
     for entry in entries:
         if entry.ours and entry.metric in ("accuracy", "error", "n_support", "seconds"):
@@ -140,7 +140,7 @@ def _ends(entries: list[Entry]) -> list[dict[str, Any]]:
 
 
 def _of(curves: list[dict[str, Any]], data: str, needed: str) -> list[dict[str, Any]]:
-    """The curves of a data set that have a column; of several budgets the last."""
+    """The curves of a data set that have a column; among several budgets the last."""
     kept = {}
     for curve in curves:
         if curve["data"] == data and needed in curve:

@@ -6,8 +6,8 @@ and ε = Kη^1.5, its rivals have η = 1 and POLK's model order. Errors and risk
 last 5 % of the rows; the risk is the mean loss on the test rows plus (λ/2)‖f‖².
 
 The K that the text gives for MNIST cannot be meant: ε would be larger than any step, and nothing would be learned. A
-tenth of it gives the paper's model orders and errors, if there are several passes over the rows, of which the text
-does not speak; and so it is with the textures. Newton has one pass everywhere. NPBSGD's own rule lets the number of
+tenth of it gives the paper's model orders and errors, if there are several passes over the rows, which the text does
+not mention; the same is true of the textures. Newton has one pass everywhere. NPBSGD's own rule lets the number of
 points grow from row β = 45/70 N on; the text, and its 16 points, say that it is fixed: so it projects instead.
 """
 
@@ -28,7 +28,7 @@ from onkel.reproduce.lab import Lab
 from onkel.reproduce.verdict import Findings
 from onkel.streams.generators import mixture_modes
 
-SETS = {  # whose rows are made in _polk_cells
+SETS = {  # whose rows are computed in _polk_cells
     "multidist": Data((), paper_rows=5_000, note="five mixtures of our own draw, whose Bayes errors are 2.9 to 3.4 %"),
     "mnist": Data((), paper_rows=60_000),
     "brodatz": Data((), paper_rows=10_000, note="the 13 textures of the USC-SIPI set; the paper does not name its own"),
@@ -103,7 +103,7 @@ def _rows(lab: Lab, name: str) -> int | None:
 
 
 def _share(lab: Lab, name: str) -> float:
-    """Of the paper's rows: model orders depend on them."""
+    """The fraction of the paper's rows: model orders depend on it."""
     return (_rows(lab, name) or SETS[name].paper_rows) / SETS[name].paper_rows
 
 
@@ -128,7 +128,7 @@ def _batch_runs(lab: Lab, name: str, task: str, methods: tuple[str, ...]) -> Run
 
 
 def _online_runs(lab: Lab, name: str, models: tuple[str, ...]) -> dict[Model, Runs]:
-    """By task and model: results of POLK's rivals and of Newton with POLK's model order, then of POLK."""
+    """The results by task and model: those of POLK's rivals and of Newton with POLK's model order, then of POLK."""
     places = list(product(TASKS, models))
 
     def runs(described: dict[tuple[Model, str], dict[str, Any]]) -> dict[tuple[Model, str], list[Result]]:
@@ -185,7 +185,7 @@ def curves(lab: Lab) -> Findings:
 
 
 def _draw_the_mixture(found: Findings, lab: Lab, seeds: range) -> None:
-    """Figures 1(a) and 4, and what is claimed of the latter."""
+    """Figures 1(a) and 4, and the claims about the latter."""
     drawn = lab.run(
         {
             (task, seed): cell(

@@ -1,4 +1,4 @@
-"""Why a cell is worse than the paper's, and why a claim does not hold: ``reasons.tsv``.
+"""The reasons why a cell is worse than the paper's, or a claim does not hold: ``reasons.tsv``.
 
 The column `cause` says what is known: "measured", where the reason was tested and stands with its figures, or
 "unknown", where the reason says what was tried.
@@ -24,7 +24,7 @@ class Reason:
 
 
 def reason(experiment: str, data: str, learner: str, metric: str) -> Reason | None:
-    """Return the first line that is about a place; of a claim `learner` is its name and `metric` "claim".
+    """Return the first reason for a place; for a claim `learner` is its name and `metric` is "claim".
 
     >>> str(reason("spa-table2", "SUSY", "Perceptron", "accuracy"))[:20]
     'one row in a hundred'

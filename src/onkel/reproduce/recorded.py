@@ -1,7 +1,7 @@
-"""Whole runs on record: what came out of them, mean and spread of each cell, as tables that come with the package.
+"""The results of whole runs: mean and spread of each cell, as tables that are part of the package.
 
-``onkel reproduce NAME --recorded`` shows them without running anything; ``--record FOLDER`` writes those of a run into
-the tables of a folder, in place of the cells that they are of. docs/reproduction.md is made from them.
+``onkel reproduce NAME --recorded`` shows them without running anything; ``--record FOLDER`` replaces the cells in the
+tables of a folder by those of a run. docs/reproduction.md is generated from them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FILE_OF_SETS = "sets.tsv"
 
 
 def recorded(experiment: str, data: Iterable[str] | None = None) -> Findings:
-    """Return what is on record of an experiment.
+    """Return the recorded results of an experiment.
 
     Parameters
     ----------
     experiment : str
     data : iterable of str, default=None
-        The sets, None: all.
+        The data sets; None: all.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _measured(line: Line) -> Measured | None:
 
 
 def record(findings: Iterable[Findings], folder: str | os.PathLike[str]) -> None:
-    """Write whole runs into the tables of a folder, each cell in place of the one that was there."""
+    """Write whole runs into the tables of a folder, replacing the cells that they contain."""
     cells: dict[str, dict[tuple[str, ...], Line]] = {}
     sets: dict[tuple[str, ...], Line] = {}
     for found in findings:
@@ -103,7 +103,7 @@ def _set_line(found: Findings, data: str, about: dict[str, Any]) -> Line:
 
 
 def _merge(path: Path, columns: tuple[str, ...], n_keys: int, lines: dict[tuple[str, ...], Line]) -> None:
-    """Replace the lines of a table that have the same keys; others stay, new ones come after those of their set."""
+    """Replace the lines of a table that have the same keys; insert new ones after those of their set."""
     kept: dict[tuple[str, ...], Line] = {}
     if path.exists():
         for line in csv.DictReader(path.read_text("utf-8").splitlines(), delimiter="\t"):

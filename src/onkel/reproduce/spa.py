@@ -5,7 +5,7 @@ with the last function. Every budget is SPA's mean number of support vectors, an
 are fewer rows than the paper had, SPA's β is tuned to the paper's number, so that the budgets stay the paper's.
 
 Table 3, Figures 1 and 2: accuracy on the test files. All parameters are searched by cross-validation on the first
-training rows: γ and LIBSVM's C together, from 2^-5 to 2^5; the other learners have the γ that LIBSVM likes best. w7a
+training rows: γ and LIBSVM's C together, from 2^-5 to 2^5; the other learners have the γ that is best for LIBSVM. w7a
 has γ = 1, which its numbers of support vectors show; Pegasos's grid has 1e-4 too, which those of a9a and cod-rna show.
 """
 
@@ -34,7 +34,7 @@ SETS = {
     "w7a": Data(("w7a", "w7a.t"), paper_rows=49_749),
     "cod-rna": Data(("cod-rna",), scale=(-1.0, 1.0), paper_rows=59_535),
     "covtype": Data(
-        ("covtype.16%",), positive=2, paper_rows=581_012, note="a random 16 % of the set, as it is to be had"
+        ("covtype.16%",), positive=2, paper_rows=581_012, note="a random 16 % of the set, the part that is available"
     ),
     "SUSY": Data(("susy.10k",), paper_rows=1_000_000, note="10,000 rows, 1 % of the paper's"),
 }
@@ -51,8 +51,8 @@ RUNS = 20
 FOLDS = 5
 _TENS = [10.0**k for k in range(-3, 4)]
 _TWOS = [2.0**k for k in range(-5, 6)]
-_HALF_A_POINT = 0.5  # what the rule for cells allows, too
-_MOST_NEWTON = 2000  # a second-order step takes the square of its points
+_HALF_A_POINT = 0.5  # the same tolerance as for cells
+_MOST_NEWTON = 2000  # a second-order step costs the square of the number of points
 
 
 # -- Table 2 ----------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _spa_of_papers_size(lab: Lab, sets: Mapping[str, Data], chosen: Mapping[Plac
 def _oskl_of_size(
     lab: Lab, sets: Mapping[str, Data], sizes: Mapping[str, int], gammas: Mapping[str, Any]
 ) -> dict[Place, Any]:
-    """OSKL with as many support vectors as asked for: G is tuned for each η of the grid, then the best η is taken."""
+    """OSKL with the wanted number of support vectors: G is tuned for each η of the grid, then the best η is chosen."""
     described = {(name, eta): learner("OSKL", gamma=gammas[name], eta=eta) for name, eta in product(sizes, _TENS)}
     grids: dict[Place, list[dict[str, Any]]] = {}
     for (name, eta), result in tuned(lab, sets, described, "G", sizes, 1e4).items():
@@ -250,7 +250,7 @@ def _most(lab: Lab) -> int:
 
 
 def libsvm(*, data: Result, seed: int, rows: int | None, gamma: float, C: float) -> Result:
-    """Train LIBSVM, as scikit-learn has it, and test it."""
+    """Train LIBSVM through scikit-learn, and test it."""
     from sklearn.svm import SVC
 
     drawn = shuffled(data, seed, rows)

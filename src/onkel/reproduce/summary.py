@@ -1,4 +1,4 @@
-"""What was reproduced and what was not, on one screen: counts by paper, and the claims that do not hold, with why."""
+"""A summary of what was reproduced: counts by paper, and the claims that do not hold, with the reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("c
 
 
 def by_paper(findings: Sequence[Findings]) -> Table:
-    """Return a line for each paper: what was reproduced, what was not, and why, and how many claims and cells."""
+    """Return a line for each paper: what was reproduced, what was not and why, and counts of claims and cells."""
     on_record = any(about.get("run") for one in findings for about in one.sets.values())
     said = ["reproduced", "not reproduced, and why"] if on_record else []
     headlines = {line["paper"]: line for line in lines_of("headlines.tsv")}
@@ -42,7 +42,7 @@ def _counts(findings: Iterable[Findings]) -> dict[str, str]:
 
 
 def by_kind(findings: Sequence[Findings]) -> Table:
-    """Return a line for each kind of cell, results first, then those that are counted apart."""
+    """Return a line for each kind of cell: results first, then those that are counted separately."""
     entries = [entry for one in findings for entry in one.entries if not entry.is_claim]
     results = [entry for entry in entries if not entry.apart]
     lines = []
@@ -99,13 +99,13 @@ def why_not(claim: Judged, *, quick: bool = False) -> str:
 
 
 def _place(claim: Judged) -> str:
-    """The table and, of a figure's claim, the data set."""
+    """The table and, for a claim of a figure, the data set."""
     data, colon, _ = claim.claim.partition(": ")
     return f"{claim.experiment}, {data}" if colon else claim.experiment
 
 
 def pieces(findings: Sequence[Findings]) -> dict[str, str]:
-    """Return what docs/reproduction.md has between marks, as Markdown."""
+    """Return the generated parts of docs/reproduction.md, as Markdown."""
     top = (by_paper(findings), failing(findings), by_kind(findings))
     return {
         "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",

@@ -1,4 +1,4 @@
-"""Findings as tables of text, one a data set, for a terminal and for Markdown."""
+"""Findings as text tables, one per data set, for a terminal and for Markdown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tables(findings: Findings) -> list[Table]:
 
 
 def explained(findings: Findings) -> list[dict[str, str]]:
-    """Return the cells that are worse than the paper's, and why; those of one reason together."""
+    """Return the cells that are worse than the paper's, grouped by their reasons."""
     otherwise = _QUICK if findings.quick else UNEXPLAINED
     cells: dict[str, list[Entry]] = {}
     for entry in findings.entries:
@@ -69,7 +69,7 @@ def explained(findings: Findings) -> list[dict[str, str]]:
 
 
 def _listed(entries: list[Entry]) -> str:
-    """The entries of one reason: a9a: Pegasos · SPA (accuracy); those of one learner together."""
+    """The entries of one reason, grouped by learner: a9a: Pegasos · SPA (accuracy)."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         metric = "claim" if entry.is_claim else METRICS[entry.metric].title.removesuffix(" %")
@@ -81,16 +81,16 @@ def _listed(entries: list[Entry]) -> str:
 
 
 def heading(name: str, about: dict[str, Any]) -> str:
-    """Return a data set's name with what must be known of it.
+    """Return the name of a data set with its main properties.
 
     >>> heading("german", {"rows": 1000, "majority": 30.0, "note": ""})
-    'german: 1,000 rows, always predicting the commoner class errs in 30.0 %'
+    'german: 1,000 rows, always predicting the majority class errs in 30.0 %'
     """
     said = []
     if about.get("rows"):
         said.append(f"{about['rows']:,} rows")
     if about.get("majority") is not None:
-        said.append(f"always predicting the commoner class errs in {about['majority']:.1f} %")
+        said.append(f"always predicting the majority class errs in {about['majority']:.1f} %")
     if about.get("note"):
         said.append(str(about["note"]))
     if about.get("run"):
@@ -111,14 +111,14 @@ def counted(findings: Iterable[Findings]) -> str:
 
 
 def choices(experiment: str) -> Table:
-    """Return what was decided where the paper's text leaves it open, or reads otherwise than its figures."""
+    """Return what was decided where the paper's text is silent or contradicts its figures."""
     columns = ["of", "choice", "why"]
     lines = [line for line in lines_of("choices.tsv") if is_about(line["experiment"], experiment)]
     return Table("Choices", columns, [{name: line[name] for name in columns} for line in lines])
 
 
 def filled_in(page: str, pieces: dict[str, str]) -> str:
-    """Return a page with its pieces replaced, where it has marks around them; otherwise a new one.
+    """Return a page with the pieces between its marks replaced; a new page if there are no marks.
 
     >>> filled_in("Now <!-- counts -->old<!-- /counts -->.", {"counts": "new", "tables": "many"})
     'Now <!-- counts -->new<!-- /counts -->.'
@@ -163,7 +163,7 @@ def runs_said(findings: Findings) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time as a person says it.
+    """Return a duration in words.
 
     >>> _duration(41.2), _duration(2460.0)
     ('41 seconds', '41 minutes')
@@ -179,7 +179,7 @@ def written_paper(entry: Entry) -> str:
 
 
 def written_ours(entry: Entry) -> str:
-    """Return ours as text, with the verdict; in brackets what makes it less than a result."""
+    """Return our figure as text, with the verdict and, in brackets, what qualifies it."""
     if entry.is_claim:
         verdicts = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
         return f"{entry.note}: {verdicts.get(entry.verdict, 'not judged')}"
@@ -194,7 +194,7 @@ def written_ours(entry: Entry) -> str:
 
 
 def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dict[str, Any]) -> None:
-    """Add to each learner's line what must be known of its entries, where the data set's heading does not say it."""
+    """Add notes on the entries to the line of each learner, unless the heading of the data set has them."""
     for learner, line in lines.items():
         said = [note for entry in entries if entry.learner == learner for note in _notes(entry, about)]
         if said:
@@ -209,7 +209,7 @@ def _notes(entry: Entry, about: dict[str, Any]) -> list[str]:
     if entry.ours and rows is not None and rows < 0.95 * about["paper_rows"]:
         said.append(f"{100 * rows / about['paper_rows']:.0f} % of the paper's rows")
     if is_trivial(entry, majority):
-        said.append("always the commoner class")
+        said.append("always the majority class")
     return said
 
 

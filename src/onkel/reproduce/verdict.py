@@ -1,18 +1,18 @@
-"""The papers' figures beside ours, by one rule.
+"""The rule by which our figures are compared with the papers'.
 
 - A rate in % (error, accuracy): ours may be worse than the paper's mean by at most max(2 sd, 0.5 points), sd the
-  paper's; then it is "within", and "better" if it is better by more than that. A tolerance above 3 points is said.
-- A number of support vectors, and a sparsity, which is made of one: "within" up to 15 % more or fewer; more is "worse",
-  fewer is "better", unless the same learner's rate is worse: then it is "worse" too.
-- A claim that a figure makes holds ("within"), does not ("worse"), or is undecided.
+  paper's; then it is "within", and "better" if it is better by more than that. A tolerance above 3 points is shown.
+- A number of support vectors, and a sparsity, which follows from one: "within" up to 15 % more or fewer; more is
+  "worse", fewer is "better", unless the same learner's rate is worse: then it is "worse" too.
+- A claim about a figure holds ("within"), does not hold ("worse"), or is undecided.
 - Times, risks, and claims about times are shown and not judged: the machines differ, and so do the mixture and the
   textures. Nor are the counts and sparsities of learners without a budget where fewer rows were run than the paper's,
   since they do not grow evenly with the rows.
 
-Not every cell is a result of its own: `counting.tsv` says which ones repeat another, are what the protocol makes them,
-stand beside a figure of the paper that is in doubt, are of data of our own draw (the mixture and the textures of the
-POLK paper), or of fewer rows than the paper's. They are judged like the others and counted apart, and so is a learner
-that always predicts the commoner class.
+Not every cell is an independent result: `counting.tsv` lists those that repeat another cell, are determined by the
+protocol, are compared with a doubtful figure of the paper, use data of our own draw (the mixture and the textures of
+the POLK paper), or use fewer rows than the paper. They are judged like the others and counted separately, and so is a
+learner that always predicts the majority class.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from onkel.reproduce._metrics import mean_sd
 from onkel.reproduce.lab import Lab
 
 VERDICTS = ("better", "within", "worse", "missing")
-APART = {  # how a cell counts, where it is no result of its own
+APART = {  # why a cell is not an independent result
     "repeat": "repeat another cell",
     "protocol": "are what the protocol makes them",
     "doubt": "stand beside a figure of the paper that is in doubt",
-    "trivial": "always predict the commoner class",
+    "trivial": "always predict the majority class",
     "draw": "are of data of our own draw",
     "subset": "are of fewer rows than the paper's",
 }
@@ -75,7 +75,7 @@ _NOT_JUDGED = ("time", "risk", "time claim")
 
 @dataclass(frozen=True)
 class Figure:
-    """What a paper prints: a mean, perhaps with a standard deviation, and what must be known of it."""
+    """A figure of a paper: a mean, perhaps with a standard deviation, and a note."""
 
     mean: float | None
     sd: float | None
@@ -102,7 +102,7 @@ def figures() -> dict[str, dict[Place, Figure]]:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came out here: the mean of some runs and their standard deviation (None of one run)."""
+    """Our result: the mean of some runs and their standard deviation (None for one run)."""
 
     mean: float
     sd: float | None
@@ -110,7 +110,7 @@ class Measured:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Measured | None:
-        """Return the mean of runs, None of none.
+        """Return the mean of runs; None if there are none.
 
         >>> Measured.of([1.0, 3.0])
         Measured(mean=2.0, sd=1.4142135623730951, runs=2)
@@ -120,7 +120,7 @@ class Measured:
 
     @property
     def error(self) -> float:
-        """The standard error of the mean; 0 of one run, whose spread is not known."""
+        """The standard error of the mean; 0 for one run, whose spread is not known."""
         return (self.sd or 0.0) / math.sqrt(self.runs)
 
 
@@ -132,15 +132,15 @@ class Entry:
     ----------
     data, learner, metric : str
     paper : Figure or None
-        None for what the paper does not have.
+        None where the paper has no figure.
     ours : Measured or None
-        None where there is no run. Of a claim the mean is 1 where it holds, 0 where it does not, and 0.5 where the
-        runs leave it open.
+        None where there is no run. For a claim the mean is 1 if it holds, 0 if it does not, and 0.5 if the runs leave
+        it open.
     verdict : {"better", "within", "worse", "undecided", "missing", ""}
-        Nothing where there is nothing to judge.
+        Empty where there is nothing to judge.
     note : str
     apart : str
-        A key of `APART` where the cell is no result of its own.
+        A key of `APART` where the cell is not an independent result.
     share : float
         Of the paper's rows that were run, where the count depends on them.
     """
@@ -157,11 +157,11 @@ class Entry:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it is a claim and no figure."""
+        """Whether it is a claim rather than a figure."""
         return METRICS[self.metric].kind in ("claim", "time claim")
 
     def document(self) -> dict[str, Any]:
-        """Return the entry as JSON has it."""
+        """Return the entry as a JSON object."""
         return {
             "data": self.data,
             "learner": self.learner,
@@ -175,7 +175,7 @@ class Entry:
 
 
 def tolerance(paper: Figure) -> float:
-    """Return by how many points a rate may be off the paper's.
+    """Return the tolerance in points for a rate of the paper.
 
     >>> tolerance(Figure(80.0, 0.1, "")), tolerance(Figure(80.0, 1.0, ""))
     (0.5, 2.0)
@@ -184,7 +184,7 @@ def tolerance(paper: Figure) -> float:
 
 
 def verdict(metric: str, paper: Figure | None, ours: Measured | None, share: float = 1.0) -> str:
-    """Judge what came out.
+    """Return the verdict on a result.
 
     Parameters
     ----------
@@ -232,15 +232,16 @@ class Findings:
     experiment : str
     entries : list of Entry
     sets : dict
-        Of each data set: `rows`, `majority` (error in % of always predicting the commoner class), `paper_rows`, `note`.
+        For each data set: `rows`, `majority` (error in % of always predicting the majority class), `paper_rows`,
+        `note`.
     curves : list of dict
-        Of the first run of each learner: `data`, `name` and columns, as `onkel.evaluate.Curve.to_dict` has them.
+        For the first run of each learner: `data`, `name` and columns, as in `onkel.evaluate.Curve.to_dict`.
     parts : list of str
-        Pieces of HTML that only this experiment's section of a report has.
+        HTML fragments for this experiment's section of a report.
     quick : bool
         Whether it was a quick run.
     spent : float
-        Seconds of one core.
+        Processor time in seconds.
     """
 
     experiment: str
@@ -253,7 +254,7 @@ class Findings:
 
     @classmethod
     def of(cls, experiment: str, lab: Lab, sets: Mapping[str, Data]) -> Findings:
-        """Return findings with nothing found yet."""
+        """Return empty findings."""
         findings = cls(experiment, quick=lab.quick)
         for name, data in sets.items():
             rows = lab.rows(data)
@@ -262,16 +263,16 @@ class Findings:
         return findings
 
     def add(self, data: str, learner: str, runs: Iterable[Result], *metrics: str, share: float = 1.0) -> None:
-        """Add what the runs of a learner gave.
+        """Add the results of the runs of a learner.
 
         Parameters
         ----------
         data, learner : str
             As in papers/*.tsv.
         runs : iterable of dict
-            Results of cells, one a permutation.
+            Results of cells, one for each permutation.
         *metrics : str
-            Those of the table.
+            The metrics of the table.
         share : float, default=1.0
             Of the paper's rows that were run, where the number of support vectors depends on them.
         """
@@ -290,21 +291,21 @@ class Findings:
             self.enter(data, learner, metric, Measured.of(float(run[metric]) for run in there), lacking, share)
 
     def claim(self, data: str, claim: str, holds: float | None, note: str, *, about_time: bool = False) -> None:
-        """Say whether a claim of papers/*.tsv holds (0.5: open; None: it could not be looked at), and what was seen."""
+        """Record whether a claim of papers/*.tsv holds (0.5: open; None: it could not be tested), and what was seen."""
         metric = "time claim" if about_time else "claim"
         self.enter(data, claim, metric, None if holds is None else Measured(float(holds), None, 1), note)
 
     def enter(
         self, data: str, learner: str, metric: str, ours: Measured | None, note: str = "", share: float = 1.0
     ) -> None:
-        """Add what is known of a cell."""
+        """Add an entry for a cell."""
         paper = figures().get(self.experiment, {}).get((data, learner, metric))
         judged = verdict(metric, paper, ours, share)
         entry = Entry(data, learner, metric, paper, ours, judged, note, share=share)
         self.entries.append(replace(entry, apart=self._apart(entry)))
 
     def _apart(self, entry: Entry) -> str:
-        """How a cell counts that is no result of its own, "" of all others."""
+        """Why a cell is not an independent result; "" for all others."""
         if entry.paper is None or entry.is_claim:
             return ""
         place = {"experiment": self.experiment, "data": entry.data, "learner": entry.learner, "metric": entry.metric}
@@ -316,9 +317,9 @@ class Findings:
         return "" if known is None else known["apart"]
 
     def completed(self) -> Findings:
-        """Return the findings with an entry for every figure of the paper, of the sets that were asked for.
+        """Return the findings with an entry for every figure of the paper on the requested data sets.
 
-        Only now is it known of all learners whether their rates are worse, so that fewer points are not better.
+        Only now is it known for all learners whether their rates are worse, in which case fewer points are not better.
         """
         there = {(entry.data, entry.learner, entry.metric) for entry in self.entries}
         for place in figures().get(self.experiment, {}):
@@ -337,13 +338,13 @@ class Findings:
         return self
 
     def counts(self, apart: str = "") -> dict[str, int]:
-        """Return how many cells have each verdict: the results, or those that are counted apart."""
+        """Return how many cells have each verdict: the results, or those that are counted separately."""
         judged = [entry.verdict for entry in self.entries if entry.apart == apart and not entry.is_claim]
         return {name: judged.count(name) for name in VERDICTS}
 
 
 def is_trivial(entry: Entry, majority: float | None) -> bool:
-    """Return whether a rate is that of always predicting the commoner class, in every run."""
+    """Return whether a rate is that of always predicting the majority class, in every run."""
     if METRICS[entry.metric].kind != "rate" or entry.ours is None or majority is None:
         return False
     error = entry.ours.mean if entry.metric == "error" else 100 - entry.ours.mean

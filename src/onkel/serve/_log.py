@@ -167,9 +167,7 @@ def read(path: Path) -> Found:
         if found is None or found[0] != following:
             later = _later_frame(data, at, salt)
             if later is not None:
-                raise CorruptLog(
-                    f"{path} is damaged at byte {at} but intact from byte {later} on: no crash does that"
-                )
+                raise CorruptLog(f"{path} is damaged at byte {at} but intact from byte {later} on: no crash does that")
             break
         for record in _records(found[1]):
             records.append((following, record))
