@@ -1,4 +1,4 @@
-"""What the rows decide about a learner: the kernel's width and the prior's λ, as an object around the learner."""
+"""Choosing the kernel's width, the relevances and the prior's λ from the rows: an object around a learner."""
 
 from onkel.choice.choosing import ChoosingLearner
 from onkel.choice.width import gamma_from_percentile

@@ -1,4 +1,4 @@
-"""What is needed to choose again: the loss that is watched, and a challenger that learns beside the learner."""
+"""What later choices need: a monitor of the loss, and a challenger that learns from the same rows as the incumbent."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from onkel.learner import Learner
 
 Floats = NDArray[np.float64]
 
-PERIOD = 5 * BLOCK  # rows of the stream between two looks at the loss
+PERIOD = 5 * BLOCK  # rows of the stream between two checks of the loss
 MAX_LOSS = 1e100
 SURE = 2.0  # standard errors by which a challenger must be better
 
 
 class Watch:
-    """The loss of a stream, looked at once in a `PERIOD` of rows."""
+    """Monitors the loss of a stream, which is checked once every `PERIOD` rows."""
 
     def __init__(self, task: str) -> None:
         self.task = task
         self.test = RisingLoss()
-        self._losses = np.empty(0)  # of the rows since the last look
-        self._scored: list[tuple[Floats, Floats]] = []  # rows after those: their scores, and their labels
+        self._losses = np.empty(0)  # of the rows since the last check
+        self._scored: list[tuple[Floats, Floats]] = []  # scores and labels of the rows after those
 
     def add(self, scores: Floats, y: Floats) -> None:
-        """Take in the scores of some rows, and their labels."""
+        """Add the scores and the labels of some rows."""
         self._scored.append((scores, y))
 
     @property
     def losses(self) -> Floats:
-        """The losses of the rows since the last look."""
-        for _, alike in groupby(self._scored, lambda pair: pair[0].shape[1]):  # classes may come
+        """The losses of the rows since the last check."""
+        for _, alike in groupby(self._scored, lambda pair: pair[0].shape[1]):  # the number of classes may grow
             scores, y = map(np.concatenate, zip(*alike, strict=True))
             self._losses = np.concatenate([self._losses, bounded_losses(self.task, scores, y)])
         self._scored = []
         return self._losses
 
     def forget(self) -> None:
-        """Leave out the rows since the last look."""
+        """Discard the rows since the last check."""
         self._losses, self._scored = np.empty(0), []
 
     def look(self, unit: float) -> int | None:
-        """Return for how many rows the loss has been higher, if it has risen."""
+        """Check the loss; if it has risen, return for how many rows it has been higher."""
         losses, blocks = self.losses, []
         if len(losses) == PERIOD:
             blocks = bounded(self.task, losses, unit).reshape(-1, BLOCK).mean(axis=1).tolist()
@@ -57,12 +57,12 @@ class Watch:
         return None
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all of it as named arrays."""
+        """Return the state as named arrays."""
         return {"losses": self.losses, "test": self.test.array()}
 
     @classmethod
     def from_arrays(cls, task: str, arrays: Any) -> Self:
-        """Return what `arrays` gave."""
+        """Restore the state from `arrays`."""
         if not isinstance(arrays, dict) or set(arrays) != {"losses", "test"}:
             raise ValueError("a loss that is watched has losses and a test")
         watch = cls(task)
@@ -72,30 +72,30 @@ class Watch:
 
 
 class Trial:
-    """A challenger, and what it and the incumbent have lost on the same rows since it was made."""
+    """A challenger, with its losses and those of the incumbent on the same rows since it was created."""
 
     def __init__(self, challenger: Learner, end: int, losses: Floats | None = None) -> None:
         self.challenger, self.end = challenger, end
-        self.losses = np.empty((2, 0)) if losses is None else losses  # the incumbent's, the challenger's
+        self.losses = np.empty((2, 0)) if losses is None else losses  # rows: the incumbent, the challenger
 
     def add(self, incumbent: Floats, challenger: Floats) -> None:
-        """Take in what both have lost on some rows."""
+        """Add the losses of both on some rows."""
         self.losses = np.concatenate([self.losses, [incumbent, challenger]], axis=1)
 
     @property
     def is_won(self) -> bool:
-        """Whether the challenger was better, by more than chance allows."""
+        """Whether the challenger was significantly better."""
         return surely_better(*self.losses)
 
 
 def surely_better(incumbent: Floats, challenger: Floats) -> bool:
-    """Whether the challenger has lost less on the same rows, by more than chance allows."""
+    """Whether the losses of the challenger on the same rows are significantly smaller."""
     gains = incumbent - challenger
     return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
 
 
 def bounded_losses(task: str, scores: Floats, y: Floats) -> Floats:
-    """Return how bad scores are for labels, row by row, but no more than a number whose square is finite."""
+    """Return the loss of each row, bounded so that its square is finite."""
     return np.minimum(loss_of(task)(scores, y), MAX_LOSS)
 
 

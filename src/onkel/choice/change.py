@@ -1,10 +1,11 @@
-"""Whether a loss has left what it was: an e-detector (Shin, Ramdas and Rinaldo 2024).
+"""Detecting that a loss has risen: an e-detector (Shin, Ramdas and Rinaldo 2024).
 
-Rows are looked at in blocks. A block's mean loss ``x``, between 0 and 1, is compared with the mean ``m`` that the
-blocks of before may have at most: their own and two standard errors. While the loss does not rise ``1 + c(x/m - 1)``
-has a mean of at most 1 for any bet ``0 < c < 1``. The product of such factors, begun anew whenever it is below 1 and
-averaged over several bets, then reaches `ALARM` at most once in `ALARM` blocks on average, whatever the distribution of
-the losses. Blocks while a bet wins wait until it has lost before they count as blocks of before.
+Rows are considered in blocks. The mean loss ``x`` of a block, between 0 and 1, is compared with an upper bound ``m`` on
+the mean of the reference blocks: their own mean plus two standard errors. As long as the loss does not rise, the
+expectation of ``1 + c(x/m - 1)`` is at most 1 for any bet ``0 < c < 1``. The product of such factors, restarted
+whenever it is below 1 and averaged over several bets, then reaches `ALARM` at most once in `ALARM` blocks on average,
+whatever the distribution of the losses. Blocks during which a bet is winning become reference blocks only after it has
+lost.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 BLOCK = 48  # rows
-LEAST = 8  # blocks before the first that is judged
+LEAST = 8  # reference blocks before the first block that is tested
 ALARM = 10_000.0
 BETS = (1 / 16, 1 / 4, 1 / 2)
-LONGEST = 1000  # blocks that may win without an alarm; then they count as before
+LONGEST = 1000  # blocks for which a bet may win without an alarm; then they become reference blocks
 
 
 class RisingLoss:
-    """The blocks that count as before, in number, mean and squares; what bets have won; the blocks since one wins."""
+    """The reference blocks (number, mean and squares), the wealth of the bets, and the blocks since one is winning."""
 
     def __init__(self) -> None:
         self.count, self.mean, self.squares = 0, 0.0, 0.0
@@ -34,13 +35,13 @@ class RisingLoss:
 
     @property
     def blocks(self) -> int:
-        """For how many blocks the loss has been nearer to the last ones than to what it was."""
+        """The number of blocks for which the loss has been nearer to the latest blocks than to the reference."""
         level = (self.mean + float(np.mean(self.since[-4:]))) / 2
         below = np.cumsum([0.0, *(loss - level for loss in self.since)])
         return len(self.since) - int(np.argmin(below))
 
     def add(self, loss: float) -> bool:
-        """Take in a block's mean loss; return whether the loss has risen."""
+        """Add the mean loss of a block; return whether the loss has risen."""
         self.since.append(loss)
         if self.count >= LEAST:
             error = math.sqrt(self.squares / (self.count - 1) / self.count)
@@ -58,12 +59,12 @@ class RisingLoss:
         return False
 
     def array(self) -> Floats:
-        """Return all of it as numbers."""
+        """Return the state as numbers."""
         return np.array([self.count, self.mean, self.squares, *self.won, *self.since])
 
     @classmethod
     def from_array(cls, numbers: Any) -> Self:
-        """Return what `array` gave; refuse what it cannot have given."""
+        """Restore the state from `array`; refuse numbers that it cannot have returned."""
         test, least = cls(), 3 + len(BETS)
         if not isinstance(numbers, np.ndarray) or numbers.dtype != np.float64 or numbers.ndim != 1:
             raise ValueError("the test of the loss must be numbers")

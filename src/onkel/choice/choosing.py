@@ -1,15 +1,15 @@
-"""A learner whose kernel, or λ, its stream chooses.
+"""A learner whose kernel or λ is chosen from its stream.
 
 The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
 several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
-(:mod:`onkel.choice.relevances`). Each time the learner starts anew and is shown the rows so far again.
+(:mod:`onkel.choice.relevances`). Each time the learner starts anew and learns from the rows so far again.
 
-A second-order learner whose memory the stream chooses goes on choosing: whenever the number of rows has
-doubled, and when the loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The
-neighbours of the width and of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as
-large relevances are learned from those kept. What is better by more than 1 % becomes a challenger: another learner,
-which starts from the rows kept, each of them counted once, and learns beside the incumbent. It takes over if on the
-rows to come it is better by more than chance allows.
+A second-order learner with ``forget="stream"`` goes on choosing: whenever the number of rows has doubled, and when the
+loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The neighbours of the width and
+of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as large relevances are
+learned from those kept. A choice that is better by more than 1 % becomes a challenger: another learner, which starts
+from the rows kept, each of them counted once, and then learns from the same rows as the incumbent. It takes over if it
+is significantly better on the rows that follow.
 
 All of this is a function of the rows alone, so it does not depend on how they were cut into calls.
 """
@@ -37,12 +37,12 @@ from onkel.utils.validation import check_choice, check_flag, check_number
 
 
 class ChoosingLearner(Stateful):
-    """An object around a learner, with the same verbs: it keeps rows, and replaces the learner as they ask.
+    """An object around a learner, with the same methods, which keeps rows and chooses the learner by them.
 
     Parameters
     ----------
     learner : Learner
-        It has learned nothing yet. What is chosen takes the place of its own.
+        It must not have learned from any row. The chosen values replace its own.
     chosen : collection of {"gamma", "lam", "relevances", "kernel"}
         "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior, "relevances" those of
         the features, "kernel" whether the relevances' kernel is gaussian or, in regression, Laplacian.
@@ -50,9 +50,9 @@ class ChoosingLearner(Stateful):
     Attributes
     ----------
     current : Learner
-        The learner with what is chosen so far.
+        The learner with the values chosen so far.
     changes : list of int
-        After how many rows another kernel or λ took over, of the choices after the first 4096 rows; the last 256.
+        The numbers of rows after which another kernel or λ took over, after the first 4096 rows; at most the last 256.
 
     Examples
     --------
@@ -80,14 +80,14 @@ class ChoosingLearner(Stateful):
             )
         self.current = learner
         self.chosen = tuple(chosen)
-        self.window: Window | None = None  # the rows that are kept
-        self.complete = False  # the last choice was made
-        self.begun = 0  # rows of the stream before its last change
-        self.spent = 0  # rows that competitors have learned from, after the first choices
+        self.window: Window | None = None  # the rows kept
+        self.complete = False  # whether the last choice was made
+        self.begun = 0  # the number of rows of the stream before its last change
+        self.spent = 0  # the number of rows that competitors have learned from after the first choices
         self.changes: list[int] = []
         self.watch = Watch(learner.task)
         self.trial: Trial | None = None
-        self._due: int | None = None  # the row after which something is, where that is known
+        self._due: int | None = None  # the row after which something is due, where that is known
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ class ChoosingLearner(Stateful):
             row = np.ascontiguousarray(x, dtype=self.current.dtype)
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
 
-    @in_turn  # the rows that are kept are those that were learned from
+    @in_turn  # the rows kept must be those that were learned from
     def learn_rows(
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:
@@ -146,7 +146,7 @@ class ChoosingLearner(Stateful):
                 self._judge(X, y, weight, made, watching)
             done = True
             return made if scores else None
-        finally:  # also after an interruption: what was learned from is kept, no more and no less
+        finally:  # also after an interruption: exactly the rows that were learned from are kept
             if not done:
                 self.watch.forget()
                 self.trial = self._due = None
@@ -157,7 +157,7 @@ class ChoosingLearner(Stateful):
             self.window.add(Rows(rows[learned], y[learned], weight[learned]).copied(), self._most_kept)
 
     def _judge(self, X: Array, y: Floats, weight: Floats, scores: Any, watching: bool) -> None:
-        """Note what the learner, and the challenger where there is one, have lost on some rows."""
+        """Record the losses of the learner, and of the challenger where there is one, on some rows."""
         own, counts = self.current, weight != 0
         if watching:
             self.watch.add(scores[counts], y[counts])
@@ -178,18 +178,18 @@ class ChoosingLearner(Stateful):
 
     @property
     def _chooses_again(self) -> bool:
-        """Whether the stream chooses the memory: a learner that takes over has forgotten all but the rows kept."""
+        """Whether the memory is chosen from the stream: a learner that takes over knows only the rows kept."""
         recipe = self.current.recipe
         return isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
 
     @property
     def _is_first(self) -> bool:
-        """Whether the first choices are under way, for which all rows of the stream are there."""
+        """Whether the first choices are not complete; until then all rows of the stream are kept."""
         return self.begun == 0 and self.t <= stages.KEPT
 
     @property
     def _is_watching(self) -> bool:
-        """Whether the loss is watched: from the first look on at which so many rows were there."""
+        """Whether the loss is monitored, which starts at the first check after enough rows."""
         return self._chooses_again and self.t // PERIOD * PERIOD >= self.begun + stages.LATEST
 
     def _stage(self, rows: int) -> int:
@@ -207,7 +207,7 @@ class ChoosingLearner(Stateful):
         return self._due - t
 
     def _act(self) -> None:
-        """Do what is due after so many rows."""
+        """Do what is due after the present number of rows."""
         t, self._due = self.t, None
         if self.trial is not None and t == self.trial.end:
             if self.trial.is_won:
@@ -220,7 +220,7 @@ class ChoosingLearner(Stateful):
             self._look()
 
     def _look(self) -> None:
-        """Begin anew where the loss has risen."""
+        """Start a new count of rows if the loss has risen."""
         if not self._is_watching:
             return self.watch.forget()
         assert self.window is not None
@@ -239,7 +239,7 @@ class ChoosingLearner(Stateful):
         return self.current.n_outputs if self.current.task == "multiclass" else 1
 
     def _choose(self) -> None:
-        """Start anew with the kernel and the λ that the rows so far ask for."""
+        """Start anew with the kernel and the λ that are best for the rows so far."""
         own, rows = self.current, self._rows()
         competition = Competition(own, rows, self._n_classes)
         kernel, lam = self._chosen(competition, rows)
@@ -254,7 +254,7 @@ class ChoosingLearner(Stateful):
         return self.window.rows
 
     def _with(self, kernel: Kernel, lam: float) -> Learner:
-        """A learner with this kernel and λ that has learned nothing."""
+        """An unfitted learner with this kernel and λ."""
         recipe = self.current.recipe
         if isinstance(recipe, SecondOrder):
             recipe = replace(recipe, prior=GaussianPrior(lam))
@@ -277,7 +277,7 @@ class ChoosingLearner(Stateful):
         ):
             kernel, lam, widths = before, competition.lam, [0]
         if n >= stages.COMPETE:
-            share = min(2, len(own.kernels))  # terms of a sum have their parts of the budget
+            share = min(2, len(own.kernels))  # the terms of a sum share the budget
             kernel, lam = competition.chosen(kernel, lam, self.chosen, widths, share)
         if "relevances" not in self.chosen or not stages.learns_relevances(n):
             return kernel, lam
@@ -285,14 +285,14 @@ class ChoosingLearner(Stateful):
         learned = competition.learned(kernel, lam, None if "kernel" in self.chosen else RBF, rows[: n // 2])
         if not learned:
             return kernel, lam
-        if isinstance(own.recipe, SecondOrder):  # the rows to come decide how much each of them counts
+        if isinstance(own.recipe, SecondOrder):  # their weights are learned from the rows that follow
             return Hedge((kernel, *learned), "sum", start=n), lam
         return min((kernel, *learned), key=lambda kernel: competition.loss_of(kernel, lam, 2)), lam
 
     # -- later ones ----------------------------------------------------------------------------------------------------
 
     def _challenge(self, after_change: bool) -> None:
-        """Make a challenger of what is better on the latest rows, if anything is."""
+        """Create a challenger if another choice is better on the latest rows."""
         own, rows, n = self.current, self._rows(), self.t - self.begun
         if self.spent > self.t:
             return
@@ -310,14 +310,14 @@ class ChoosingLearner(Stateful):
 
     def _better(self, competition: Competition, earlier: Rows, after_change: bool) -> tuple[Kernel, float]:
         """The kernel, or the sum of several, and the λ: those in use, or better ones; relevances are learned from the
-        earlier rows, where there are some."""
+        earlier rows, if there are any."""
         own, lam, share = self.current, competition.lam, len(self.current.kernels)
         kernels = list(own.kernels)
         if "gamma" in self.chosen:
             kernels = [
                 competition.better_width(kernel, lam, share, after_change)
                 for kernel in kernels
-                if isinstance(kernel, RBF | Laplacian)  # as all of them are, then
+                if isinstance(kernel, RBF | Laplacian)  # all of them are, in this case
             ]
         if "lam" in self.chosen:
             lam = competition.better_lam(kernels[0], lam, share)
@@ -350,7 +350,7 @@ class ChoosingLearner(Stateful):
         return plain and self._until_something_is_due() > 1
 
     def _learn_one(self, row: Array | Csr, y: Floats, scores: bool) -> Floats | None:
-        """Learn from such a row, as the core takes it: as `learn_rows` does, without what only several rows need."""
+        """Learn from such a row in the core's format: the same as `learn_rows`, without what only several rows need."""
         assert self.window is not None
         own, watching, before, made = self.current, self._is_watching, self.t, None
         learn: Any = own.learn_csr if isinstance(row, tuple) else own.learn_rows
@@ -368,7 +368,7 @@ class ChoosingLearner(Stateful):
         return made if scores else None
 
     def reach(self, n_features: int) -> None:
-        """Take sparse rows of so many features from now on (see `Learner.reach`)."""
+        """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""
         wider = n_features > (self.current.n_features or 0)
         self.current.reach(n_features)
         if self.window is not None and wider:
@@ -389,23 +389,23 @@ class ChoosingLearner(Stateful):
         return self.current.score_csr(rows)
 
     def flush(self) -> None:
-        """End a mini-batch under way."""
+        """End the current mini-batch."""
         self.current.flush()
 
     # -- facts and state -----------------------------------------------------------------------------------------------
 
     @property
     def t(self) -> int:
-        """Rows learned from so far."""
+        """Number of rows learned from so far."""
         return self.current.t
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the model, of the rows that are kept, and of a challenger."""
+        """Number of bytes of the model, of the rows kept, and of a challenger."""
         return self.current.nbytes + sum(part.nbytes for part in self._own_arrays().values())
 
     def _own_arrays(self) -> dict[str, NDArray[Any]]:
-        """What there is beside the learner: the rows that are kept, and what another choice needs."""
+        """The state besides the learner: the rows kept, and what later choices need."""
         if self.window is None:
             return {}
         named = {"first": self.window.rows.arrays()}
@@ -428,7 +428,7 @@ class ChoosingLearner(Stateful):
         return replace(contents, estimator=self)
 
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
-        return learner  # whose function has its width
+        return learner  # whose kernel has its own width
 
     def __repr__(self) -> str:
         return f"ChoosingLearner({self.current!r}, {list(self.chosen)!r})"
@@ -468,7 +468,7 @@ class ChoosingLearner(Stateful):
         return choosing
 
     def _go_on_from(self, again: Any) -> None:
-        if again is None:  # a file of before
+        if again is None:  # a file of an earlier version
             return
         if not isinstance(again, dict):
             raise ValueError("what another choice needs must be arrays")

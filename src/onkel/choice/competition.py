@@ -1,4 +1,4 @@
-"""How kernels and λ compete on some rows: as second-order learners over them, by the loss on the later half."""
+"""The competition of kernels and λ on some rows: second-order learners, compared by their loss on the later half."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from onkel.sums import sum_of
 Floats = NDArray[np.float64]
 Metric = RBF | Laplacian
 
-WIDTHS = range(-5, 4)  # that compete first: powers of two, in units of one over the median squared distance
-FARTHEST = 30  # powers of two
-LAMS = 2  # half decades on either side of the prior's own λ
-# The budget of those that compete is the learner's own, and at most this: the latter for second-order learners.
+WIDTHS = range(-5, 4)  # the first candidates: powers of two, in units of one over the median squared distance
+FARTHEST = 30  # the largest power of two
+LAMS = 2  # half decades on either side of the default λ
+# The budget of a competitor is that of the learner, but at most this; the second number is for second-order learners.
 BUDGETS = (200, 2000)
 SLACK = 0.01
 
@@ -33,8 +33,8 @@ SLACK = 0.01
 def climb(
     loss: Callable[[int], float], start: int, farthest: int, directions: Sequence[int] = (1, -1)
 ) -> dict[int, float]:
-    """Return the losses of numbers on a scale: of the start, and in the first direction in which there is a better one
-    of those that follow, while they get better."""
+    """Return the losses of numbers on a scale: of the start, and of those in the first direction that improves on it,
+    as long as they improve."""
     losses = {start: loss(start)}
     for step in directions:
         last = start
@@ -49,8 +49,8 @@ def climb(
 
 
 def compete(loss: Callable[[int], float], options: Sequence[int], farthest: int) -> dict[int, float]:
-    """Return the losses of some options, numbers on a scale, and of those beyond an end while that is best; of the
-    option's neighbours if there is only one."""
+    """Return the losses of some options, numbers on a scale, and of further ones beyond an end as long as the end is
+    best; of the neighbours of the option if there is only one."""
     if len(options) == 1:
         return climb(loss, options[0], farthest)
     losses = {option: loss(option) for option in options}
@@ -68,18 +68,18 @@ class Competition:
         self.has_all_rows = has_all_rows
         self.recipe = _competitor(own)
         self.most = BUDGETS[isinstance(own.recipe, SecondOrder)]
-        self.learned_from = 0  # rows, by all that have competed
+        self.learned_from = 0  # the number of rows that all competitors have learned from
         self.losses_of = cache(self._losses_of)
-        self._runs: dict[tuple[Kernel, float, int], Learner] = {}  # those that have competed
+        self._runs: dict[tuple[Kernel, float, int], Learner] = {}  # the competitors so far
 
     @property
     def lam(self) -> float:
-        """The λ of those that compete, where it is not in question."""
+        """The λ of the competitors, where λ is not chosen."""
         assert isinstance(self.recipe.prior, GaussianPrior)
         return self.recipe.prior.lam
 
     def loss_of(self, kernel: Kernel, lam: float, share: int = 1) -> float:
-        """Return the sum of those losses."""
+        """Return the sum of the losses on the later half of the rows."""
         return float(self.losses_of(kernel, lam, share).sum())
 
     def _losses_of(self, kernel: Kernel, lam: float, share: int) -> Floats:
@@ -105,8 +105,8 @@ class Competition:
         return rows.later(loss_of(own.task)(scores, rows.y))
 
     def learned_by(self, fresh: Learner, lam: float) -> Learner:
-        """Return a learner like this one that has learned from the rows: the one that has competed, if one was like it,
-        or for a sum the sum of those that have."""
+        """Return a learner like this one that has learned from the rows: the competitor, if there was an equal one, or
+        for a sum the sum of such competitors."""
         kernels = fresh.kernels
         runs = [self._runs.get((kernel, lam, len(kernels))) for kernel in kernels]
         terms = [run for run in runs if run is not None and self._is_like(run, fresh)]
@@ -117,13 +117,13 @@ class Competition:
         return fresh
 
     def _is_like(self, run: Learner, fresh: Learner) -> bool:
-        """Whether a learner that has competed is what the learner, or a term of it, would be."""
+        """Whether a competitor equals the learner, or a term of it."""
         names = ("recipe", "task", "fit_intercept", "average", "n_classes", "dtype", "seed")
         same = all(getattr(run, name) == getattr(fresh, name) for name in names)
         return same and run.budget == fresh.budget_of_a_function
 
     def middle(self, relevances: Floats) -> float:
-        """Return the width that widths compete around: one over the median squared distance."""
+        """Return the width in the middle of the candidates: one over the median squared distance."""
         rows, scales = self.rows.rows, np.sqrt(relevances)
         if (scales != 1).any():
             rows = csr_array(rows.multiply(scales)) if issparse(rows) else rows * scales
@@ -131,14 +131,14 @@ class Competition:
 
     @cached_property
     def over_spread(self) -> Floats:
-        """One over each feature's squared spread; their mean is 1, and so is what features have that do not vary."""
+        """One over the squared spread of each feature, scaled to a mean of 1; features that do not vary have 1."""
         made, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
         return np.where(known, made / made[known].mean(), 1.0) if known.any() else np.ones(len(made))
 
     def start(self) -> Floats:
         """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.
 
-        Features in units of their own want the latter, columns that are rarely anything but 0 the former.
+        The latter suits features with different units, the former columns that are rarely anything but 0.
         """
         equal, spread = np.ones(self.rows.rows.shape[1]), self.over_spread
         as_they_came, over_spread = (
@@ -146,15 +146,15 @@ class Competition:
         )
         return spread if over_spread < (1 - SLACK) * as_they_came else equal
 
-    # -- the first choices: the latest winner has no privilege ---------------------------------------------------------
+    # -- the first choices: the previous winner has no advantage--------------------------------------------------------
 
     def chosen(
         self, kernel: Kernel, lam: float, chosen: Collection[str], widths: Sequence[int], share: int
     ) -> tuple[Kernel, float]:
-        """Return the kernel and the λ that the rows ask for, around those given.
+        """Return the kernel and the λ that are best for the rows, near those given.
 
-        Of those whose loss is within 1 % of the least the narrowest width wins, since more rows and points than those
-        want narrower kernels, and the λ nearest to that of the prior.
+        Among those whose loss is within 1 % of the smallest, the narrowest width wins, since narrower kernels are
+        better for more rows and points, and the λ nearest to that of the prior.
         """
         if "gamma" in chosen:
             assert isinstance(kernel, RBF)
@@ -169,27 +169,28 @@ class Competition:
         return kernel, lam
 
     def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
-        """Return the kernels with the relevances that the rows ask for; none if they have too many features."""
+        """Return the kernels with the relevances learned from the rows; none if there are too many features."""
         relevances = isotropic.relevances_of(rows.rows.shape[1])
         width = 0.5 * self.middle(relevances)
         if self.says_something(isotropic, lam):
-            width = max(width, isotropic.gamma)  # the search widens it more easily
+            width = max(width, isotropic.gamma)  # the search widens a kernel more easily than it narrows one
         starts = [np.sqrt(width * relevances)]
         wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
         found = self._searched(rows, starts, searches(self.own.task, kernel), lam)
-        # In regression both kernels are taken without a competition, and one for their widths gained less than it cost.
+        # In regression both kernels are used without a competition, and a competition for their widths gained less than
+        # it cost.
         return found if self.own.task == "regression" else [self._narrowed(each, lam) for each in found]
 
     def _narrowed(self, kernel: Metric, lam: float) -> Metric:
-        """Return the narrowest kernel within 1 % of the best, from this one on: functions of few points, as those of a
-        search, want wider kernels than a learner does."""
+        """Return the narrowest kernel within 1 % of the best, starting from this one: wider kernels are better for
+        functions of few points, such as those of the search, than for a learner."""
         found = climb(lambda e: self.loss_of(times(kernel, e), lam, 2), 0, FARTHEST, (1,))
         return times(kernel, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
 
     def says_something(self, kernel: Kernel, lam: float) -> bool:
-        """Whether a learner with this kernel that has competed lost less than the best constant would have."""
+        """Whether the competitor with this kernel had a smaller loss than the best constant."""
         share = min(2, len(self.own.kernels))
         rows, later = self.rows, slice(len(self.rows) // 2, None)
         y, weight = rows.y[later], rows.weight[later]
@@ -207,12 +208,13 @@ class Competition:
 
     # -- later choices: whoever replaces another must be better by more than 1 %, and than chance allows ---------------
 
-    # Few rows want wider kernels, and a larger λ, than many do. So where the learner has seen more rows than compete, a
-    # wider kernel or a larger λ that is better on those proves nothing, and only what goes the other way may take over.
+    # Wider kernels and a larger λ are better for few rows than for many. So where the learner has seen more rows than
+    # take part in the competition, a wider kernel or a larger λ that is better on these proves nothing, and only a
+    # change in the other direction may take over.
 
     def better_width(self, kernel: Metric, lam: float, share: int, after_change: bool) -> Metric:
-        """Return the kernel, or one of another width: after a change perhaps of a very different one, and perhaps by
-        chance, since then nothing speaks for the one in use."""
+        """Return the kernel, or one of another width: after a change it may be a very different one, and need not be
+        significantly better, since then nothing favours the one in use."""
 
         def loss(power: int) -> float:
             return self.loss_of(times(kernel, power), lam, share)
@@ -227,7 +229,7 @@ class Competition:
         return best if self._is_better(best, lam, kernel, lam, share, not after_change) else kernel
 
     def better_relevances(self, kernel: Metric, lam: float, rows: Rows) -> Metric:
-        """Return the kernel, or one with other relevances, which these rows ask for."""
+        """Return the kernel, or one with relevances learned from these rows."""
         base = kernel.base
         scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
         found = self._searched(rows, [scales], [Search(type(kernel), SPREAD)], lam)
@@ -249,27 +251,27 @@ class Competition:
 
 
 def gaussian(gamma: float, relevances: Floats) -> RBF:
-    """Return a gaussian kernel; relevances that are all 1 are none."""
+    """Return a gaussian kernel; relevances that are all 1 are omitted."""
     return RBF(gamma) if (relevances == 1).all() else RBF(gamma, tuple(relevances.tolist()))
 
 
 def times(kernel: Metric, power: int) -> Metric:
-    """Return a kernel that is narrower by so many powers of two."""
+    """Return a kernel that is narrower by this power of two."""
     return replace(kernel, gamma=kernel.gamma * 2.0**power)
 
 
 def lam_at(step: int) -> float:
-    """Return a λ so many half decades from the prior's own."""
+    """Return the λ that is this many half decades from the default."""
     return GaussianPrior().lam * math.pow(10.0, step / 2)
 
 
 def step_of(lam: float) -> int:
-    """Return how many half decades a λ that was chosen is from the prior's own."""
+    """Return by how many half decades a chosen λ differs from the default."""
     return round(2 * math.log10(lam / GaussianPrior().lam))
 
 
 def _competitor(own: Learner) -> SecondOrder:
-    """The learner that competes for a width or a λ: of second order, and like the learner's own where that is."""
+    """The recipe of the competitors: second-order, and equal to that of the learner where that is second-order."""
     regression = own.task == "regression"
     loss = SquaredError() if regression else LogLoss()
     if isinstance(own.recipe, SecondOrder):

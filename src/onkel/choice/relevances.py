@@ -1,9 +1,9 @@
 """relevances="stream": one relevance per feature, learned on rows of a stream (``docs/relevances.md``).
 
-The core minimises the loss that one half of some rows has under a function fitted to the other half, over a scale for
-each feature (``native/choice/relevances.hpp``). Those rows are the first half of the ones kept, at most `MOST_NUMBERS`
-numbers of them; where that is less than `LEAST_ROWS` rows, or than there are scales, no relevances are learned. With
-classes two searches compete, one that is held near the start and one that is not, by the loss of a second-order learner
+The core minimises the validation loss of two-fold cross-validation over a scale for each feature
+(``native/choice/relevances.hpp``). It uses the first half of the rows kept, at most `MOST_NUMBERS` numbers of them;
+where that is fewer than `LEAST_ROWS` rows, or fewer rows than scales, no relevances are learned. With classes two
+searches compete, one that is regularised towards the start and one that is not, by the loss of a second-order learner
 on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
 and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
 median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of
@@ -32,19 +32,19 @@ MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
 POINTS = 200
 EVALUATIONS = 16
-SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the rows
+SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
 WILD = 100.0
 
 
 class Search(NamedTuple):
-    """One way to look for relevances."""
+    """One way to search for relevances."""
 
     kernel: type[RBF] | type[Laplacian]
     spread: float
 
 
 def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
-    """Return the searches that compete; ``kernel`` is the only one in question, or None for all that there are."""
+    """Return the searches that compete; ``kernel`` is the only kernel to consider, or None for all kernels."""
     if task == "regression":
         both = [Search(RBF, SPREAD), Search(Laplacian, SPREAD)]
         return [search for search in both if kernel in (None, search.kernel)]
@@ -59,8 +59,8 @@ def learned_kernels(
     starts: Sequence[Floats],
     loss_of: Callable[[Kernel], float],
 ) -> list[RBF | Laplacian]:
-    """Return the kernels with the relevances that the rows ask for, the best of each kind; none where there are too
-    many features.
+    """Return the kernels with the relevances learned from the rows, the best of each kind; none if there are too many
+    features.
 
     ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
     only one; ``loss_of`` judges a kernel.
@@ -73,12 +73,12 @@ def learned_kernels(
     y = rows.y
     groups = categories(X)
     known = tied(varying(X).astype(np.float64), groups) > 0
-    if len(np.unique(groups[known])) > len(X):  # more scales than rows to find them by
+    if len(np.unique(groups[known])) > len(X):  # more scales than rows to learn them from
         return []
     found: dict[type[Kernel], list[RBF | Laplacian]] = {}
     for start, search in product(starts, made):
         power = search.kernel.base.power
-        # 1 for the gaussian kernel, and where no other is in question
+        # 1 for the gaussian kernel, and where no other is considered
         width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(made) > 1 else 1.0
         centre = tied(np.log(width * start), groups)
         _, at = _core.learn_scales(
@@ -112,8 +112,8 @@ def median(rows: Floats, power: int) -> float:
 def categories(rows: Floats) -> NDArray[np.intp]:
     """Return a number for each feature, the same one for the columns of one category.
 
-    Those are neighbours that have two values each, of which every row has the larger in exactly one column, as they
-    have after one-hot encoding; among them may be columns that do not vary, of categories that no row has.
+    These are adjacent columns with two values each, of which every row has the larger in exactly one column, as after
+    one-hot encoding; columns that do not vary, of categories that no row has, may be among them.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def tied(values: Floats, groups: NDArray[np.intp]) -> Floats:
 
 
 def varying(rows: Any) -> NDArray[np.bool_]:
-    """Return which features vary; rows say nothing of the relevance of others, such as those still to come."""
+    """Return which features vary; the rows carry no information about the relevance of others."""
     if issparse(rows):
         return np.asarray(rows.max(axis=0).toarray() != rows.min(axis=0).toarray()).ravel()
     return np.asarray(np.ptp(rows, axis=0) > 0)

@@ -1,4 +1,4 @@
-"""Rows that are kept to choose by: the latest ones of a stream, with their labels and weights."""
+"""The rows kept for choices: the latest ones of a stream, with their labels and weights."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Floats = NDArray[np.float64]
 
 
 class Rows:
-    """Some rows in their order, with their labels and weights (none of which is 0)."""
+    """Some rows in order, with their labels and their weights, which are positive."""
 
     def __init__(self, rows: Any, y: Floats, weight: Floats) -> None:
         self.rows, self.y, self.weight = rows, y, weight
 
     @classmethod
     def none(cls, n_features: int, dtype: str, sparse: bool) -> Self:
-        """Return no rows of so many features."""
+        """Return an empty set of rows with this number of features."""
         shape = (0, n_features)
         return cls(csr_array(shape, dtype=dtype) if sparse else np.empty(shape, dtype), np.empty(0), np.empty(0))
 
@@ -35,12 +35,12 @@ class Rows:
         return Rows(self.rows.copy(), self.y.copy(), self.weight.copy())
 
     def later(self, losses: Floats) -> Floats:
-        """Return the weighted losses of the later half: the first would speak for what few rows want."""
+        """Return the weighted losses of the later half: the first half would favour what is best for few rows."""
         half = slice(len(self) // 2, None)
         return np.asarray(self.weight[half] * losses[half])
 
     def widened(self, n_features: int) -> Rows:
-        """Return these sparse rows with more features, which they did not have."""
+        """Return these sparse rows with more features, which are 0."""
         parts = self.rows.data, self.rows.indices, self.rows.indptr
         return Rows(csr_array(parts, shape=(len(self), n_features)), self.y, self.weight)
 
@@ -54,7 +54,7 @@ class Rows:
 
     @classmethod
     def from_arrays(cls, arrays: Any, n_features: int | None, dtype: str, sparse: bool) -> Self:
-        """Return the rows that arrays hold; refuse arrays that do not hold rows of this kind."""
+        """Return the rows in these arrays; refuse arrays that are not rows of this kind."""
         if not isinstance(arrays, dict) or not all(isinstance(values, np.ndarray) for values in arrays.values()):
             raise ValueError("the rows that are kept must be arrays")
         arrays = dict(arrays)
@@ -78,11 +78,12 @@ class Rows:
 
 
 class Window:
-    """The latest rows of a stream. They come in pieces, which are put together when they are asked for."""
+    """The latest rows of a stream, collected in pieces that are joined on demand."""
 
     def __init__(self, rows: Rows) -> None:
         self._pieces = [rows]
-        # Rows that are no matrix yet, after all others, with their labels: as they are, or their values and features.
+        # Single rows after all others, not yet joined to a matrix, with their labels: dense rows, or values and
+        # features.
         self._ones: list[tuple[NDArray[Any], ...]] = []
         self._held = self._count = len(rows)
 
@@ -90,13 +91,13 @@ class Window:
         return self._count
 
     def add(self, rows: Rows, most: int) -> None:
-        """Keep some more, and of all of them the last ``most``."""
+        """Add rows, and keep the last ``most`` of all."""
         self._collect()
         self._pieces.append(rows)
         self._count_in(len(rows), most)
 
     def add_one(self, row: Any, y: Floats, most: int) -> None:
-        """Keep one more row, of weight 1; a sparse one as its values and features. Its label is not copied."""
+        """Add one row of weight 1; a sparse row is given by its values and features. Its label is not copied."""
         self._ones.append((*(part.copy() for part in row[:2]), y) if isinstance(row, tuple) else (row.copy(), y))
         self._count_in(1, most)
 
@@ -112,7 +113,7 @@ class Window:
         self._pieces, self._held = [self.rows], self._count
 
     def _collect(self) -> None:
-        """Make a matrix of the rows that are none yet."""
+        """Join the single rows to a matrix."""
         if not self._ones:
             return
         *parts, y = map(list, zip(*self._ones, strict=True))
@@ -135,13 +136,13 @@ class Window:
         return self._pieces[0]
 
     def widen(self, n_features: int) -> None:
-        """Let sparse rows have more features, which they did not have."""
+        """Give sparse rows more features, which are 0."""
         self._collect()
         self._pieces = [piece.widened(n_features) for piece in self._pieces]
 
 
 def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
-    """Return how bad scores are for labels, row by row: the log loss, or the squared error."""
+    """Return the function that computes the loss of each row: the log loss, or the squared error."""
     if task == "regression":
         return lambda scores, y: (scores[:, 0] - y) ** 2
     if task == "binary":

@@ -1,19 +1,19 @@
-"""When something is chosen: at stages of a stream, counted from its start or from its last change."""
+"""The stages at which something is chosen, counted from the start of a stream or from its last change."""
 
 from __future__ import annotations
 
 FIRST = (4, 16, 64, 256, 1024, 4096)  # rows; from then on whenever their number has doubled
-COMPETE = 64  # rows from which learners compete
-RELEVANCES = 1024  # rows from which relevances are learned: whenever their number is four times as large
-AGAIN = 256  # rows from which another choice is made after a change
-LATEST = 1024  # rows that compete for another choice
+COMPETE = 64  # rows after which learners compete
+RELEVANCES = 1024  # rows after which relevances are learned, and again whenever their number is four times as large
+AGAIN = 256  # rows after a change before the next choice
+LATEST = 1024  # rows on which learners compete in later choices
 KEPT = 4096  # rows
-MOST_NUMBERS = 2**20  # that dense rows may hold after the first choices; at least `AGAIN` rows are kept
+MOST_NUMBERS = 2**20  # the largest size of dense rows kept after the first choices; at least `AGAIN` rows are kept
 LONGEST_TRIAL = 1024  # rows
 
 
 def next_stage(rows: int, least: int = 0) -> int:
-    """Return the first stage after so many rows that is not before ``least``."""
+    """Return the first stage after this number of rows that is not before ``least``."""
     stage = next((stage for stage in FIRST if stage > rows and stage >= least), 2 * FIRST[-1])
     while stage <= rows:
         stage *= 2
@@ -26,5 +26,5 @@ def learns_relevances(rows: int) -> bool:
 
 
 def kept(n_features: int, sparse: bool) -> int:
-    """Return how many rows are kept after the first choices."""
+    """Return the number of rows kept after the first choices."""
     return KEPT if sparse else max(AGAIN, min(KEPT, MOST_NUMBERS // n_features))
