@@ -326,7 +326,7 @@ def test_a_generator_is_drawn(run):
         ("evaluate two.txt -l all", 2, "expected one learner"),
         ("compare two.txt -l spa,", 2, "there is no learner ''"),
         ("predict corrupt two.txt", 1, "cannot load 'corrupt': its header claims"),
-        ("predict two.txt two.txt", 1, "cannot load 'two.txt': it does not begin as a file of onkel.save does"),
+        ("predict two.txt two.txt", 1, "cannot load 'two.txt': it does not begin like a file written by onkel.save"),
         ("predict missing two.txt", 1, "missing: No such file or directory"),
         ("predict model wide", 1, "wide, line 1, column"),
         ("predict model wide.csv", 1, "X has 4 features, but SPAClassifier is expecting 3 features"),

@@ -260,7 +260,7 @@ def test_equal_models_give_equal_bytes_that_safetensors_reads(tmp_path):
 def test_a_function_is_refused(tmp_path):
     model = onkel.OGDClassifier(kernel=lambda a, b: a @ b.T).fit(X, BINARY)
     for unsaved in (model, model._learner, onkel.OGDClassifier(kernel=len)):
-        with pytest.raises(ValueError, match=r"kernel is a function .* a file can hold no code"):
+        with pytest.raises(ValueError, match=r"kernel is a function .* a file contains no code"):
             onkel.save(unsaved, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 

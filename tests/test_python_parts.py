@@ -258,7 +258,7 @@ def test_a_file_holds_no_code(toy, tmp_path):
     )
     X, y = stream("binary")
     learner = learned(recipe, X, y, kernel=toys.RBF(0.5) if toy == "kernel" else "rbf", budget=8)
-    with pytest.raises(ValueError, match=r"is written in Python \(\w+\), and a file can hold no code"):
+    with pytest.raises(ValueError, match=r"is written in Python \(\w+\), and a file contains no code"):
         onkel.save(learner, tmp_path / "model")
     assert not list(tmp_path.iterdir())
     again = pickle.loads(pickle.dumps(learner))

@@ -1,4 +1,4 @@
-"""Learning from long streams through crashes: checkpoints of the model and of the place in the stream, in one file."""
+"""Learning from long streams with checkpoints: the model and its position in the stream, in one file."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ T = TypeVar("T")
 
 @runtime_checkable
 class Resumable(Protocol):
-    """A stream of chunks that can go on from a place instead of from its start."""
+    """A stream of chunks that can be resumed at a position."""
 
     def __iter__(self) -> Iterator[Chunk]: ...
 
     def position(self) -> Any:
-        """Where the next chunk begins, as JSON."""
+        """Return the position of the next chunk, as JSON."""
 
     def seek(self, position: Any) -> None:
-        """Make the next chunk the one that begins there."""
+        """Go to a position, so that the next chunk is the one that begins there."""
 
 
 CHANGED_BY_CHOICE = ("kernel", "recipe", "n_classes")
@@ -43,30 +43,28 @@ CHANGED_BY_CHOICE = ("kernel", "recipe", "n_classes")
 class Checkpointer:
     """Crash-safe learning from a long stream.
 
-    The model and the place in the stream are saved together after every so many rows, in one file that is there whole
-    or not at all. After a crash the same program, started again, goes on from the newest checkpoint that is sound: the
-    final model is that of a run without a crash, to the last byte; no row is lost, none is learned from twice.
+    The model and its position in the stream are saved together at regular intervals, in one file that is written
+    atomically. After a crash the same program, started again, resumes from the newest intact checkpoint: the final
+    model equals that of a run without a crash, to the last byte; no row is lost, and none is learned from twice.
 
     Parameters
     ----------
     directory : str or path
-        Where the checkpoints are, one directory a run; made if it is not there. Two processes must not share it.
+        Directory of the checkpoints, one for each run; created if it does not exist. Two processes must not share it.
     every : int, default=100_000
-        Rows between two checkpoints.
+        Number of rows between two checkpoints.
     keep : int, default=2
-        Checkpoints to keep, so that one that the disk has spoilt does not lose the run.
+        Number of checkpoints to keep, so that the loss of one file does not lose the run.
 
     Attributes
     ----------
     rows : int
-        Rows of the stream that the model has been given.
+        Number of rows of the stream that the model has learned from.
     notes : dict
-        Anything else to save with the model, as JSON: counts of your own, for example.
+        Anything else to save with the model, as JSON.
 
-    Examples
-    --------
-    The stream is an iterable of ``(X, y)`` chunks. The model is checkpointed when the next chunk is asked for, so a
-    loop of one's own needs no more than this:
+    Examples -------- The stream is an iterable of ``(X, y)`` chunks. A checkpoint is written when the next chunk is
+    requested, so that a loop needs no more than this:
 
     >>> import numpy as np, onkel, tempfile
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
@@ -78,7 +76,7 @@ class Checkpointer:
     >>> [path.name for path in checkpointer.paths()]
     ['rows-000000000200.onkel', 'rows-000000000300.onkel']
 
-    Started again, it finds all rows done:
+    Started again, it finds that all rows have been learned:
 
     >>> again = onkel.OGDClassifier(gamma=1.0, random_state=0)
     >>> checkpointer.fit(again, zip(np.split(X, 6), np.split(y, 6))).t_
@@ -93,18 +91,18 @@ class Checkpointer:
         self.keep = keep
         self.rows = 0
         self.notes: dict[str, Any] = {}
-        self._sound: list[Path] = []  # checkpoints known to be good, oldest first
+        self._sound: list[Path] = []  # checkpoints known to be intact, oldest first
 
     def fit(self, model: T, stream: Iterable[Chunk], **options: Any) -> T:
-        """Give a model every chunk of a stream by `partial_fit`, from where the newest checkpoint left off.
+        """Call `partial_fit` with every chunk of a stream, from the newest checkpoint on.
 
         Parameters
         ----------
         model : estimator
-            Not fitted, with the parameters of the run.
+            Unfitted, with the parameters of the run.
         stream : iterable of (X, y) or (X, y, sample_weight)
-            From its start; or an object with ``position()`` and ``seek(position)``, which then need not be read from
-            its start.
+            The stream from its start; an object with ``position()`` and ``seek(position)`` need not be read from its
+            start.
         **options
             For `partial_fit`, such as ``classes``.
 
@@ -118,21 +116,21 @@ class Checkpointer:
         return model
 
     def run(self, model: Any, stream: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Yield what is left of a stream to learn from; checkpoint whenever the next chunk is asked for.
+        """Yield the remaining chunks of a stream; write a checkpoint, when one is due, before the next chunk.
 
-        The model becomes, in place, that of the newest sound checkpoint. Chunks are cut where a checkpoint is due,
-        which changes no result. A loop that is left early keeps the checkpoints made so far.
+        The model becomes, in place, that of the newest intact checkpoint. Chunks are cut where a checkpoint is due,
+        which changes no result. A loop that is left early keeps the checkpoints written so far.
         """
         place, skip = self.resume(model)
         if place is not None:
             if not isinstance(stream, Resumable):
-                raise ValueError("the checkpoint holds a stream's position, and this stream has no seek() to go there")
+                raise ValueError("the checkpoint has the position of a stream, and this stream has no seek()")
             stream.seek(place)
         elif isinstance(stream, Resumable):
             place = stream.position()
         cuts = Cuts(itertools.count(self.rows + self.every, self.every), self.rows)
         for chunk in stream:
-            taken = min(skip, n_rows(chunk))  # rows of this chunk that the model has been given
+            taken = min(skip, n_rows(chunk))  # rows of this chunk that the model has learned from
             skip -= taken
             for piece, is_due in cuts.pieces(chunk, taken):
                 yield piece
@@ -148,13 +146,13 @@ class Checkpointer:
             self.save(model, place, self.rows if place is None else 0)
 
     def resume(self, model: Any) -> tuple[Any, int]:
-        """Make the model that of the newest sound checkpoint; return a stream position and the rows to skip from it.
+        """Restore the model from the newest intact checkpoint; return a position and the rows to skip after it.
 
-        Without a checkpoint the model stays as it is, and the place is ``(None, 0)``, the start.
+        Without a checkpoint the model is unchanged, and the result is ``(None, 0)``, the start.
         """
-        _parameters(model)  # what cannot be saved is refused now, not at the first checkpoint
+        _parameters(model)  # a model that cannot be saved is refused now, not at the first checkpoint
         self.directory.mkdir(parents=True, exist_ok=True)
-        for litter in self.directory.glob(f".rows-*{UNFINISHED}"):  # of a crash while writing
+        for litter in self.directory.glob(f".rows-*{UNFINISHED}"):  # left by a crash while writing
             litter.unlink(missing_ok=True)
         self.rows, self._sound = 0, []
         found = None
@@ -174,8 +172,8 @@ class Checkpointer:
         _take_over(model, saved, path)
         if header.get("isa") != _core.isa:
             warnings.warn(
-                f"{path} was written with instruction set {header.get('isa')} and goes on with {_core.isa}: "
-                "the last bits may differ from those of one run",
+                f"{path} was written with instruction set {header.get('isa')} and is continued with {_core.isa}: "
+                "the last bits may differ from those of an uninterrupted run",
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -184,15 +182,15 @@ class Checkpointer:
         return notes["position"], notes["skip"]
 
     def save(self, model: Any, position: Any = None, skip: int = 0) -> Path:
-        """Write a checkpoint now, and remove the ones it makes superfluous.
+        """Write a checkpoint now, and remove those that are no longer needed.
 
         Parameters
         ----------
         model : estimator
         position : JSON, default=None
-            A position of the stream; None is its start.
+            A position of the stream; None means its start.
         skip : int, default=0
-            Rows after that position that the model has been given.
+            Number of rows after that position that the model has learned from.
         """
         path = self.directory / f"rows-{self.rows:012d}.onkel"
         notes = {"rows": self.rows, "position": position, "skip": skip, "notes": self.notes}
@@ -204,12 +202,12 @@ class Checkpointer:
         return path
 
     def paths(self) -> list[Path]:
-        """Return the checkpoints there are, oldest first, sound or not."""
+        """Return the paths of all checkpoints, intact or not, oldest first."""
         return sorted(p for p in self.directory.glob("rows-*.onkel") if re.fullmatch(r"rows-[0-9]{12}", p.stem))
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any]]:
-    """A checkpoint's model and header, or a refusal."""
+    """The model and the header of a checkpoint, or an error."""
     model, header = persistence.read(path)
     notes = header.get("notes")
     if not isinstance(notes, dict) or notes.keys() != {"rows", "position", "skip", "notes"}:
@@ -220,7 +218,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _take_over(model: Any, saved: Any, path: Path) -> None:
-    """Make the model the saved one, if it is of the same kind and parameters."""
+    """Replace the model by the saved one, if class and parameters are the same."""
     if type(model) is not type(saved):
         raise ValueError(f"{path} holds a {type(saved).__name__}, and the model is a {type(model).__name__}")
     given, found = (_parameters(m) for m in (model, saved))
@@ -230,7 +228,7 @@ def _take_over(model: Any, saved: Any, path: Path) -> None:
                 f"{path} was made with {name}={found[name]!r}, and the model has {name}={given[name]!r}: "
                 "another run needs another directory"
             )
-    if hasattr(model, "n_jobs"):  # not part of what is learned
+    if hasattr(model, "n_jobs"):  # does not affect what is learned
         saved.n_jobs = model.n_jobs
     if hasattr(model, "_reset"):
         model._reset()
@@ -239,7 +237,7 @@ def _take_over(model: Any, saved: Any, path: Path) -> None:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """The parameters that a run must share, in a form that can be compared."""
-    if isinstance(model, ChoosingLearner):  # which may have chosen another kernel, or another λ in the recipe
+    if isinstance(model, ChoosingLearner):  # which may have chosen another kernel or another λ
         own = {name: value for name, value in _parameters(model.current).items() if name not in CHANGED_BY_CHOICE}
         return {"chosen": list(model.chosen), **own}
     if isinstance(model, Learner):
@@ -247,7 +245,7 @@ def _parameters(model: Any) -> dict[str, Any]:
         return {name: _tree(value, name) for name, value in model._saved_fields().items() if name not in learned}
     left_out = {"n_jobs"}
     if not isinstance(getattr(model, "random_state", None), int | np.integer | None):
-        left_out.add("random_state")  # a generator: what was drawn from it is in the file
+        left_out.add("random_state")  # a generator: the seed drawn from it is in the file
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in left_out}
     return {
         name: {"is": type(value).__name__, **_parameters(value)} if hasattr(value, "get_params") else _tree(value, name)

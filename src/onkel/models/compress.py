@@ -1,4 +1,4 @@
-"""Make a fitted function smaller: support vectors leave, and the others are refitted."""
+"""Compression of a fitted function: support vectors are removed, and the others are refitted."""
 
 from __future__ import annotations
 
@@ -33,50 +33,50 @@ M = TypeVar("M")
 
 
 class Compressed(NamedTuple):
-    """A smaller, or a merged, model and what it cost."""
+    """A compressed or merged model, and how much it differs from the exact one."""
 
     model: Any
     distance: float  # the RKHS distance to the exact function
     n_support: int
-    loss_change: float | None  # of the mean loss on rows, where it is known
+    loss_change: float | None  # the change of the mean loss on the rows, where it is known
 
 
 def compress(model: M, *, eps: float | None = None, n_support: int | None = None, X: Any = None) -> Compressed:
-    """Make a fitted model smaller.
+    """Reduce the number of support vectors of a fitted model.
 
-    Support vectors leave one after the other, always the one that the rest can best make up for, and the rest are
-    refitted. What is best depends on what is known: a second-order learner knows which directions its rows have told
-    of, and the point leaves whose absence changes the loss on those rows least; so it is with rows `X`; otherwise the
-    function itself is to move as little as it can (KOMP: POLK, Algorithm 2).
+    Support vectors are removed one after the other, always the one that the others can best compensate for, and the
+    others are refitted. The criterion depends on what is known about the rows: a second-order learner keeps their
+    information, and the point is removed whose absence changes the loss on those rows least; the same holds with rows
+    `X`. Otherwise the function itself should move as little as possible (KOMP: POLK, Algorithm 2).
 
-    Works on the function that predicts: the average, where that is the one. What the model learns afterwards starts
-    from the smaller function, as last function and as average. Rows that wait for the end of their mini-batch are
-    forgotten.
+    The function that predicts is compressed, which may be the average. Further learning starts from the compressed
+    function, as last function and as average. The pending rows of an incomplete mini-batch are dropped.
 
     Parameters
     ----------
     model : estimator, StreamPipeline, PlattClassifier or Learner
-        Stays as it is.
+        It is not changed.
     eps : float, default=None
-        The most that the function may move, as RKHS distance.
+        The largest RKHS distance that the function may move.
     n_support : int, default=None
-        The most support vectors to keep, and the budget of the result where the model has one. With both, support
-        vectors leave until there are so few, and on while the function stays within `eps`.
+        The largest number of support vectors to keep, and the budget of the result if the model has one. If both are
+        given, support vectors are removed until this number is reached, and then further ones while the function stays
+        within `eps`.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows like those to predict: support vectors leave that these would miss least. For first-order models; those of
-        second order know what their rows would miss.
+        Rows like those to predict: the support vectors are removed that matter least for them. For first-order models
+        only; second-order models keep the information of their own rows.
 
     Returns
     -------
     model : as given
         A new one.
     distance : float
-        The RKHS distance between the two functions, as far as kernel values of the model's dtype can tell.
+        The RKHS distance between the two functions, to the precision of the model's dtype.
     n_support : int
-        Number of support vectors of the new one.
+        Number of support vectors of the new model.
     loss_change : float or None
-        By how much the mean loss of a row has changed, in the quadratic approximation that a second-order learner
-        makes of it; with `X` half the mean squared change of the scores; None where the rows are not known.
+        The change of the mean loss per row in the quadratic approximation of a second-order learner; with `X` half the
+        mean squared change of the scores; None where the rows are not known.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     else:
         if eps is not None or n_support is None:
             raise ValueError(
-                "compress with rows X needs n_support and takes no eps: the rows decide which points leave"
+                "compress with rows X needs n_support and takes no eps: the rows decide which points are removed"
             )
         if function.information is not None:
             raise ValueError(
@@ -117,14 +117,15 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     size = len(small.terms[0])
     budget = learner.budget
     if budget is not None:
-        # The average of a learner that evicts may hold more points than its budget, within eps of it too.
+        # The average of a learner that evicts points may have more points than its budget, even after a compression to
+        # eps.
         budget = max(size, budget if n_support is None else min(budget, n_support))
     compressed = with_function(model, learner.blank(budget=budget), small)
     return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
 
 
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
-    """Make each function of a sum of second-order learners smaller; together they are what they were."""
+    """Compress each function of a sum of second-order learners; the results are the terms of the new sum."""
     bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
     made = learner.blank(budget=min(bounds, default=None))
     assert learner.n_features is not None
@@ -137,9 +138,9 @@ def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int
 def smaller(
     function: Expansion, like: Learner, *, eps: float | None, n_support: int | None
 ) -> tuple[Expansion, float, float | None]:
-    """Return a function with fewer points, the distance between the two, and the change of the loss where it is known.
+    """Return a function with fewer points, the distance between the two, and the change of the loss, if it is known.
 
-    ``like`` has the function's kernel and labels.
+    ``like`` is a learner with the function's kernel and labels.
     """
     work = like.blank(recipe=_working_recipe(like, function), average=False, budget=None)
     work.set_expansion(function)
@@ -153,7 +154,7 @@ def smaller(
 
 
 def _working_recipe(like: Learner, function: Expansion) -> Recipe:
-    """The recipe of a learner with the function's columns that keeps nothing else about its points."""
+    """The recipe of a learner with the function's columns and no other state."""
     recipe = like.recipe
     if function.information is not None and not isinstance(recipe, SecondOrder):
         return SecondOrder(_smooth_loss(like), GaussianPrior(function.information.lam))
@@ -163,7 +164,7 @@ def _working_recipe(like: Learner, function: Expansion) -> Recipe:
 
 
 def _plain_recipe(like: Learner) -> Recipe:
-    """A recipe whose learner is its function and nothing else."""
+    """A recipe whose learner has no state besides its function."""
     loss = EpsilonInsensitive() if like.task == "regression" else HingeLoss()
     return FirstOrder(loss, OnGradient(), GradientStep(eta=1.0))
 
@@ -173,10 +174,10 @@ def _smooth_loss(like: Learner) -> Loss:
 
 
 def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -> tuple[Expansion, float, float | None]:
-    """Return a function of fewer points, those leaving first that the rows would miss least (see `smaller`)."""
+    """Return a function with fewer points, removing first those that matter least for the rows (see `smaller`)."""
     if function.features is not None:
         raise ValueError("compress with X needs a function of support vectors only, and this one has random features")
-    # Merged points may share a birth: here each has a number of its own.
+    # Merged points may share a birth: here each gets a number of its own.
     term = function.only
     numbered = replace(term, births=np.arange(len(term)))
     # Points that lie in the span of the others are replaced by their projections: each that stays is a coordinate.
@@ -195,14 +196,15 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
 
 
 def information_of(function: Expansion, like: Learner, rows: Any) -> Information:
-    """Return what rows tell of the function's points: the sum of z z', as recursive least squares keeps it."""
+    """Return the information of rows about the function: the sum of z z', as in recursive least squares."""
     term = function.only
     prior = GaussianPrior()
     recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(min_slope=0.0))
     probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
     n = len(term)
     nothing = Coefficients(np.zeros((1, n)), np.zeros(1), np.empty((1, 0)))
-    # The probe's stream is the points, which tell nothing, and then the rows: it has births of its own.
+    # The stream of the probe consists of the points, which carry no information, and then the rows: it has births of
+    # its own.
     births, size = np.arange(n), n + int(like.fit_intercept)
     silent = Information(births, np.zeros((size, size)), prior.lam, 0.0, 0)
     start = replace(term, births=births, last=nothing, average=nothing)
@@ -221,7 +223,7 @@ def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
 
 
 def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
-    """Return rows as the learner inside of a model sees them."""
+    """Return rows as the learner inside a model sees them."""
     rows = X if issparse(X) else np.asarray(X) if not contents_of(model).transformers else X
     for transformer in contents_of(model).transformers:
         rows = transformer.transform(rows)
@@ -232,12 +234,12 @@ def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
 
 
 def with_function(model: Any, learner: Learner, function: Expansion) -> Any:
-    """Return a copy of a model whose learner, of these settings, goes on from a function."""
+    """Return a copy of a model with a learner of these settings that continues from a function."""
     learner.set_expansion(function)
     return model.__onkel_with_learner__(learner)
 
 
 def check_one_kernel(learner: Learner) -> None:
-    """Refuse a vote of several kernels, which is no sum."""
+    """Refuse a vote of several kernels, which is not a sum."""
     if isinstance(learner.kernel, Hedge):
         raise ValueError("compress and merge need a function of one kernel, and this model has several kernels")

@@ -1,7 +1,7 @@
 """The container: one JSON header and named arrays in one safetensors file, under one checksum (docs/persistence.md).
 
 Written by hand rather than by the safetensors package: equal models must give equal bytes, and a file must be checked
-to the last byte before memory is taken for what it claims to hold. Any safetensors reader opens these files.
+to the last byte before memory is allocated for what it claims to contain. Any safetensors reader opens these files.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ Tensors = dict[str, NDArray[Any]]
 
 
 class NotAModel(ValueError):
-    """A file that is not a model, or no longer one: the message says why in one sentence."""
+    """A file that is not a valid model: the message says why in one sentence."""
 
 
 def holds(array: NDArray[Any]) -> bool:
-    """Whether an array can be one of the file's arrays."""
+    """Whether a file can contain an array."""
     return array.dtype.newbyteorder("<") in _NAMES
 
 
@@ -64,7 +64,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], tensors: Tensors
 def _pieces(header: dict[str, Any], tensors: Tensors) -> Iterator[Any]:
     """The file from its first byte to its last."""
     little = {name: np.ascontiguousarray(a, dtype=a.dtype.newbyteorder("<")) for name, a in tensors.items()}
-    order = sorted(little, key=lambda name: (-little[name].itemsize, name))  # wide types first: all stay aligned
+    order = sorted(little, key=lambda name: (-little[name].itemsize, name))  # wide types first, so that all are aligned
     entries, end = {}, 0
     for name in order:
         begin, end = end, end + little[name].nbytes
@@ -74,7 +74,7 @@ def _pieces(header: dict[str, Any], tensors: Tensors) -> Iterator[Any]:
     text = _dumps({"__metadata__": metadata, **entries}).encode("ascii")
     text += b" " * (-len(text) % 8)
     if len(text) > MOST_HEADER_BYTES:
-        raise ValueError(f"the model's header takes {len(text)} bytes, and a file may have {MOST_HEADER_BYTES}")
+        raise ValueError(f"the model's header takes {len(text)} bytes, and the limit is {MOST_HEADER_BYTES}")
     opening = len(text).to_bytes(8, "little") + text
     digest = hashlib.sha256(opening)
     bodies = [little[name].reshape(-1).view(np.uint8) for name in order]
@@ -86,7 +86,7 @@ def _pieces(header: dict[str, Any], tensors: Tensors) -> Iterator[Any]:
 
 
 def read(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any], Tensors]:
-    """Read a version, a header and arrays, or refuse in one sentence what is not exactly as it was written."""
+    """Read a version, a header and arrays; refuse a file that is not exactly as it was written."""
     with _opened(path) as file:
         version, text, size = _verified(file)
         entries = _loads(text.decode("ascii", "replace"))
@@ -123,7 +123,7 @@ def _verified(file: io.BufferedReader) -> tuple[int, bytes, int]:
     opening = file.read(8 + 256)
     magic = _MAGIC.match(opening, 8)
     if magic is None:
-        raise NotAModel("it does not begin as a file of onkel.save does" if size else "it is empty")
+        raise NotAModel("it does not begin like a file written by onkel.save" if size else "it is empty")
     version = int(magic[1])
     if not 1 <= version <= VERSION:
         raise NotAModel(f"its format is version {version}, and this version of onkel reads versions 1 to {VERSION}")
@@ -140,7 +140,7 @@ def _verified(file: io.BufferedReader) -> tuple[int, bytes, int]:
 
 
 def _check_layout(entries: dict[str, Any], room: int) -> None:
-    """Arrays follow each other without a gap or an overlap and fill the file, whatever their headers claim."""
+    """Check that the arrays fill the file without gaps or overlaps, whatever the header claims."""
     end = 0
     for name, entry in entries.items():
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:

@@ -1,9 +1,9 @@
 """Names in files: one table, so that a class or an attribute can be renamed without touching a file.
 
-A *kind* is something that a file can hold, under a name of its own and with named fields. Kinds that are not in `TABLE`
-follow a rule: a part is called as its class is in `onkel.parts` and has its own fields; any other public class that can
-be saved is an estimator, called as in Python, with the fields of `ESTIMATOR`. What is renamed in Python gets a row, or
-another entry in its row, that keeps the name in files (docs/persistence.md lists all names).
+A *kind* is something that a file can contain, with a name of its own and named fields. Kinds that are not in `TABLE`
+follow a rule: a part has the name of its class in `onkel.parts` and its own fields; any other public class that can be
+saved is an estimator, with its name in Python and the fields of `ESTIMATOR`. A class or attribute that is renamed in
+Python gets a row, or an entry in its row, that keeps the name in files (docs/persistence.md lists all names).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 2
 
 @runtime_checkable
 class Saved(Protocol):
-    """What a class of onkel has to be saved: its fields by the names of Python, and itself made of them again."""
+    """What a class must provide to be saved: its fields by their names in Python, and construction from them."""
 
     def _saved_fields(self) -> dict[str, Any]: ...
 
@@ -31,7 +31,7 @@ class Saved(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """A class by its public name, and its fields: their names in Python, and in files."""
+    """A class by its public name, and the names of its fields in Python and in files."""
 
     cls: str
     fields: dict[str, str]
@@ -95,7 +95,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Kind:
-    """Something that a file can hold."""
+    """Something that a file can contain."""
 
     name: str  # in files
     cls: type[Any]
@@ -124,7 +124,7 @@ class Kind:
 
 @functools.cache
 def kinds() -> dict[str, Kind]:
-    """Everything that a file can hold, by its name in files: onkel's own classes and no others."""
+    """Everything that a file can contain, by its name in files: only classes of onkel."""
     public = import_module("onkel._public")
     named = {name: getattr(public, name) for name in public.__all__}
     rows = {name: Row(name, _alike(*(f.name for f in dataclasses.fields(part)))) for name, part in PARTS.items()}
@@ -143,5 +143,5 @@ def _kinds_by_class() -> dict[type[Any], Kind]:
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Return what a file holds an object as, if it can."""
+    """Return the kind of an object, or None if a file cannot contain it."""
     return _kinds_by_class().get(type(value))

@@ -1,4 +1,4 @@
-"""Support vector machines from elsewhere: trained by scikit-learn or LIBSVM, they go on learning from a stream."""
+"""Import of support vector machines trained by scikit-learn or LIBSVM, which can then learn from a stream."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from onkel.parts import KERNELS, LIBSVM_KERNELS, Kernel, PlainKernel, Recipe
 from onkel.utils.validation import MOST_FEATURES, check_number
 
 Path = str | os.PathLike[str]
-_DENSE = 0.25  # share of values other than 0 from which on points are kept dense
+_DENSE = 0.25  # the fraction of non-zero values above which points are stored dense
 
 
 @dataclass(frozen=True)
 class _Machine:
-    """``sum_i coefficients[i] k(points[i], .) + constant``, and what it is for."""
+    """The function ``sum_i coefficients[i] k(points[i], .) + constant``, and its task."""
 
     points: Any
-    births: NDArray[np.int64]  # the points' rows
-    rows: int  # there were
+    births: NDArray[np.int64]  # the rows that the points come from
+    rows: int  # the number of training rows
     coefficients: NDArray[np.float64]
     constant: float
     kernel: Kernel
@@ -43,9 +43,9 @@ class _Machine:
 
 
 def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None = None, **settings: Any) -> Any:
-    """Make an online learner of a fitted support vector machine of scikit-learn.
+    """Turn a fitted support vector machine of scikit-learn into an online learner.
 
-    Its decision values are the machine's. It then learns from new rows with `partial_fit`.
+    Its decision values are those of the machine. It then learns from new rows with `partial_fit`.
 
     Parameters
     ----------
@@ -114,19 +114,19 @@ def from_libsvm(
     n_features: int | None = None,
     **settings: Any,
 ) -> Any:
-    """Make an online learner of a model file that LIBSVM's `svm-train` wrote.
+    """Turn a model file written by LIBSVM's `svm-train` into an online learner.
 
     Parameters
     ----------
     path : str or path
-        A model of two classes, or of a regression, with any kernel of LIBSVM's that is computed from the rows. A file
-        that is anything else is refused with a ``ValueError`` of one sentence.
+        A model of two classes, or of a regression, with any kernel of LIBSVM that is computed from the rows. Any other
+        file is refused with a ``ValueError``.
     recipe : Recipe, default=None
         What to go on learning with. None is gradient descent on the machine's own loss: ``recipes.OGD()``.
     budget : int, default=None
         First compress the machine to so many support vectors (see `compress`), and keep to it from then on.
     n_features : int, default=None
-        Number of columns of a row. None is the highest index in the file, which may be short of it.
+        Number of features of a row. None is the highest index in the file, which may be less than that.
     **settings
         Other parameters of the estimator: ``average``, ``random_state``, ``n_jobs``, ``class_weight``.
 
@@ -162,7 +162,7 @@ def from_libsvm(
 
 
 def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, settings: dict[str, Any]) -> Any:
-    """An estimator that has learned the machine."""
+    """An estimator with the function of the machine."""
     regresses = machine.classes is None
     if recipe is None:
         recipe = recipes.OGD(loss="epsilon_insensitive" if regresses else "hinge")
@@ -183,7 +183,7 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
 
 
 def _kernel(kind_of_kernel: type[PlainKernel], numbers: dict[str, Any]) -> Kernel:
-    """A kernel of those of the numbers that it has."""
+    """A kernel with those of the parameters that it has."""
     has = kind_of_kernel().spec[1]
     kinds = {f.name: int if f.metadata.get("integer") else float for f in fields(kind_of_kernel) if f.name in has}
     return kind_of_kernel(**{name: kind(numbers[name]) for name, kind in kinds.items()})
@@ -197,7 +197,7 @@ _IGNORED = ("probA", "probB", "prob_density_marks")
 
 
 def _read(text: bytes, n_features: int | None) -> _Machine:
-    """The machine of a file's text, or a refusal."""
+    """The machine in the text of a file, or an error."""
     head, begin = _head(text)
 
     def word(name: str, choices: Any) -> str:
@@ -235,7 +235,7 @@ def _read(text: bytes, n_features: int | None) -> _Machine:
         if labels[0] == labels[1]:
             raise ValueError(f"its two labels must differ, got {_shown(head['label'])}")
         classes = np.sort(np.array(labels, np.int64))
-        if labels[0] < labels[1]:  # a positive value speaks for the first label there, for the greater one here
+        if labels[0] < labels[1]:  # a positive value predicts the first label there, and the greater label here
             coefficients, constant = -coefficients, 0.0 - constant
     return _Machine(
         points=points,
@@ -270,7 +270,7 @@ def _head(text: bytes) -> tuple[dict[str, list[str]], int]:
 
 
 def _points(text: bytes, begin: int, n_features: int | None) -> tuple[NDArray[np.float64], Any]:
-    """Coefficients and points, which stand in the file as labels and rows do."""
+    """Coefficients and points, which are written in the file like labels and rows."""
     coefficients, values, features, offsets, _, _, _, parse_error = _core.read_libsvm(
         text,
         begin=begin,
@@ -293,6 +293,6 @@ def _points(text: bytes, begin: int, n_features: int | None) -> tuple[NDArray[np
 
 
 def _shown(words: list[str]) -> str:
-    """What a file holds instead, shortened to fit into a sentence."""
+    """A value found in a file, shortened to fit into a sentence."""
     text = " ".join(words)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")

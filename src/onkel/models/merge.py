@@ -25,23 +25,24 @@ M = TypeVar("M")
 def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: int | None = None) -> Compressed:
     """Add up fitted models of one class, kernel and set of labels.
 
-    Second-order models add up what they know: the result is, in the span of all their points, the model of all their
+    Second-order models add up their information: the result is, in the span of all their points, the model of all their
     rows, term by term where they are sums over kernels. Where each of them has learned its own kernels and λ
-    (``relevances="stream"``) it is the sum over all of these: terms of one kernel and λ add up what they know, each
-    weighs what it does in its models, by their shares of the rows, and the first one's λ is the one to go on with.
-    Others predict together with ``sum_i weights[i] f_i``; without a budget that is exact, whatever the kernel. The
-    result can go on learning, as if its rows had come one model after the other.
+    (``relevances="stream"``) it is the sum over all of these: the information of terms with the same kernel and λ is
+    added, the weight of a term is its mean weight in the models by their numbers of rows, and further learning uses the
+    λ of the first model. Other models are added as functions, ``sum_i weights[i] f_i``, which is exact without a
+    budget. The result can continue to learn, as if the rows of the models had come one model after the other.
 
     Parameters
     ----------
     models : sequence of estimators, pipelines or learners
-        Stay as they are; the result takes its parameters from the first. Pipelines need scalers with equal statistics.
+        They are not changed; the result takes its parameters from the first. Pipelines need scalers with equal
+        statistics.
     weights : sequence of float, default=None
-        None is each one's share of all rows, ``t_ / sum(t_)``, so that merging is associative. Of second-order models
-        they multiply what each one knows, and None is 1.
+        None means the fraction of all rows, ``t_ / sum(t_)``, so that merging is associative. For second-order models
+        the weights multiply the information, and None means 1.
     budget : int, default=None
-        Compress the sum to so many support vectors (see `compress`), and keep to it from then on. Without it the
-        budget of the result is the sum of the budgets.
+        Compress the sum to this number of support vectors (see `compress`), which is the budget of the result. By
+        default the budget of the result is the sum of the budgets.
 
     Returns
     -------
@@ -51,7 +52,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         The RKHS distance between it and the exact sum: 0 without a budget.
     n_support : int
     loss_change : float or None
-        As `compress` has it.
+        As in `compress`.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def _together(
 ) -> tuple[Learner, float, float | None]:
     """A learner of the sum of functions of one kernel, the distance that a budget costs, and the change of the loss.
 
-    It goes on with the recipe of the first, or with another one.
+    It continues with the recipe of the first, or with another one.
     """
     functions = [learner.expansion() for learner in learners] if functions is None else functions
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
@@ -132,14 +133,14 @@ class _TermGroup(NamedTuple):
 
     weight: float
     terms: list[Learner]
-    functions: list[Expansion]  # whose points are where they are in the stream of all; the last has its length
+    functions: list[Expansion]  # with births in the joint stream; the last has its length
     factors: list[float]
 
 
 def _sums_together(
     learners: Sequence[Learner], factors: Sequence[float], budget: int | None
 ) -> tuple[Learner, float, float | None]:
-    """The same for sums over kernels, term by term; the terms weigh what they do in the models, by shares of rows."""
+    """The same for sums over kernels, term by term; the weights are averaged over the models by their rows."""
     rows = np.array([factor * learner.t for factor, learner in zip(factors, learners, strict=True)])
     shares = rows / rows.sum() if rows.any() else np.full(len(learners), 1 / len(learners))
     groups = _terms_by_kernel(learners, factors, shares)
@@ -166,7 +167,7 @@ def _sums_together(
 def _terms_by_kernel(
     learners: Sequence[Learner], factors: Sequence[float], shares: Iterable[float]
 ) -> list[_TermGroup]:
-    """The terms of models by their kernels and λ; those with relevances last, and of them the heaviest."""
+    """The terms of models by their kernels and λ; those with relevances last, and among them the heaviest."""
     found: dict[Any, _TermGroup] = {}
     start = 0
     for learner, factor, share in zip(learners, factors, shares, strict=True):
@@ -185,7 +186,7 @@ def _terms_by_kernel(
 
 
 def _later(function: Expansion, start: int) -> Expansion:
-    """The function of a model whose rows came after others: its points are where they are in the stream of all."""
+    """The function of a model whose rows came after others: its births are those in the joint stream."""
     term, known = function.only, function.information
     assert known is not None
     known = replace(known, births=known.births + start)
@@ -200,13 +201,13 @@ def _budget_of_all(learners: Sequence[Learner], budget: int | None) -> int | Non
 def known_together(functions: Sequence[Expansion], weights: Sequence[float], like: Learner) -> Expansion:
     """Return the function of all rows that second-order learners of one kernel and prior have learned from.
 
-    It lies in the span of all their points: the first one's, and then those of the others that add to it.
+    It lies in the span of all their points: those of the first, and then those of the others that extend the span.
     """
     functions = [function.in_order_of_joining for function in functions]
     union = total(functions, [0.0] * len(functions))
     work = like.blank(average=False, budget=None)
     work.set_expansion(union)
-    # Points that lie in the span of those before them are no coordinates.
+    # Points that lie in the span of those before them add no coordinate.
     members = work.expansion().information
     assert members is not None
     chosen = np.isin(union.only.births, members.births)
@@ -217,7 +218,7 @@ def known_together(functions: Sequence[Expansion], weights: Sequence[float], lik
     return work.expansion().in_order_of_joining
 
 
-# What has to be the same, and what a caller gives each model to have it so.
+# What must be equal, and the parameters that make it so.
 _PINNED = {
     "classes": "class",
     "recipes": "recipe",
@@ -242,7 +243,7 @@ def _random_features(learner: Learner) -> str:
 
 
 def _check_alike(one: Any, other: Any) -> None:
-    """Refuse to add functions that do not live in one space, and say what makes models that do."""
+    """Refuse to add functions of different spaces, and say which parameters must be equal."""
     mine, theirs = contents_of(one), contents_of(other)
     a, b = mine.learner, theirs.learner
     assert a is not None

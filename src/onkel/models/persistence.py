@@ -1,4 +1,4 @@
-"""Save and load: one file, exact, checked to the last byte; loading runs no code (docs/persistence.md)."""
+"""Saving and loading: one file, exact, checked to the last byte; loading runs no code (docs/persistence.md)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Path = str | os.PathLike[str]
 
 
 def save(model: Any, path: Path) -> None:
-    """Save an estimator or a learner: one safetensors file that is there whole or not at all.
+    """Save an estimator or a learner in one safetensors file, which is written atomically.
 
     Parameters
     ----------
     model : estimator or Learner
-        Fitted or not. A kernel that is a function cannot be saved: a file holds no code. A `random_state` that is a
-        generator is saved as the seed that was drawn from it. A learning call of another thread is waited for.
+        Fitted or not. A callable kernel cannot be saved: a file contains no code. A `random_state` that is a generator
+        is saved as the seed that was drawn from it. The call waits until other threads have finished learning.
     path : str or path
-        Replaced at once where there is a file already; a failure leaves that file as it was.
+        An existing file is replaced atomically; after a failure it is unchanged.
 
     See Also
     --------
@@ -50,10 +50,10 @@ def save(model: Any, path: Path) -> None:
 
 
 def load(path: Path) -> Any:
-    """Load what `save` wrote; it goes on as if it had never been away, to the bit.
+    """Load what `save` wrote, exact to the bit; learning continues as if it had not been interrupted.
 
-    No code of the file is run, and nothing that the file does not bear out is believed: a file that is torn, changed or
-    made up is refused with a ``ValueError`` that says in one sentence what is wrong.
+    No code from the file is run, and everything in it is checked: a file that is incomplete, changed or forged is
+    refused with a ``ValueError`` that says in one sentence what is wrong.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def load(path: Path) -> Any:
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Return what a file says of itself, its arrays left out: who wrote it, the model's class, parameters, parts.
+    """Return the header of a file, without its arrays: what wrote it, the model's class, parameters and parts.
 
     Examples
     --------
@@ -92,11 +92,11 @@ def read_header(path: Path) -> dict[str, Any]:
 
 
 def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
-    """Write a model with notes beside it (JSON): where in its stream it is."""
+    """Write a model with notes (JSON), such as its position in a stream."""
     if not _is_model(model):
         raise ValueError(f"expected an estimator of onkel or a Learner to save, got {type(model).__name__}")
     writer = Writer()
-    with turn_of(model):  # not in the midst of learning: what belongs together is of one moment
+    with turn_of(model):  # not during a learning call, so that all parts belong to the same moment
         tree = writer.tree(model)
     header = {
         "model": tree,
@@ -108,7 +108,7 @@ def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
 
 
 def read(path: Path) -> tuple[Any, dict[str, Any]]:
-    """Read a model and the rest of its header."""
+    """Read a model and the other entries of its header."""
     try:
         written, header, tensors = container.read(path)
         reader = Reader(tensors)

@@ -1,7 +1,7 @@
-"""Models as JSON and back: a closed set of values, so that a file can name nothing that runs.
+"""Models as JSON and back: a closed set of values, so that a file cannot name anything executable.
 
-Plain JSON is itself; everything else is an object whose "is" says what it is: a kind of :mod:`onkel.models.format`, an
-array, or something else that JSON has not.
+Plain JSON values represent themselves; everything else is an object whose member "is" says what it is: a kind of
+:mod:`onkel.models.format`, an array, or something else that JSON lacks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from onkel.models.format import Kind, kind_of, kinds
 from onkel.parts import Part
 from onkel.parts.python import InPython
 
-_SPARE_CHARACTERS = 2**20  # of an array of strings: room that its strings do not fill
-# What JSON has not: what such an object is called, and its members.
+_SPARE_CHARACTERS = 2**20  # that an array of strings may have beyond the length of its strings
+# What JSON lacks: the name of such an object, and its members.
 _PLAIN = {"float": ("value",), "tuple": ("items",), "dict": ("items",), "tensor": (), "array": ("dtype", "values")}
 
 
 class Writer:
-    """Turns values into JSON; arrays of numbers go into `tensors`, named by their place in the tree."""
+    """Turns values into JSON; arrays of numbers are put into `tensors`, named by their place in the tree."""
 
     def __init__(self) -> None:
         self.tensors: Tensors = {}
@@ -52,10 +52,10 @@ class Writer:
             return {"is": kind.name, **self._members(kind.saved(value), place)}
         where, found = ".".join(place) or "the model", type(value).__name__
         if isinstance(value, InPython):
-            raise ValueError(f"{where} is written in Python ({found}), and a file can hold no code: pickle the model")
+            raise ValueError(f"{where} is written in Python ({found}), and a file contains no code: pickle the model")
         if callable(value) or "Callable" in found:
             raise ValueError(
-                f"{where} is a function ({found}), and a file can hold no code: use one of onkel's kernels"
+                f"{where} is a function ({found}), and a file contains no code: use one of onkel's kernels"
             )
         raise ValueError(f"{where} is a {found}, which a file cannot hold: expected numbers, strings, arrays or parts")
 
@@ -88,13 +88,13 @@ class Writer:
 
 
 class Reader:
-    """Turns JSON into values again, refusing what is not in the closed set."""
+    """Turns JSON into values, refusing what is not in the closed set."""
 
     def __init__(self, tensors: Tensors) -> None:
-        self.tensors = dict(tensors)  # those not asked for yet
+        self.tensors = dict(tensors)  # those not used yet
 
     def value(self, tree: Any, *place: str) -> Any:
-        """Return the value that a piece of JSON stands for."""
+        """Return the value that a JSON tree represents."""
         if isinstance(tree, list):
             return [self.value(item, *place, str(i)) for i, item in enumerate(tree)]
         if not isinstance(tree, dict):
@@ -167,7 +167,7 @@ def _rebuilt(kind: Kind, members: dict[str, Any]) -> Any:
 
 
 def _part(part: type[Any], values: dict[str, Any]) -> Any:
-    """A part of its numbers, which it checks itself, and of other parts, whose kind is checked here."""
+    """A part, which checks its own numbers; the kind of the parts that it holds is checked here."""
     hints = get_type_hints(part)
     for name, value in values.items():
         kind = get_origin(hints.get(name)) or hints.get(name)
@@ -192,6 +192,6 @@ def _list(value: Any) -> list[Any]:
 
 
 def shown(value: Any) -> str:
-    """What a file holds instead, shortened to fit into a sentence."""
+    """A value found in a file, shortened to fit into a sentence."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

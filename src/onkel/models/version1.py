@@ -1,7 +1,7 @@
-"""Former names: models of format version 1, which onkel 0.1.0 wrote, as the current version has them.
+"""Upgrade of models in format version 1, which onkel 0.1.0 wrote, to the current version.
 
-Scores stay the same. There was one kind of recipe, fields were called as attributes of Python were, and a learner that
-chose its width or λ held the first rows of its stream in its own state.
+Scores stay the same. In version 1 there was one kind of recipe, fields had the names of Python attributes, and a
+learner that chose its width or λ kept the first rows of its stream in its own state.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def upgraded(reader: Reader, tree: Any) -> Any:
 
 
 def _with_arrays(tree: Any, reader: Reader, *place: str) -> Any:
-    """The tree with its arrays in their places, so that they go where their places go."""
+    """The tree with its arrays in their places, so that they are moved together with their fields."""
     if isinstance(tree, list):
         return [_with_arrays(item, reader, *place, str(i)) for i, item in enumerate(tree)]
     if not isinstance(tree, dict):
@@ -98,11 +98,11 @@ _PARTS: dict[str, Callable[[Tree], Tree]] = {
 
 
 def _estimator(members: Tree) -> Tree:
-    """An estimator or a scaler: what is fitted has become fields like any other."""
+    """An estimator or a scaler: fitted attributes have become ordinary fields."""
     fitted = _renamed(members.pop("fitted"), _FITTED)
     parameters = members.get("parameters")
     if isinstance(parameters, dict) and "kernel" in parameters:
-        parameters.setdefault("relevances", None)  # which nobody had
+        parameters.setdefault("relevances", None)  # which did not exist
     if members.get("statistics", fitted) is None:
         members.pop("statistics")
     return members | fitted
@@ -138,12 +138,12 @@ def _has_the_same_arrays(learner: Tree, reader: Reader) -> bool:
 
 
 def rebuilt(learner: Tree, reader: Reader) -> Learner:
-    """Return a second-order learner with the function that a state holds, and nothing else that it had learned."""
+    """Return a second-order learner with the function of a state, and nothing else that was learned."""
     names = ("t", "basis.", "update.function.")
     state = {name: values for name, values in learner["state"].items() if name.startswith(names)}
     state["update.pending_slots"] = np.empty(0, np.int64)
     state["update.pending"] = np.empty((0, int(state["update.function.outputs"].item())))
-    # A learner of first order has the same function, and no more than that.
+    # A first-order learner has the same function and nothing else.
     loss = learner["recipe"]["loss"]
     recipe = {
         "is": "FirstOrder",
