@@ -77,8 +77,8 @@ def test_fit_predict_info(run):
     )
     assert (code, out) == (0, "")
     assert re.fullmatch(
-        r"onkel: model: SPAClassifier of 1,200 rows, \d+ support vectors; on the way accuracy [\d.]+ % "
-        r"\(commonest class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+\n",
+        r"onkel: model: SPAClassifier of 1,200 rows, \d+ support vectors; progressive accuracy [\d.]+ % "
+        r"\(majority class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+\n",
         err,
     )
     X, z = rows()
@@ -152,7 +152,7 @@ def test_evaluate_prints_the_curve(run):
     title, _, head, *lines, _, summary = out.splitlines()
     assert title == "two.txt: 1,200 rows, 3 features, classification"
     assert re.split(r"  +", head.strip()) == [
-        "rows", "accuracy", "accuracy lately", "AUC", "log loss", "support vectors", "seconds",
+        "rows", "accuracy", "recent accuracy", "AUC", "log loss", "support vectors", "seconds",
     ]  # fmt: skip
     X, z = rows()
     model = onkel.OGDClassifier(loss="log_loss", gamma=1.0, random_state=0)
@@ -162,7 +162,7 @@ def test_evaluate_prints_the_curve(run):
         f"{curve.last.auc:.4f}", f"{curve.last.log_loss:.4f}",
     ]  # fmt: skip
     assert re.match(
-        r"accuracy [\d.]+ % \(commonest class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+, log loss", summary
+        r"accuracy [\d.]+ % \(majority class 5[\d.]+ %\), balanced accuracy [\d.]+ %, AUC 0[.]\d+, log loss", summary
     )
     document = json.loads(run("evaluate", "two.txt", "-l", "ogd", "--gamma", 1, "--set", "loss=log_loss", "--json")[1])
     assert document["data"] == {
@@ -335,7 +335,7 @@ def test_a_generator_is_drawn(run):
         ("predict model two.txt --proba", 2, "--proba: a SPAClassifier with these parameters does not have them"),
         ("predict fresh two.txt", 1, "fresh has learned nothing yet"),
         ("data info nothing", 1, "there is no data set 'nothing'"),
-        ("data get mixture", 1, "mixture is drawn, and there is nothing to get"),
+        ("data get mixture", 1, "mixture is a generator, and there is nothing to download"),
         ("fit mixture --format csv -o m", 2, "mixture is not a file: --format, --target"),
         ("info corrupt", 1, "cannot load 'corrupt'"),
         ("info .", 1, "cannot load '.': it is a directory"),

@@ -58,7 +58,7 @@ def test_a_table_needs_nothing_but_its_name(run):
     code, out, err = run("fit", "customers.csv", "--drop", "customer,importance", *QUICK)
     assert (code, out) == (0, "")
     assert re.match(
-        r"onkel: customers.onkel: NewtonClassifier of 400 rows, 40 support vectors; on the way accuracy", err
+        r"onkel: customers.onkel: NewtonClassifier of 400 rows, 40 support vectors; progressive accuracy", err
     )
     model = onkel.load("customers.onkel")
     assert model.feature_names_in_.tolist() == ["age", "town", "since", "late"]
@@ -151,7 +151,7 @@ def test_metrics(run):
     words = ("evaluate", "customers.csv", "--drop", "customer,importance", *QUICK)
     summary = run(*words, "--metric", "auc")[1]
     assert re.search(
-        r"^AUC 0[.]\d+, accuracy [\d.]+ % \(commonest class [\d.]+ %\), balanced accuracy", summary, re.MULTILINE
+        r"^AUC 0[.]\d+, accuracy [\d.]+ % \(majority class [\d.]+ %\), balanced accuracy", summary, re.MULTILINE
     )
     numbers = ("evaluate", "customers.csv", "--target", "age", "--task", "regression", "--drop", "customer", *QUICK)
     code, out, err = run(*numbers, "--skip-errors")
@@ -169,7 +169,7 @@ def test_warnings(run):
     )
     Path("noise.csv").write_text(f"a,b,label\n{noise}\n")
     _, _, err = run("fit", "noise.csv", *QUICK)
-    assert "warning: this is no better than guessing the commonest class" in err
+    assert "warning: this is no better than guessing the majority class" in err
     _, _, err = run("fit", "noise.csv", "-l", "ogd", "--gamma", 30, "--set", "loss=log_loss")
     assert "support vectors without a bound: they grow with the rows; use --budget" in err
     Path("wide.csv").write_text("a,b,label\n" + "\n".join(f"{i % 7},{1e4 * (i % 5)},{i % 2}" for i in range(50)))

@@ -47,7 +47,7 @@ def test_a_table_with_everything_wrong_in_it(tmp_path):
     (tmp_path / "customers.csv").write_text("\n".join(lines) + "\n")
     out = run("messy_table", tmp_path, "customers.csv")
     assert "'town': 'category?'" in out and "'since': 'date'" in out
-    right, commonest = map(float, re.search(r"accuracy ([\d.]+), commonest class ([\d.]+)", out).groups())
+    right, commonest = map(float, re.search(r"accuracy ([\d.]+), majority class ([\d.]+)", out).groups())
     assert right > commonest + 0.1
     assert out.splitlines()[-1] in ("['yes']", "['no']")
 

@@ -377,7 +377,7 @@ def test_c_labels_fit_their_type(tmp_path, labels, kind):
 def test_labels_that_do_not_fit_are_refused(label):
     labels = np.array([label, 3], np.float64 if isinstance(label, float) else np.uint64)
     model = one_kernel("binary").fit(*data("binary", n=60)[:1], np.resize(labels, 60))
-    with pytest.raises(ValueError, match="ONNX has labels of 64 bits with a sign, and the model has the label"):
+    with pytest.raises(ValueError, match="ONNX has signed 64-bit labels, and the model has the label"):
         onkel.export.to_onnx(model)
 
 
@@ -587,7 +587,7 @@ EXPORTS = [onkel.export.to_onnx, onkel.export.to_libsvm, onkel.export.to_c, onke
 @pytest.mark.parametrize("export", EXPORTS)
 def test_what_cannot_be_exported_is_refused(export):
     X, y = data("binary", n=60)
-    with pytest.raises(ValueError, match="a function of your own, which cannot be exported"):
+    with pytest.raises(ValueError, match="a callable kernel cannot be exported"):
         export(onkel.OGDClassifier(kernel=lambda x, S: x @ S.T).fit(X, y))
     with pytest.raises(ValueError, match="not fitted"):
         export(onkel.OGDClassifier())

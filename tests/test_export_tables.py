@@ -209,7 +209,7 @@ def test_what_a_format_lacks_is_refused_by_name():
             export(words)
     for name in ("label", "scores", "/onkel/sub_1"):
         named = onkel.make_stream_pipeline(onkel.OGDClassifier()).partial_fit({name: [1.0, 2.0]}, [0, 1])
-        with pytest.raises(ValueError, match=f"an input of ONNX cannot be called '{name}', as a column is"):
+        with pytest.raises(ValueError, match=f"an input of ONNX cannot have the name of the column '{name}'"):
             onkel.export.to_onnx(named)
 
 

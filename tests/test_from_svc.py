@@ -57,7 +57,7 @@ def test_logarithms_of_probabilities(n_classes):
 def test_every_parameter_of_svc_is_known_or_gets_a_sentence():
     for name in inspect.signature(SVC).parameters:
         if name not in inspect.signature(onkel.NewtonClassifier).parameters:
-            with pytest.raises(TypeError, match=f"NewtonClassifier has no parameter '{name}', which is SVC's: "):
+            with pytest.raises(TypeError, match=f"NewtonClassifier has no parameter '{name}' of SVC: "):
                 onkel.NewtonClassifier(**{name: 1})
     assert onkel.PAClassifier(C=2.0).C == 2.0
     with pytest.raises(TypeError, match="unexpected keyword argument 'widht'"):

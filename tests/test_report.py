@@ -117,8 +117,8 @@ def test_drift_is_shown_where_it_was_measured(browser, tmp_path):
     window.wait_for_selector("path.curve")
     assert window.locator("figcaption").all_inner_texts() == [
         "Accuracy so far",
-        "Accuracy lately",
-        "Log loss lately",
+        "Recent accuracy",
+        "Recent log loss",
         "Accuracy against time",
         "Support vectors",
         "Memory that the stream asks for, in rows",

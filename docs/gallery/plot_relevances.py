@@ -26,6 +26,6 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained"
 onkel.plot.LearningCurveDisplay.from_estimator(models, [(X, y)], metric="window_accuracy", classes=[0, 1], ax=right)
 onkel.plot.ImportanceDisplay.from_estimator(learned, ax=left)
 left.set_title("importance of features")
-right.set(title="accuracy lately", ylabel="accuracy")
+right.set(title="recent accuracy", ylabel="accuracy")
 share = learned.relevances_[[2, 6]].sum() / learned.relevances_.sum()
 print(f"{learned.n_support_} support vectors; {share:.1%} of the relevance is that of features 3 and 7")

@@ -14,7 +14,7 @@ from onkel.cli._options import Learning, Reading
 
 @contextmanager
 def client_of(address: str) -> Iterator[Any]:
-    """Connect to a scheduler, or start processes of this machine for as long as they are needed."""
+    """Connect to a scheduler, or start processes on this machine for as long as they are needed."""
     from onkel.utils.extras import needed
 
     distributed = needed("distributed", "dask", "--cluster")
@@ -30,7 +30,7 @@ def client_of(address: str) -> Iterator[Any]:
     try:
         client = distributed.Client(address, timeout="10s")
     except (OSError, ValueError) as error:
-        raise ValueError(f"--cluster {address}: no scheduler of Dask's answers there ({error})") from None
+        raise ValueError(f"--cluster {address}: no Dask scheduler answers there ({error})") from None
     with client:
         yield client
 
@@ -89,7 +89,7 @@ def fit_on_cluster(
 def predictions(
     model: Any, method: str, data: str, address: str, options: Reading, no_target: bool
 ) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Yield, file by file in the order of their names, what the method says, the predictions, targets and names."""
+    """Yield for each file, in the order of their names, the results of the method, predictions, targets and names."""
     from onkel.partitions import PartitionError
 
     files = files_of(data)

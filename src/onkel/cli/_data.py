@@ -1,4 +1,4 @@
-"""DATA as the commands see it: a stream, and what its first rows say of it."""
+"""DATA as the commands see it: a stream, and what its first rows determine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from onkel.utils.files import is_special
 from onkel.utils.labels import as_labels
 
 _MOST_CLASSES = 100  # whole numbers in the first rows: labels up to here, a quantity above
-_DRAWN_ROWS = 20_000  # of a generator, which has no end of its own
+_DRAWN_ROWS = 20_000  # of a generator, which is endless
 _TABLES = ("csv", "tsv", "parquet", "arrow")
-_UNLIKE = 100.0  # the ratio of the columns' spreads above which scaling looks needed
-_DENSE = 0.25  # share of values other than 0 above which dense rows are the faster ones
+_UNLIKE = 100.0  # the ratio of the columns' spreads above which scaling seems necessary
+_DENSE = 0.25  # the fraction of non-zero values above which dense rows are faster
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Source:
 
     @property
     def metric(self) -> str:
-        """The column of a curve that says how good a learner is."""
+        """The column of a curve that measures the quality of a learner."""
         return self.asked or ("accuracy" if self.task == "classification" else "rmse")
 
     @property
     def shown(self) -> str:
-        """The column of a curve to watch while it grows: not all metrics are measured at every moment."""
+        """The column of a curve to show during learning: not all metrics are measured at every point."""
         at_hand = ("accuracy", "log_loss", "rmse", "mae")
         return self.metric if self.metric in at_hand else "accuracy" if self.task == "classification" else "rmse"
 
@@ -81,14 +81,14 @@ class Source:
                 )
 
     def describe(self, rows: int) -> dict[str, Any]:
-        """Return what a report says of the data."""
+        """Return a description of the data for a report."""
         classes = {} if self.classes is None else {"classes": [plain(label) for label in self.classes.tolist()]}
         return {"name": self.stream.name, "rows": rows, "n_features": self.n_features, "task": self.task, **classes}
 
 
 @contextmanager
 def open_source(data: str, options: Learning) -> Iterator[Source]:
-    """Open DATA and look at its first rows for the task and the classes."""
+    """Open DATA and determine the task and the classes from its first rows."""
     scale = None if options.scale is Scale.NONE else options.scale
     is_table = is_prepared(data, options)
     with open_rows(data, options, **kind_of_rows(data, options)) as rows:
@@ -108,7 +108,7 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
 
 
 def _check_options(task: str, options: Learning) -> None:
-    """Refuse what does not go with the task."""
+    """Refuse options that do not apply to the task."""
     of_classes = ("accuracy", "balanced_accuracy", "auc", "log_loss")
     if options.metric is not None and (options.metric.value in of_classes) != (task == "classification"):
         raise Misused(f"--metric {options.metric.value}: the task is {task}, which has no such metric")
@@ -128,12 +128,12 @@ def _warn_of_scales(stream: Rows, X: NDArray[Any]) -> None:
 
 
 def is_prepared(data: str, options: Learning) -> bool:
-    """Say whether the columns of DATA are prepared by their types."""
+    """Return whether the columns of DATA are prepared by their types."""
     return is_table_of(data, options) and not options.raw and options.scale is None
 
 
 def kind_of_rows(data: str, options: Learning) -> dict[str, Any]:
-    """Return what `onkel.streams.open` is told of the rows to learn from."""
+    """Return the arguments of `onkel.streams.open` for rows to learn from."""
     how: dict[str, Any] = {"dtype": options.dtype.value}
     if options.n_features is not None:
         how["n_features"] = options.n_features
@@ -143,7 +143,7 @@ def kind_of_rows(data: str, options: Learning) -> dict[str, Any]:
 
 
 def reading(options: Reading, **how: Any) -> dict[str, Any]:
-    """Return how files are read, as `onkel.streams.open` takes it."""
+    """Return the arguments of `onkel.streams.open` for reading files."""
     weight = getattr(options, "weight", None)
     if options.skip_errors:
         how["on_error"] = "skip"
@@ -206,7 +206,7 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
 
 
 def check_writable(path: str, source: str | None = None) -> None:
-    """Refuse a place where no file can be written, or where the source lies, before an hour of learning."""
+    """Refuse a path that cannot be written, or that is the source, before any learning."""
     if source is not None and _is_same_file(path, source):
         raise ValueError(f"{path} is the file being read: writing to it would destroy it")
     if is_special(path):
@@ -226,34 +226,34 @@ def _is_same_file(path: str, source: str) -> bool:
     try:
         read = os.fstat(sys.stdin.fileno()) if source == "-" else os.stat(source)
         return stat.S_ISREG(read.st_mode) and os.path.samestat(read, os.stat(path))
-    except (OSError, ValueError, AttributeError):  # one of them is not there
+    except (OSError, ValueError, AttributeError):  # one of them does not exist
         return False
 
 
 def remember_names(model: Any, names: list[str] | None) -> None:
-    """Make the features' names a part of a fitted model, where scikit-learn keeps them."""
+    """Store the feature names in a fitted model, where scikit-learn keeps them."""
     if names is not None:
         getattr(model, "transformers_", [model])[0].feature_names_in_ = np.array(names, object)
 
 
 def names_of(model: Any) -> list[str] | None:
-    """Return the names of the features that a model has learned from, if they had some."""
+    """Return the names of the features that a model has learned from, or None."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
 def is_libsvm(data: str, options: Reading) -> bool:
-    """Say whether DATA is LIBSVM text, whose width is no part of it."""
+    """Return whether DATA is LIBSVM text, which does not contain its number of features."""
     return is_file(data) and (options.format or onkel.streams.format_of(data)) == "libsvm"
 
 
 def is_table_of(data: str, options: Reading) -> bool:
-    """Say whether DATA is a table, with columns of any type."""
+    """Return whether DATA is a table, with columns of any type."""
     return is_file(data) and (options.format or onkel.streams.format_of(data)) in _TABLES
 
 
 def is_file(data: str) -> bool:
-    """Say whether DATA is a file or a pipe; otherwise it is the name of a data set."""
+    """Return whether DATA is a file or a pipe; otherwise it is the name of a data set."""
     return data == "-" or os.path.lexists(data)
 
 
@@ -264,7 +264,7 @@ def _known_task(data: str) -> Task:
 
 
 def _task(y: NDArray[Any], asked: Task) -> str:
-    """What the first targets look like."""
+    """The task that the first targets suggest."""
     if asked is not Task.AUTO:
         return asked.value
     if y.dtype.kind not in "fiu":
@@ -274,7 +274,7 @@ def _task(y: NDArray[Any], asked: Task) -> str:
 
 
 def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] | None:
-    """The classes, if there are known to be two; with more of them a stream may bring new ones at any time."""
+    """The classes, if there are exactly two; with more, a stream may have new classes at any time."""
     if options.classes is not None:
         words = [word.strip() for word in options.classes.split(",")]
         try:

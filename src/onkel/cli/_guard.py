@@ -19,7 +19,7 @@ class Misused(ValueError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with a sentence on where the command stopped and what is left of its work."""
+    """Ctrl-C, with a sentence on where the command stopped and what was saved."""
 
 
 def say(message: str) -> None:
@@ -29,7 +29,7 @@ def say(message: str) -> None:
 
 
 class _Closed(io.TextIOBase):
-    """A stand-in for a closed standard output, which complains only when it is written to."""
+    """A replacement for a closed standard output, which raises an error only when it is written to."""
 
     def write(self, text: str) -> int:
         raise ValueError("standard output is closed")
@@ -61,7 +61,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
                 sys.stdout.flush()
-        except BrokenPipeError:  # whoever reads has enough, as `head` does
+        except BrokenPipeError:  # the reader has stopped, as `head` does
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except Misused as error:
             _end(2, error)

@@ -26,7 +26,7 @@ def names(task: str) -> dict[str, type[Any]]:
 
 
 def make(wanted: str, source: Any, options: Learning) -> dict[str, Any]:
-    """Make the learners that a comma-separated list names ("all": every one), with the options that were given."""
+    """Create the learners in a comma-separated list of names ("all": every one), with the given options."""
     from onkel.catalogue import TASKS
 
     task = source.task
@@ -76,7 +76,7 @@ def _own(name: str, cls: type[Any], chosen: list[tuple[str, str, str]]) -> dict[
 
 
 def _value(kind: Any, text: str) -> Any:
-    """A parameter's value: text as it is where the estimator wants a string, otherwise what it is in Python.
+    """The value of a parameter: the text itself where the estimator takes a string, otherwise its value in Python.
 
     >>> [_value(kind, text) for kind, text in [(float, "0.5"), (int | None, "none"), (bool, "true"), (str, "1")]]
     [0.5, None, True, '1']
@@ -102,7 +102,7 @@ def _check_used(chosen: list[tuple[str, str, str]], classes: dict[str, type[Any]
 
 
 def _prepared(estimator: Any, source: Any, options: Learning) -> Any:
-    """An estimator behind what prepares its rows."""
+    """An estimator in a pipeline with the transformer that prepares its rows."""
     import onkel
 
     if source.is_table:
@@ -118,7 +118,7 @@ def scaler(scale: Scale) -> Any:
 
 
 def parameters(model: Any) -> dict[str, Any]:
-    """Return a learner's parameters as JSON would have them."""
+    """Return the parameters of a learner as JSON values."""
     from onkel.contents import contents_of
 
     values = contents_of(model).parameters

@@ -14,7 +14,7 @@ from typer import Option
 
 from onkel.parameters import COMMON
 
-# What these options have in common with the learners' parameters is written there.
+# The sentences of options that are parameters of the learners come from there.
 _BUDGET, _GAMMA, _JOBS = (COMMON[name] for name in ("budget", "gamma", "n_jobs"))
 DEFAULT_LEARNER = "newton"
 
@@ -89,7 +89,7 @@ class Reading:
     delimiter: Annotated[str | None, Option(metavar="C", help="The character between the fields of CSV text.")] = None
     no_header: Annotated[bool, Option("--no-header", help="The first line of CSV text is a row, not a header.")] = False
     rows: Annotated[
-        int | None, Option(min=1, metavar="N", help="Stop after so many rows; a generator draws 20,000 by default.")
+        int | None, Option(min=1, metavar="N", help="Stop after this many rows; a generator draws 20,000 by default.")
     ] = None
     skip_errors: Annotated[bool, Option("--skip-errors", help="Skip and count rows that cannot be read.")] = False
 

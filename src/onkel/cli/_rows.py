@@ -1,4 +1,4 @@
-"""The rows of DATA: looked at before they are handed out, cut short, their columns in the model's order."""
+"""The rows of DATA: with a preview of the first rows, a limit, and the columns in the model's order."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from onkel.streams.table import Table
 from onkel.utils.chunks import Chunk, cut
 from onkel.utils.labels import UnknownLabel, joined, places
 
-FIRST_ROWS = 4096  # that are looked at before anything is learned
+FIRST_ROWS = 4096  # that are previewed before anything is learned
 
 
 class Rows:
-    """A stream that may have been looked at, that may end early, and some of whose columns are not features."""
+    """A stream whose first rows may be previewed, that may end early, and some of whose columns are not features."""
 
     def __init__(self, stream: Any, limit: int | None = None) -> None:
         self.stream = stream
         self.name: str = stream.name
         self.limit = limit
-        self.dense = False  # whether sparse rows are made dense
+        self.dense = False  # whether sparse rows are converted to dense ones
         self.weight: str | None = None  # the column of the weights
-        self.id: str | None = None  # the column that names the rows
+        self.id: str | None = None  # the column that identifies the rows
         self.goal: str | None = None  # the column of the target, where the stream takes it for a feature
         self.ids: list[Any] | None = None  # of the chunk handed out last
         self._order: list[int] | None = None  # of the columns, where the model has another one
-        self._seen: list[Chunk] = []  # looked at, not handed out yet
+        self._seen: list[Chunk] = []  # previewed, not handed out yet
         self._out: Any = None  # the chunk handed out last: its first row's number, its targets and weights
 
     def set_aside(self, weight: str | None, id: str | None) -> None:
-        """Take columns that are not features out of the rows."""
+        """Remove columns that are not features from the rows."""
         for what, name in (("weight", weight), ("id", id)):
             if name is not None and name not in (self.stream.columns or []):
                 raise ValueError(f"{self.name} has no column {name!r} for --{what}")
@@ -43,7 +43,7 @@ class Rows:
 
     @property
     def names(self) -> list[str] | None:
-        """The features' names, where they have some."""
+        """Names of the features, or None."""
         columns: list[str] | None = self.stream.columns
         return None if columns is None else [name for name in columns if name not in (self.weight, self.id, self.goal)]
 
@@ -64,7 +64,7 @@ class Rows:
         self._order = [found.index(name) for name in names]
 
     def peek(self) -> Chunk:
-        """Return the first rows, which stay in the stream: always as many, however slowly a pipe brings them."""
+        """Return the first rows, which stay in the stream: always the same number, however slow a pipe is."""
         n_rows = 0
         while n_rows < FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
             self._seen.append(chunk)
@@ -77,7 +77,7 @@ class Rows:
 
     @property
     def rows(self) -> int:
-        """Rows handed out, those of the source that a chunk's end cut off included."""
+        """Number of rows handed out, including those of the source that were cut off the end of a chunk."""
         return int(self.stream.rows - sum(chunk[0].shape[0] for chunk in self._seen))
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -118,11 +118,11 @@ class Rows:
 
     @contextmanager
     def locating_labels(self, classes: NDArray[Any] | None) -> Iterator[None]:
-        """Say in which row of the data a label is that the model refuses."""
+        """Report the row of the data where the model refuses a label."""
         try:
             yield
         except UnknownLabel as error:
-            assert classes is not None  # otherwise any label may come
+            assert classes is not None  # otherwise any label is accepted
             before, y, weights = self._out
             strange = ~places(classes, y)[1] & (True if weights is None else weights != 0)
             if not strange.any():
@@ -135,7 +135,7 @@ class Rows:
             ) from error
 
     def fraction(self) -> float | None:
-        """Return how much has been read, from 0 to 1; None where it is unknown."""
+        """Return the fraction that has been read; None if it is unknown."""
         read: float | None = self.stream.fraction()
         if self.limit is None:
             return read
@@ -161,18 +161,18 @@ class Rows:
 
 
 class SeekableRows(Rows):
-    """The same for what can be read again."""
+    """The same for a stream that can be read again."""
 
     def __init__(self, stream: Any, limit: int | None = None) -> None:
         super().__init__(stream, limit)
         self._start = stream.position()
 
     def position(self) -> Any:
-        """Return where the next chunk begins."""
+        """Return the position of the next chunk."""
         return self._start if self._seen else self.stream.position()
 
     def seek(self, position: Any) -> None:
-        """Make the next chunk the one that begins there."""
+        """Go to a position, so that the next chunk is the one that begins there."""
         self._seen = []
         self.stream.seek(position)
 
@@ -188,7 +188,7 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
 
 
 def plain(label: Any) -> Any:
-    """Return a label as one writes it: LIBSVM's classes are whole numbers.
+    """Return a label as it is usually written: LIBSVM's classes are whole numbers.
 
     >>> plain(-1.0), plain(0.5), plain("yes")
     (-1, 0.5, 'yes')

@@ -1,4 +1,4 @@
-"""What the commands print: tables and JSON on standard output, progress on standard error where somebody looks."""
+"""What the commands print: tables and JSON on standard output, progress on standard error if it is a terminal."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-_GUESSING = 1.05  # times the balanced accuracy of a guess
-_ENOUGH_ROWS = 100  # to judge by
+_GUESSING = 1.05  # times the balanced accuracy of guessing
+_ENOUGH_ROWS = 100  # for a warning
 _MANY_POINTS = 2000
 _GAP = 2  # blanks between columns
-METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that say how good it is
+METRICS = ("accuracy", "auc", "log_loss", "rmse", "mae")  # columns of a curve that measure quality
 _SHARES = ("accuracy", "recent_accuracy", "balanced_accuracy", "commonest")
 _BETTER_HIGH = ("accuracy", "balanced_accuracy", "auc", "r2")
 
 TITLES = {
     "rows": "rows",
     "accuracy": "accuracy",
-    "recent_accuracy": "accuracy lately",
-    "recent_rmse": "RMSE lately",
+    "recent_accuracy": "recent accuracy",
+    "recent_rmse": "recent RMSE",
     "balanced_accuracy": "balanced accuracy",
-    "commonest": "commonest class",
+    "commonest": "majority class",
     "auc": "AUC",
     "log_loss": "log loss",
     "rmse": "RMSE",
@@ -44,7 +44,7 @@ TITLES = {
 
 
 def cell(column: str, value: Any) -> str:
-    """Return a value as one reads it.
+    """Return a value as text.
 
     >>> cell("accuracy", 0.8312), cell("rows", 12345), cell("auc", 0.91234), cell("rmse", None)
     ('83.12 %', '12,345', '0.9123', '–')
@@ -61,7 +61,7 @@ def cell(column: str, value: Any) -> str:
 
 
 def how_good(point: Any, first: str | None = None) -> str:
-    """Return what matters of a run's end, in a sentence's half, one metric first if asked for.
+    """Return the final metrics of a run as text, the requested metric first.
 
     >>> from onkel.evaluate import Point
     >>> how_good(Point(rows=9, seconds=1, n_support=3, rmse=0.5, mae=0.25, r2=0.75))
@@ -72,12 +72,12 @@ def how_good(point: Any, first: str | None = None) -> str:
     values = {name: getattr(point, name) for name in names if getattr(point, name) is not None}
     said = {name: f"{TITLES[name]} {cell(name, value)}" for name, value in values.items()}
     if point.commonest is not None and "accuracy" in said:
-        said["accuracy"] += f" (commonest class {cell('commonest', point.commonest)})"
+        said["accuracy"] += f" (majority class {cell('commonest', point.commonest)})"
     return ", ".join(said.values())
 
 
 def followed(curve: Any) -> list[str]:
-    """Return how a learner has followed its stream: how far back it remembered, and when it chose again.
+    """Return how a learner has adapted to its stream: the length of its memory, and when it chose again.
 
     >>> from onkel.evaluate import Curve
     >>> import numpy as np
@@ -100,21 +100,21 @@ def followed(curve: Any) -> list[str]:
 
 
 def warnings_of(point: Any, learner: Any) -> list[str]:
-    """Return what somebody should know of a run: a model no better than guessing, support vectors without a bound."""
+    """Return warnings about a run: a model no better than guessing, support vectors without a bound."""
     made = []
     guessing = point.r2 is not None and point.r2 <= 0
     if point.accuracy is not None and point.commonest is not None and point.balanced_accuracy is not None:
         n_classes = len(learner.classes_)
         guessing = point.accuracy <= point.commonest and point.balanced_accuracy <= _GUESSING / n_classes
     if guessing and point.rows >= _ENOUGH_ROWS:
-        made.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'commonest class'}")
+        made.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'majority class'}")
     if learner.budget is None and learner.n_support_ > _MANY_POINTS:
         made.append(f"{learner.n_support_:,} support vectors without a bound: they grow with the rows; use --budget")
     return made
 
 
 def warnings_of_columns(model: Any) -> list[str]:
-    """Return what somebody should know of the columns of a table: categories with more values than places."""
+    """Return warnings about the columns of a table: categories with more values than places."""
     from onkel.contents import contents_of
     from onkel.streams.encoder import StreamEncoder
 
@@ -149,11 +149,11 @@ def print_json(value: Any) -> None:
 def print_table(columns: Iterable[str], rows: Iterable[dict[str, Any]], best: str | None = None) -> None:
     """Print a table; the row with the best value of a column stands out where there are colours.
 
-    Heads are broken between words where the terminal is narrow. Where even that is too wide, each row has lines of its
-    own, a value a line.
+    Heads are broken between words where the terminal is narrow. Where even that is too wide, each row is printed as
+    lines of one value each.
     """
     names, lines = list(columns), list(rows)
-    edge = sys.stdout.isatty() or "COLUMNS" in os.environ  # a file or a pipe has none
+    edge = sys.stdout.isatty() or "COLUMNS" in os.environ  # a file or a pipe has no width
     console = Console(highlight=False, width=None if edge else 200)
     if sum(_least_widths(names, lines)) + _GAP * (len(names) - 1) <= console.width:
         console.print(table(names, lines, best))
@@ -176,14 +176,14 @@ def bar(share: float, width: int = 30) -> str:
 
 
 def print_facts(facts: dict[str, str]) -> None:
-    """Print names and values in two columns, a line each."""
+    """Print names and values in two columns, one pair per line."""
     width = max(map(len, facts))
     for name, value in facts.items():
         print(f"{name:<{width}}  {value}")
 
 
 def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = None) -> Table:
-    """Return a table of values, numbers to the right."""
+    """Return a table of values, with numbers aligned to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column, width in zip(columns, _least_widths(columns, rows), strict=True):
         justify: Any = "left" if _is_text(rows, column) else "right"
@@ -197,7 +197,7 @@ def table(columns: list[str], rows: list[dict[str, Any]], best: str | None = Non
 
 
 def _least_widths(columns: list[str], rows: list[dict[str, Any]]) -> list[int]:
-    """How wide columns must be for their values, and for the longest words of their heads."""
+    """The widths that columns need for their values, and for the longest words of their headings."""
     return [
         max(map(len, [*TITLES.get(column, column).split(), *(cell(column, row.get(column)) for row in rows)]))
         for column in columns
@@ -216,7 +216,7 @@ def _winner(rows: list[dict[str, Any]], best: str | None) -> dict[str, Any] | No
 
 
 class _LiveView:
-    """A place on standard error that is drawn anew; silent where that is no terminal."""
+    """An area on standard error that is redrawn; silent if that is not a terminal."""
 
     def __init__(self, quiet: bool) -> None:
         console = Console(stderr=True, highlight=False)
@@ -241,7 +241,7 @@ class Progress(_LiveView):
         super().__init__(quiet)
         self._title = title
         self._start: float | None = None
-        self._first: float | None = None  # how much had been read at first: a run may go on from a checkpoint
+        self._first: float | None = None  # the fraction read at the start: a run may resume from a checkpoint
 
     def show(self, rows: int, fraction: float | None, columns: list[str], lines: list[dict[str, Any]]) -> None:
         """Show the progress of the stream and of the learners."""
@@ -270,7 +270,7 @@ class Counter(_LiveView):
         self.title = ""
 
     def show(self, done: int, known: int, name: str) -> None:
-        """Show that so many are done, of those known so far, and which was the last."""
+        """Show how many tasks are done, of those known so far, and which was the last."""
         if self._live:
             took = clock(time.monotonic() - self._start)
             words = (Text(self.title, style="bold"), Text(f"{done:,} of {known:,} {self._unit}, {took}"), Text(name))
@@ -280,7 +280,7 @@ class Counter(_LiveView):
 
 
 def clock(seconds: float) -> str:
-    """Return a time as one reads it.
+    """Return a duration as text.
 
     >>> clock(5), clock(75), clock(7384)
     ('5 s', '1:15 min', '2:03 h')

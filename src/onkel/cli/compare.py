@@ -25,7 +25,7 @@ def evaluate(
     json: Json = False,
     options: Learning,
 ) -> None:
-    """Take a learner through DATA; print its learning curve.
+    """Run a learner over DATA; print its learning curve.
 
     Each row is predicted before it is learned from.
 
@@ -50,7 +50,7 @@ def compare(
     json: Json = False,
     options: Learning,
 ) -> None:
-    """Take several learners through DATA; print a table.
+    """Run several learners over DATA; print a table.
 
     Each row is predicted before it is learned from. The data is read once for all of them, so it may be a pipe.
 
@@ -103,7 +103,7 @@ def _run(
 
 
 def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool) -> tuple[list[Any], bool]:
-    """Take all learners through the stream side by side; also say whether Ctrl-C ended it."""
+    """Run all learners over the stream in lockstep; also return whether Ctrl-C ended it."""
     from dataclasses import replace
     from itertools import tee
 
@@ -112,8 +112,8 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from onkel.evaluate import Curve, course_of, progressive_steps
     from onkel.fading import FadingMeans
 
-    OGDRegressor(gamma=1.0).predict_then_learn([[0.0]], [0.0])  # what a first call loads is no learner's own time
-    # All runs have their points at the same rows: zip takes them through one chunk before the next is read.
+    OGDRegressor(gamma=1.0).predict_then_learn([[0.0]], [0.0])  # so that the time of a learner does not include imports
+    # All curves have their points at the same rows: zip advances all of them over one chunk before the next is read.
     streams = tee(source.stream, len(models))
     windows = [FadingMeans() for _ in models]
     steps = [

@@ -42,7 +42,7 @@ def listed(*, json: Json = False) -> None:
 
 
 def info(*, name: Name, json: Json = False) -> None:
-    """Say what a data set is.
+    """Describe a data set.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def info(*, name: Name, json: Json = False) -> None:
 
 
 def get(*, name: Name, json: Json = False) -> None:
-    """Fetch a data set, if it is not here yet; print where its files are.
+    """Download a data set if necessary; print where its files are.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def get(*, name: Name, json: Json = False) -> None:
     from onkel.streams.datasets.store import found
 
     if name in _generators():
-        raise ValueError(f"{name} is drawn, and there is nothing to get: onkel evaluate {name} --rows 10000")
+        raise ValueError(f"{name} is a generator, and there is nothing to download: onkel evaluate {name} --rows 10000")
     paths = [str(found(name, file)) for file in datasets.info(name).files]
     if json:
         print_json({"name": name, "files": paths})
@@ -87,7 +87,7 @@ def get(*, name: Name, json: Json = False) -> None:
 
 
 def _generators() -> dict[str, str]:
-    """The generators' names, and the first line of what their documentation says of each."""
+    """The names of the generators, and the first line of the documentation of each."""
     from onkel.streams import generators
 
     titles = {name: (inspect.getdoc(getattr(generators, name)) or "").splitlines()[0] for name in generators.__all__}

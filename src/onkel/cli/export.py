@@ -12,7 +12,7 @@ from onkel.cli.predict import Model
 
 
 class Format(StrEnum):
-    """What another program reads."""
+    """The formats for other programs."""
 
     ONNX = "onnx"
     LIBSVM = "libsvm"

@@ -36,14 +36,14 @@ def fit(
       onkel fit 'parts/*.parquet' --cluster local:2 -o clicks.onkel
       zcat clicks.gz | onkel fit - --n-features 100 --checkpoint run-1 -o clicks.onkel
 
-    The columns of a table are prepared by their types: numbers, categories, dates, gaps (--raw: they are taken as they
-    are).
+    The columns of a table are prepared by their types: numbers, categories, dates, missing values (--raw: they are
+    taken as they are).
 
     After Ctrl-C, MODEL holds the model of the rows so far. With --checkpoint it is not written; the newest checkpoint
-    is in DIR, and the same command goes on from there.
+    is in DIR, and the same command resumes from there.
 
     With --cluster, DATA is a file or a pattern of files, each a partition; all workers must be able to open them. The
-    rows have no order, and are passed over several times (docs/scale.md).
+    order of the rows has no meaning, and there are several passes over them (docs/scale.md).
     """
     from onkel import save
     from onkel.cli._data import check_writable, open_source
@@ -73,27 +73,27 @@ def fit(
         made = {"model": output, "learner": name, "parameters": parameters(model)}
         print_json({**made, "data": source.describe(final.t_), **facts})
         return
-    quality = "" if point is None else f"; on the way {how_good(point, source.metric)}"
+    quality = "" if point is None else f"; progressive {how_good(point, source.metric)}"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{quality}")
     for warning in [*([] if point is None else warnings_of(point, final)), *warnings_of_columns(model)]:
         say(f"warning: {warning}")
 
 
 def _named_after(data: str) -> str:
-    """The file for a model where none is named."""
+    """The default path of a model."""
     from pathlib import PurePath
 
     return "model.onkel" if data == "-" else PurePath(data).name.partition(".")[0] + ".onkel"
 
 
 def _measured(point: Any) -> dict[str, float]:
-    """What says how good a run was."""
+    """The metrics of a run."""
     names = ("accuracy", "commonest", "balanced_accuracy", "auc", "log_loss", "rmse", "mae", "r2")
     return {name: getattr(point, name) for name in names if getattr(point, name) is not None}
 
 
 def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: bool) -> Any:
-    """Learn to the end of the stream; return the last point of the curve, None where all had been learned before."""
+    """Learn to the end of the stream; return the last point of the curve, or None if all rows were learned before."""
     from onkel import Checkpointer
     from onkel.cli._data import remember_names
     from onkel.cli._show import Progress, as_line
@@ -112,7 +112,7 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
 
 
 def _of_the_same_columns(chunks: Any, model: Any, source: Any) -> Any:
-    """The chunks, unless a model that goes on from a checkpoint has learned from other columns."""
+    """The chunks, unless a model resumed from a checkpoint has learned from other columns."""
     from onkel.cli._data import names_of
 
     for chunk in chunks:
@@ -125,7 +125,7 @@ def _of_the_same_columns(chunks: Any, model: Any, source: Any) -> Any:
 
 
 def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:
-    """Save what there is, and say so."""
+    """Save the model of the rows so far, and return a message."""
     from onkel import Checkpointer, save
     from onkel.evaluate import learner_of
 
@@ -141,5 +141,5 @@ def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:
     saved = int(paths[-1].stem.removeprefix("rows-"))
     return (
         f"interrupted after row {rows:,}; the checkpoint of row {saved:,} is in {checkpoint}: "
-        "the same command goes on from there"
+        "the same command resumes from there"
     )

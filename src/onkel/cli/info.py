@@ -1,4 +1,4 @@
-"""`onkel info`: what a model file holds."""
+"""`onkel info`: the contents of a model file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from onkel.cli.predict import Model
 
 
 def info(*, model: Model, json: Json = False) -> None:
-    """Say what a model file holds.
+    """Describe a model file.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def info(*, model: Model, json: Json = False) -> None:
     facts["learner"] = " ".join(repr(contents.estimator).split())  # with the parameters that are not at their defaults
     print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()})
     if importances:
-        print("\nimportance of features, without their units")
+        print("\nimportance of features, independent of their units")
         print_facts({f"  {name}": bar(value) for name, value in importances.items()})
 
 

@@ -31,8 +31,8 @@ def predict(
 ) -> None:
     """Print a prediction for each row of DATA.
 
-    One per line, on standard output. Where DATA has a target, the last line says how good they were. Named columns may
-    come in any order.
+    One per line, on standard output. Where DATA has a target, the last line says how good the predictions were. Named
+    columns may come in any order.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def predict(
 
 @contextmanager
 def opened_for(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterator[Any]:
-    """The rows of DATA as the model takes them, with their targets and names, where they have some."""
+    """The rows of DATA as the model takes them, with their targets and ids, if there are any."""
     from onkel.cli._data import is_libsvm, is_table_of, names_of, open_rows
     from onkel.contents import contents_of
 
@@ -109,7 +109,7 @@ def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_ta
     from onkel.streams.table import Table
 
     found = rows.names
-    is_named = found != [str(i + 1) for i in range(len(found))]  # otherwise columns are found by their places
+    is_named = found != [str(i + 1) for i in range(len(found))]  # otherwise columns are found by their positions
     others = [name for name in found if name not in names] if is_named else found[len(names) :]
     if target is None and not no_target and len(others) == 1 and len(found) == len(names) + 1:
         target = others[0]
@@ -126,7 +126,7 @@ def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_ta
 
 
 def _truth(column: Any, classes: Any, typed: bool) -> Any:
-    """Targets of a table as labels, or as numbers; what is neither is no label of the model."""
+    """Targets of a table as labels, or as numbers; anything else is not a label of the model."""
     import numpy as np
 
     from onkel.streams.table import number_of

@@ -1,4 +1,4 @@
-"""`onkel reproduce`: the papers' experiments, their figures beside ours."""
+"""`onkel reproduce`: the papers' experiments, with their figures and ours."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reproduce(
     ] = "reproduce-results",
     jobs: Annotated[int | None, Option(min=1, metavar="N", help="Processes; by default one per core.")] = None,
     cluster: Cluster = None,
-    kept: Annotated[bool, Option("--kept", help="Run nothing, and show the results that are kept.")] = False,
+    kept: Annotated[bool, Option("--kept", help="Run nothing, and show the stored results.")] = False,
     recorded: Annotated[
         bool, Option("--recorded", help="Run nothing, and show the complete runs recorded for this version.")
     ] = False,
@@ -46,10 +46,9 @@ def reproduce(
         str | None, Option(metavar="FILE", help="Write the tables as Markdown, or fill in those of a page.")
     ] = None,
 ) -> None:
-    """Run a paper's experiment; print its figures beside ours.
+    """Run a paper's experiment; print its figures and ours.
 
-    The data sets are looked for in the folder that ONKEL_DATA names (onkel data list). A run that was stopped goes on
-    where it was.
+    The data sets are in the folder ONKEL_DATA (onkel data list). A run that was interrupted can be resumed.
 
     \b
     Examples:
@@ -136,7 +135,7 @@ def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[
                 findings = experiments.experiment(name)(lab).completed()
             except KeyboardInterrupt:
                 raise Interrupted(
-                    f"interrupted in {name}; what was finished is in {results}: the same command goes on from there"
+                    f"interrupted in {name}; finished results are in {results}: the same command resumes from there"
                 ) from None
             findings.spent = lab.spent()
             if findings.sets:

@@ -20,7 +20,7 @@ def serve(
     *,
     models: Models = None,
     dir: Annotated[
-        str, Option(metavar="DIR", help="Directory of the log and the versions, from which the next start goes on.")
+        str, Option(metavar="DIR", help="Directory of the log and the versions, from which the next start resumes.")
     ],
     host: Annotated[str, Option(help="Address to listen at; any but 127.0.0.1 needs a token.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="Port to listen at; 0 takes any free one.")] = 8080,
@@ -28,13 +28,11 @@ def serve(
         str | None, Option(metavar="FILE", help="File whose first line is the token that clients need.")
     ] = None,
     read_only: Annotated[bool, Option("--read-only", help="Predict, and do not learn.")] = False,
-    learner: Annotated[
-        str | None, Option("--learner", "-l", metavar="NAME", help="Begin with a learner that knows nothing yet.")
-    ] = None,
+    learner: Annotated[str | None, Option("--learner", "-l", metavar="NAME", help="Start with a new learner.")] = None,
     task: Annotated[Task, Option(help="Task of a new learner; auto is classification.")] = Task.AUTO,
-    target: Annotated[str, Option(metavar="FIELD", help="The label's name in rows with names.")] = "label",
+    target: Annotated[str, Option(metavar="FIELD", help="The name of the label in rows with names.")] = "label",
     classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels that will occur.")] = None,
-    budget: Annotated[int | None, Option(min=1, metavar="B", help="The most support vectors to keep.")] = None,
+    budget: Annotated[int | None, Option(min=1, metavar="B", help="The largest number of support vectors.")] = None,
     gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
     raw: Annotated[bool, Option("--raw", help="A new learner takes rows of numbers, and does not scale them.")] = False,
     scale: Annotated[
@@ -45,15 +43,15 @@ def serve(
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two versions.")] = 100_000,
     keep: Annotated[int, Option(min=1, metavar="N", help="Versions to keep.")] = 10,
     most_bytes: Annotated[int, Option(min=1024, metavar="N", help="The largest body of a request, in bytes.")] = 2**24,
-    most_rows: Annotated[int, Option(min=1, metavar="N", help="The most rows of a request.")] = 100_000,
+    most_rows: Annotated[int, Option(min=1, metavar="N", help="The largest number of rows of a request.")] = 100_000,
     label_seconds: Annotated[float, Option(min=0, metavar="S", help="How long a prediction waits for its label.")] = (
         86_400.0
     ),
 ) -> None:
     """Serve models that predict and learn over HTTP, and never lose a row that they have acknowledged.
 
-    The fields of a new learner's rows are prepared by their types, as onkel fit does it (--raw: they are numbers, taken
-    as they are).
+    The fields of a new learner's rows are prepared by their types, as in onkel fit (--raw: they are numbers, taken as
+    they are).
 
     \b
     Examples:
@@ -70,7 +68,7 @@ def serve(
     fresh = None
     if learner is not None:
         if models:
-            raise Misused("--learner begins with a learner that knows nothing yet: it takes no MODEL")
+            raise Misused("--learner starts a new learner: it takes no MODEL")
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma)
         fresh = _fresh(learner, task, options, classes)
     settings = Settings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
@@ -81,7 +79,7 @@ def serve(
 
 @dataclass(frozen=True)
 class _NoRows:
-    """What a learner is made for where there are no rows yet to look at."""
+    """The source of a learner that is created before there are any rows."""
 
     task: str
     width: float | str
@@ -101,7 +99,7 @@ def _check_extra() -> None:
 
 
 def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> tuple[str, Any, list[Any] | None]:
-    """The name, the model and the classes to begin with."""
+    """The name, the model and the classes to start with."""
     from onkel.cli._learners import make
 
     if learner == "all" or "," in learner:

@@ -1,4 +1,4 @@
-"""`onkel compress` and `onkel merge`: saved models made smaller, or made into one."""
+"""`onkel compress` and `onkel merge`: reduce a saved model, or combine several."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Output = Annotated[str, Option("--output", "-o", metavar="MODEL", help="Where to
 def compress(
     *,
     model: Model,
-    n_support: Annotated[int, Option(min=1, metavar="N", help="The most support vectors to keep.")],
+    n_support: Annotated[int, Option(min=1, metavar="N", help="The largest number of support vectors.")],
     output: Output,
     json: Json = False,
 ) -> None:
-    """Make a model smaller, and say how far that moves its function.
+    """Reduce the support vectors of a model, and print how far that moves its function.
 
     \b
     Examples:
@@ -40,11 +40,11 @@ def merge(
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="A model file of onkel fit.")],
     output: Output,
     budget: Annotated[
-        int | None, Option(min=1, metavar="B", help="The most support vectors to keep; otherwise all.")
+        int | None, Option(min=1, metavar="B", help="The largest number of support vectors; all by default.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Make one model of several, of the same learner, kernel, columns and labels.
+    """Combine several models of the same learner, kernel, columns and labels.
 
     \b
     Examples:

@@ -51,7 +51,7 @@ Floats = NDArray[np.float64]
 class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
-    _row: ClassVar[Named]  # its learner's in the table, where it is named
+    _row: ClassVar[Named]  # the row of its learner in the table, for a named learner
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 
@@ -80,9 +80,10 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         sample_weight: ArrayLike | None,
         scored: list[tuple[Any, Floats]] | None = None,
     ) -> Self:
-        """Fit; where `scored` is a list, add to it the first epoch's rows in the order of learning, and their scores,
-        each made before learning from its row."""
-        # In a copy: a refused call changes nothing, and whoever predicts meanwhile has a fitted model.
+        """Fit; where `scored` is a list, add to it the rows of the first epoch in the order of learning, and the score
+        of each before learning from it."""
+        # In a copy, so that a refused call changes nothing and other threads can predict with the fitted model
+        # meanwhile.
         fresh = copy.copy(self)
         fresh._reset()
         rows, weight = fresh._checked_rows(X, sample_weight, reset=True)
@@ -113,15 +114,15 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return np.random.Generator(np.random.Philox(key=[self._learner.current.seed, epoch])).permutation(n_rows)
 
     def _fitted_attributes(self) -> dict[str, Any]:
-        """What a copy of this estimator needs to predict as if `fit` had stopped here."""
+        """The attributes that a copy of this estimator needs to predict as if `fit` had stopped here."""
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
         return {**fitted, "_learner": copy.deepcopy(self._learner)}
 
-    @in_turn  # labels that appear join the classes before the learner has met them
+    @in_turn  # new labels are added to the classes before the learner has seen them
     def _go_on(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:
-        """Learn from more rows, in order; with ``scores`` return what was predicted before each."""
+        """Learn from more rows, in order; with ``scores`` return the scores of each row before learning from it."""
         with unchanged_if_refused(self):
             first = not hasattr(self, "_learner")
             rows, weight = self._checked_rows(X, sample_weight, reset=first)
@@ -131,7 +132,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             if not first:
                 self._learner.current.n_jobs = n_threads(self.n_jobs)
                 self._learner.current.in_order = True
-        if not hasattr(self, "_learner"):  # a first call of rows that do not count: as if it had not been
+        if not hasattr(self, "_learner"):  # a first call without a row that counts: as if it had not happened
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._reset()
             return nothing
@@ -147,7 +148,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             self._learned()
 
     def _start(self, rows: NDArray[Any], horizon: int | None) -> None:
-        """Make the learner: parameters are checked here, as scikit-learn wants it."""
+        """Create the learner: parameters are checked here, as scikit-learn requires."""
         self.gamma_ = self._gamma_of(rows)
         learner = Learner(
             self._recipe(horizon),
@@ -182,7 +183,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return make(**given)
 
     def _chosen_on_stream(self, learner: Learner) -> list[str]:
-        """What the stream decides about the learner: of a kernel that is not gaussian, nothing."""
+        """The names of what is chosen from the stream: nothing for a kernel that is not gaussian."""
         chosen = [name for name in ("gamma", "lam", "relevances", "kernel") if self._stream_chooses(name)]
         if "gamma" not in chosen or not isinstance(learner.kernel, RBF):
             return [name for name in chosen if name == "lam"]
@@ -204,7 +205,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
             if self.gamma == "stream" and getattr(self, "kernel", "") in ("rbf", "stream"):
                 return 1.0  # until the learner has chosen
-            if self.gamma in ("auto", "stream"):  # the latter of a kernel whose width is not chosen
+            if self.gamma in ("auto", "stream"):  # "stream" for a kernel whose width is not chosen
                 return 1.0 / int(rows.shape[1])
             variance = _variance(rows)
             return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
@@ -241,7 +242,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             check_finite("X", rows, getattr(self, "feature_names_in_", None))
             return rows
         check_sparse_width(rows.shape[1])
-        if not rows.has_canonical_format:  # sort features and add duplicates up, not in the caller's matrix
+        if not rows.has_canonical_format:  # sort features and sum duplicates, but not in the caller's matrix
             rows = rows.copy()
             rows.sum_duplicates()
         if not np.isfinite(rows.data).all():
@@ -254,7 +255,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return rows
 
     def _become(self, fresh: Self) -> None:
-        """Take over all attributes of another estimator at once, and keep no others."""
+        """Replace all attributes by those of another estimator at once."""
         gone = vars(self).keys() - vars(fresh).keys()
         self.__dict__.update(vars(fresh))
         for name in gone:
@@ -272,7 +273,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         return 1
 
     def _shaped(self, scores: Floats) -> Floats:
-        """Scores as the caller sees them: a vector where there is one score per row."""
+        """Scores in the shape for the caller: a vector if there is one score per row."""
         return scores[:, 0]
 
     def _checked_targets(
@@ -281,7 +282,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         raise NotImplementedError
 
     def _learned(self) -> None:
-        """After rows were learned from, all of them or up to an interruption."""
+        """Called after rows were learned from, all of them or up to an interruption."""
         if isinstance(self._learner, ChoosingLearner):
             learner = self._learner.current
             self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
@@ -391,12 +392,12 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     @property
     def t_(self) -> int:
-        """Rows learned from."""
+        """Number of rows learned from."""
         return self._fitted().t
 
     @property
     def sparsity_(self) -> float:
-        """The share of rows that are not support vectors."""
+        """The fraction of the rows that are not support vectors."""
         learner = self._fitted()
         return 1.0 - learner.n_support / learner.t
 
@@ -407,7 +408,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
     @property
     def nbytes_(self) -> int:
-        """Bytes of the model."""
+        """Size of the model in bytes."""
         check_is_fitted(self)
         return self._learner.nbytes
 
@@ -425,14 +426,14 @@ def _variance(rows: Any) -> float:
 
 
 def most_important(importances: Floats, names: Any) -> dict[str, float]:
-    """Return the ten features that count most, by name."""
+    """Return the ten most important features, by name."""
     first = np.argsort(-importances, kind="stable")[:10]
     return {str(names[i]): round(float(importances[i]), 3) for i in first}
 
 
 @estimator
 class OneKernel(KernelParameters, KernelEstimator):
-    """The kernel of an estimator with one."""
+    """An estimator with one kernel."""
 
     def _chosen_kernel(self) -> Kernel:
         made = "rbf" if self._stream_chooses("kernel") else self.kernel
@@ -460,17 +461,17 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     @property
     def importances_(self) -> Floats:
-        """How much each feature counts in `kernel_`, without its unit; the largest is 1."""
+        """The importance of each feature in `kernel_`, independent of its unit; the largest is 1."""
         learner = self._fitted()
         return learner.expansion().terms[learner.main_kernel].importances
 
     @property
     def kernel_(self) -> Kernel:
-        """The kernel; where relevances were learned, the one that has them; of two such kernels, the heavier one."""
+        """The kernel; where relevances were learned, the one that has them; of two such, the one of larger weight."""
         learner = self._fitted()
         return learner.kernels[learner.main_kernel]
 
     @property
     def relevances_(self) -> Floats:
-        """What `kernel_` multiplies each feature's share of the distance by."""
+        """The factor of each feature's part of the distance in `kernel_`."""
         return self.kernel_.relevances_of(self.n_features_in_)

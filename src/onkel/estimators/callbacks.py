@@ -10,10 +10,10 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing to support."""
+        """Without support for callbacks."""
 
     def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is."""
+        """Return the method unchanged."""
         return method
 
 
@@ -25,9 +25,9 @@ _TASKS_AN_EPOCH = 100
 def tasks(
     estimator: Any, n_rows: int, n_epochs: int, fitted: Callable[[], dict[str, Any]]
 ) -> Iterator[tuple[int, slice]]:
-    """Yield (epoch, rows) pairs to learn from in turn, calling the hooks around each; a hook's stop ends them.
+    """Yield (epoch, rows) pairs to learn from in turn, calling the hooks around each; a hook may end the iteration.
 
-    Without callbacks an epoch is one task: cutting it up changes no bit, but takes time.
+    Without callbacks an epoch is one task: smaller tasks change no bit, but take time.
     """
     if not getattr(estimator, "_skl_callbacks", None):
         for epoch in range(n_epochs):

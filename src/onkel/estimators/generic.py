@@ -1,4 +1,4 @@
-"""Estimators over any recipe, named or your own."""
+"""Estimators over any recipe, named or custom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onkel.parts import Recipe
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class RecipeParameter:
-    """The recipe of an estimator over any."""
+    """The parameter `recipe` of a generic estimator."""
 
     recipe: Annotated[
         Recipe,

@@ -17,10 +17,10 @@ from onkel.parts import KERNELS
 
 T = TypeVar("T")
 
-# What to use for parameters that one knows from SVC.
+# What to use in place of parameters of SVC.
 FROM_SVC = {
     "C": "use lam, the strength of the prior, which is 1/C for NewtonClassifier (lam='stream' chooses it)",
-    "nu": "use lam, the strength of the prior, and budget, the most support vectors",
+    "nu": "use lam, the strength of the prior, and budget, the largest number of support vectors",
     "probability": "learners with the log loss have predict_proba; wrap the others in a PlattClassifier",
     "cache_size": "there is no cache: only the support vectors are kept",
     "max_iter": "fit passes n_epochs times over the rows",
@@ -34,11 +34,11 @@ FROM_SVC = {
 
 FUNCTION_ATTRIBUTES = """\
 kernel_ : Kernel
-    The kernel in use; where relevances were learned, the one that has them; of two such, the heavier one.
+    The kernel in use; where relevances were learned, the one that has them; of two such, the one of larger weight.
 relevances_ : ndarray of shape (n_features,)
-    What `kernel_` multiplies each feature's share of the distance by; their mean is 1.
+    The factor of each feature's part of the distance in `kernel_`; their mean is 1.
 importances_ : ndarray of shape (n_features,)
-    The same without the features' units: times the support vectors' spread in each; the largest is 1.
+    The same independent of the units of the features: times the spread of the support vectors; the largest is 1.
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     Coefficients of the predicting function.
 intercept_ : ndarray of shape (1 or n_classes,)
@@ -55,11 +55,11 @@ support_vectors_ : ndarray of shape (n_support, n_features)
 support_ : ndarray of shape (n_support,)
     The support vectors' positions in the stream (rows of non-zero weight, in the order learned from).
 t_ : int
-    Rows learned from.
+    Number of rows learned from.
 sparsity_ : float
-    The share of rows that are no support vectors.
+    The fraction of the rows that are not support vectors.
 nbytes_ : int
-    Bytes of the model.
+    Size of the model in bytes.
 gamma_ : float
 n_features_in_ : int
 feature_names_in_ : ndarray of shape (n_features,), where X has names"""
@@ -67,7 +67,7 @@ feature_names_in_ : ndarray of shape (n_features,), where X has names"""
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(cls: type[T]) -> type[T]:
-    """Make an estimator of a class of fields; where its docstring has an example and no parameters, write them in."""
+    """Turn a class of fields into an estimator; add the parameters to its docstring if it has an example and none."""
     completed = dataclass(kw_only=True, repr=False, eq=False)(cls)
     completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
     _answer_svc(completed)
@@ -77,14 +77,14 @@ def estimator(cls: type[T]) -> type[T]:
 
 
 def _answer_svc(cls: type[Any]) -> None:
-    """Let a class say what takes the place of the parameters of scikit-learn's SVC and SVR that it does not have."""
+    """Make a class explain what replaces the parameters of scikit-learn's SVC and SVR that it does not have."""
     make, known = cls.__init__, parameters_of(cls)
 
     @functools.wraps(make)
     def __init__(self: Any, *args: Any, **given: Any) -> None:
         strange = next((name for name in given if name in FROM_SVC and name not in known), None)
         if strange is not None:
-            raise TypeError(f"{cls.__name__} has no parameter {strange!r}, which is SVC's: {FROM_SVC[strange]}")
+            raise TypeError(f"{cls.__name__} has no parameter {strange!r} of SVC: {FROM_SVC[strange]}")
         make(self, *args, **given)
 
     cls.__init__ = __init__
@@ -92,7 +92,7 @@ def _answer_svc(cls: type[Any]) -> None:
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def named_estimator(cls: type[T]) -> type[T]:
-    """Make the estimator of the named learner that a class is called after."""
+    """Create the estimator of the learner after which a class is named."""
     task = next(task for task, ending in TASKS.items() if cls.__name__.endswith(ending))
     row = LEARNERS[cls.__name__.removesuffix(TASKS[task])]
     own = row.defaults[task]

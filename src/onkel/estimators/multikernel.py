@@ -1,8 +1,8 @@
-"""Several kernels at once: a function each, weighted by what they got right (OMKC and bounded OMKC).
+"""Several kernels at once, with a function for each, weighted by their mistakes (OMKC and bounded OMKC).
 
 J. Lu, D. Sahoo, P. Zhao and S. C. H. Hoi, "Sparse Passive-Aggressive Learning for Bounded Online Kernel Methods", ACM
-TIST 2018, sections 4 and 6.2. What happens to a row is written in the core (``native/learn/hedge.hpp``); the kernels
-share their points, distances and dot products.
+TIST 2018, sections 4 and 6.2. The update for a row is in the core (``native/learn/hedge.hpp``); the kernels share their
+points, distances and dot products.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ n_support_ : int
     Number of different support vectors.
 n_support_per_kernel_ : ndarray of shape (n_kernels,)
 n_support_total_ : int
-    Summed over the kernels, as the papers count.
+    The sum over the kernels, as the papers count.
 dual_coef_ : ndarray of shape (n_kernels, 1 or n_classes, n_support)
 intercept_ : ndarray of shape (n_kernels, 1 or n_classes)
 norm_ : float
@@ -47,7 +47,7 @@ norm_ : float
 
 @estimator
 class SeveralKernels(RecipeParameter, KernelEstimator):
-    """The kernels, their weights and what each of them has learned."""
+    """The kernels, their weights and their functions."""
 
     kernels: Annotated[
         Sequence[Any] | None,
@@ -71,15 +71,15 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         ),
     ] = "spa"
     discount: Annotated[
-        float, Note("γ: what a mistake multiplies a kernel's weight by.", limits={"above": 0, "at_most": 1})
+        float, Note("γ: the factor by which a mistake multiplies a kernel's weight.", limits={"above": 0, "at_most": 1})
     ] = 0.99
-    smoothing: Annotated[float, Note("δ: the least p_i.", limits={"above": 0, "at_most": 1})] = 0.001
+    smoothing: Annotated[float, Note("δ: the smallest p_i.", limits={"above": 0, "at_most": 1})] = 0.001
     at_zero: Annotated[
         str,
         Note(
-            "With two classes, how a score of exactly 0 counts, as of a kernel too narrow to reach any point.",
+            "With two classes, how a score of exactly 0 counts: that of a kernel too narrow to reach any point.",
             '"mistake": it counts as a mistake, and costs weight. "vote": it is a vote for the first class, and never '
-            "costs weight, as the paper's text has it.",
+            "costs weight, as in the paper's text.",
             choices=AT_ZERO,
         ),
     ] = "mistake"
@@ -169,7 +169,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         return np.asarray(np.tensordot(self.scores_per_kernel(X), self.kernel_weights_, axes=([1], [0])))
 
     def drop_kernels(self, below: float = 1e-3) -> float:
-        """Drop the kernels whose weights have vanished, with the support vectors that only they hold.
+        """Drop the kernels whose weights have vanished, with the support vectors that only they use.
 
         The weights of the others are scaled to add up to 1 again. With w the weight that is dropped, each vote moves
         by at most 2w/(1 - w), so that no label changes whose vote is farther than that from the next one's.
@@ -182,7 +182,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         Returns
         -------
         float
-            The most that a vote may have moved, 2w/(1 - w).
+            The bound 2w/(1 - w) on the change of a vote.
         """
         check_number("below", below, at_least=0, at_most=1)
         weights = self.kernel_weights_
@@ -195,13 +195,13 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
 
 @estimator
 class MultiKernelClassifier(ClassifierBase, SeveralKernels):
-    """Several kernels at once, a function each, that vote with weights: OMKC, and with a budget bounded OMKC.
+    """Several kernels at once, each with a function, in a weighted vote: OMKC, and with a budget bounded OMKC.
 
     `decision_function` is the weighted vote, ``sum_i θ_i sign f_i(x)`` (with several classes: the weight of the votes
-    for each), and so is `predict_then_learn`; `weighted_score` is ``sum_i θ_i f_i(x)``. The functions that vote are
-    the last ones, unless `average` asks for the averages. A `budget` is divided equally among the kernels with
-    combinations "uniform" and "deterministic", and shared by all with the others, where the kernel that has inserted
-    a point lets one of its own go.
+    for each), and so is `predict_then_learn`; `weighted_score` is ``sum_i θ_i f_i(x)``. The functions that vote are the
+    last ones, unless `average` asks for the averages. A `budget` is divided equally among the kernels with combinations
+    "uniform" and "deterministic", and shared by all with the others, where the kernel that has inserted a point removes
+    one of its own.
 
     Examples
     --------
@@ -224,11 +224,11 @@ class MultiKernelClassifier(ClassifierBase, SeveralKernels):
 class MultiKernelRegressor(RegressorBase, SeveralKernels):
     """Several kernels at once for regression: the weighted mean of their predictions.
 
-    A kernel's weight is multiplied by ``γ^l``, ``l`` its squared error over the squared range of the targets so far,
-    at most 1. Such losses are small, so that γ is not the classifiers' 0.99 but about e^-½, the least for which the
-    weighted mean of predictions within that range loses no more than a constant to the best kernel. One kernel that
-    diverges stops them all: gradient steps on polynomials of large numbers do, the steps of PA and SPA, which divide
-    by ``k(x, x)``, do not.
+    A kernel's weight is multiplied by ``γ^l``, ``l`` its squared error over the squared range of the targets so far, at
+    most 1. Such losses are small, so that γ is not 0.99 as for the classifiers but about e^-½, the smallest value for
+    which the cumulative loss of the weighted mean exceeds that of the best kernel by no more than a constant. One
+    kernel that diverges stops all of them: gradient steps with polynomials of large numbers diverge, while the steps of
+    PA and SPA, which divide by ``k(x, x)``, do not.
 
     Examples
     --------

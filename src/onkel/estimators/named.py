@@ -1,4 +1,4 @@
-"""The named learners as scikit-learn estimators: a class each, with its summary and its example.
+"""The named learners as scikit-learn estimators: a class for each, with its summary and its example.
 
 All else comes from the learner's row in :data:`onkel.catalogue.LEARNERS` and its recipe's signature. Type checkers read
 the fields in ``named.pyi``, which ``scripts/facts`` writes.
@@ -6,7 +6,7 @@ the fields in ``named.pyi``, which ``scripts/facts`` writes.
 
 from __future__ import annotations
 
-from onkel import recipes  # noqa: F401 (which fills the table of learners)
+from onkel import recipes  # noqa: F401 (this fills the table of learners)
 from onkel.catalogue import LEARNERS
 from onkel.estimators.making import named_estimator
 from onkel.estimators.second_order import Predictive, SecondOrderEstimator

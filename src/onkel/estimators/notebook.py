@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted model: scikit-learn's diagram, and under it what has been learned."""
+"""The view of a fitted model in a notebook: scikit-learn's diagram, and below it what has been learned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 from onkel.contents import contents_of
 
-_SHOWN = ("gamma_", "lam_")  # numbers that the stream may have chosen
+_SHOWN = ("gamma_", "lam_")  # numbers that may have been chosen from the stream
 
 
 def learned(model: Any) -> dict[str, str]:
-    """Return what a model has learned, for people to read; nothing before the first row.
+    """Return what a model has learned, as text; nothing before the first row.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def learned(model: Any) -> dict[str, str]:
 
 
 class NotebookView:
-    """Adds what was learned to what scikit-learn shows of an estimator in a notebook."""
+    """Adds what was learned to scikit-learn's view of an estimator in a notebook."""
 
     def _repr_html_inner(self) -> str:
         shown: str = super()._repr_html_inner()  # type: ignore[misc]

@@ -27,18 +27,19 @@ Floats = NDArray[np.float64]
 class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier with probabilities: an estimator, and a sigmoid of its scores for each class.
 
-    Both learn from the same stream. The sigmoids see each row's score made before the estimator learned from the row,
-    so no row is set aside for them, and cutting the stream into calls in another way changes no bit. `fit` shows them
-    the rows of its first epoch in the order of learning. A call that is interrupted leaves both as they were before it.
+    Both learn from the same stream. The sigmoids see the score of each row before the estimator learns from it, so that
+    no row is set aside for them, and cutting the stream into calls in another way changes no bit. `fit` shows them the
+    rows of its first epoch in the order of learning. A call that is interrupted leaves both as they were before it.
 
     Platt (1999) with his regularised targets; each row is one second-order step on the two numbers of a sigmoid. With
-    several classes a class's sigmoid sees its score less the greatest other, and the probabilities are divided by their
-    sum.
+    several classes the sigmoid of a class sees its score minus the largest other score, and the probabilities are
+    divided by their sum.
 
     Parameters
     ----------
     estimator : estimator
-        A classifier of onkel's, or a `StreamPipeline` with one. One with the log loss has probabilities of its own.
+        A classifier of onkel, or a `StreamPipeline` with one. A classifier with the log loss has probabilities of its
+        own.
     forget : float, default=0.999
         ρ: the weight of earlier rows falls by this factor with every row, since the scores of a learner drift as it
         learns; that of the first rows falls faster.
@@ -46,11 +47,11 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
     Attributes
     ----------
     estimator_ : the fitted estimator
-        Its own attributes (``n_support_``, ``t_`` and so on) are the classifier's, too.
+        Its own attributes (``n_support_``, ``t_`` and so on) are attributes of this classifier, too.
     classes_ : ndarray of shape (n_classes,)
     sigmoids_ : ndarray of shape (1 or n_classes, 2)
-        Slopes a and offsets b: the probability of a class is ``1 / (1 + exp(-(a f + b)))`` before it is normalised; of
-        two classes the second one's.
+        Slopes a and offsets b: the probability of a class is ``1 / (1 + exp(-(a f + b)))`` before it is normalised;
+        with two classes, that of the second.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
         if self.__sklearn_is_fitted__() and _num_samples(X) == 1 and sample_weight is None:
             return self._learn_one(X, y, options)
-        # Both learn in copies, which take the models' place together: whatever stops the call, they stay in step.
+        # Both learn in copies, which replace the models together: whatever stops the call, they stay consistent.
         known = 0
         if self.__sklearn_is_fitted__():
             estimator, sigmoids = copy.deepcopy(self.estimator_), copy.deepcopy(self._sigmoids)
@@ -142,7 +143,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         if hasattr(self.estimator, "n_jobs"):
             estimator.n_jobs = self.estimator.n_jobs
         scores = estimator.predict_then_learn(X, y, **options)
-        if not estimator.__sklearn_is_fitted__():  # no row counted: as if it had not been
+        if not estimator.__sklearn_is_fitted__():  # no row counted: as if the call had not happened
             return np.zeros_like(scores)
         if sigmoids is None:
             sigmoids = Sigmoids(self.forget, _is_binary(estimator))
@@ -152,12 +153,12 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         return probabilities
 
     def _learn_one(self, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Floats:
-        """Learn from one row in place: a row happens whole or not at all, and its scores are known beforehand."""
+        """Learn from one row in place: a row is learned completely or not at all, and its scores come first."""
         estimator, before, known = self.estimator_, self.t_, len(self.classes_)
         scores: Floats = estimator._scores_of_next(X)
         try:
             estimator.partial_fit(X, y, **options)
-        finally:  # an interruption may have come after the row
+        finally:  # there may have been an interruption after the row
             if estimator.t_ != before:
                 if scores.ndim == 2:
                     scores = np.pad(scores, ((0, 0), (0, len(estimator.classes_) - known)))
@@ -165,7 +166,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         return scores
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
-        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once, for threads that predict meanwhile
+        self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once: other threads may predict meanwhile
 
     def _clone(self) -> Any:
         if not isinstance(self.estimator, Model) or not isinstance(
@@ -178,7 +179,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
     # -- predicting
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the log odds of the second of two classes for each row; of more, the log probability of each.
+        """Return the log odds of the second of two classes for each row; with more, the log probability of each.
 
         Parameters
         ----------
@@ -189,10 +190,10 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
-        fitted = vars(self).copy()  # both of one moment, should another thread learn
+        fitted = vars(self).copy()  # both from the same moment, since another thread may learn
         scores = np.asarray(fitted["estimator_"].decision_function(X))
         columns = scores[:, None] if scores.ndim == 1 else scores
-        log_odds = np.full(columns.shape, -np.inf)  # a class that only the estimator has met is not known yet
+        log_odds = np.full(columns.shape, -np.inf)  # a class that only the estimator has seen is not known yet
         for i, row in enumerate(columns.tolist()):
             odds = fitted["_sigmoids"].log_odds(margins(row))
             log_odds[i, : len(odds)] = odds
@@ -301,13 +302,13 @@ def _learn(
     weight: Floats | None,
     known: int,
 ) -> Floats:
-    """Show the sigmoids rows' scores in order; return the log odds before each. `known`: classes before them."""
+    """Let the sigmoids learn from rows in order; return the log odds before each. `known`: the classes before them."""
     inner = contents_of(estimator).estimator
     codes, recognised = places(inner.classes_, labels)
     counts = recognised if weight is None else recognised & (weight != 0)
     columns = scores[:, None] if scores.ndim == 1 else scores
     widths = np.full(len(columns), columns.shape[1])
-    if inner._open:  # a class has a score from the row on that brought it
+    if inner._open:  # a class has a score from its first row on
         widths = np.maximum.accumulate(np.maximum(np.where(counts, codes + 1, 0), known)).astype(int)
     probabilities = np.zeros(columns.shape)
     for width in np.unique(widths).tolist():

@@ -1,4 +1,4 @@
-"""How good a model was at rows that it predicted before it learned from them, for people to read."""
+"""How well a model predicted rows before it learned from them, as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Progress:
-    """A sum over the rows that `predict_then_learn` was called with; it is no part of the model, and not saved.
+    """A sum over the rows of `predict_then_learn`; it is not part of the model, and not saved.
 
     Examples
     --------
@@ -32,10 +32,10 @@ class Progress:
     measure: str = ""
 
     def and_of(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None) -> Progress:
-        """Return the sum with that of some more rows, of which those of weight 0 do not count."""
+        """Return the sum including further rows; those of weight 0 do not count."""
         counts = np.ones(len(y), bool) if weight is None else weight != 0
         measure, losses = _losses(learner, scores[counts], y[counts])
-        total = float(np.cumsum(np.append(self.total, losses))[-1])  # in order, so that cuts do not matter
+        total = float(np.cumsum(np.append(self.total, losses))[-1])  # in order, so that the chunks do not matter
         return Progress(self.rows + len(losses), total, measure)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What the second-order learners' estimators have beside the others' (see ``docs/newton.md``)."""
+"""What the estimators of second-order learners have in addition (see ``docs/newton.md``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onkel.parts import GaussianPrior, SecondOrder
 
 
 class SecondOrderEstimator(KernelEstimator):
-    """The λ of the prior and the memory, which the stream may have chosen."""
+    """The λ of the prior and the memory, which may have been chosen from the stream."""
 
     @property
     def lam_(self) -> float:
@@ -25,7 +25,7 @@ class SecondOrderEstimator(KernelEstimator):
 
     @property
     def memory_(self) -> float:
-        """The memory that the stream asks for, in rows: the one of the largest weight. Infinity is all rows."""
+        """The memory with the largest weight, in rows; infinity means all rows."""
         return self._fitted().memory
 
     @property

@@ -7,9 +7,9 @@ is one second-order step
     H <- rho H + (1 - rho) diag(f^2, 1),   theta' = argmin |theta' - theta|_H^2 / 2 + loss(theta' . x),
     H <- H + p' (1 - p') x x'
 
-whose minimum lies on one line and is found by Newton's method. It never overshoots, whatever the scores' scale, and
-(a, b) do not change with it but for a's own factor. What was long ago fades, since the scores of a learner drift as it
-learns: at row t by rho = min(forget, 1 - 2 / (t + 4)), which lets the first rows, often of another scale, go soonest.
+whose minimum lies on one line and is found by Newton's method. It never overshoots, whatever the scale of the scores,
+which changes nothing but the factor of a. Earlier rows fade, since the scores of a learner drift as it learns: at row t
+by rho = min(forget, 1 - 2 / (t + 4)), so that the first rows, often of another scale, fade fastest.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ FIELDS = ("a", "b", "h_aa", "h_ab", "h_bb", "n_others", "n_own")
 
 
 class Sigmoids:
-    """One sigmoid where there are two classes from the start, else one for each class known so far."""
+    """One sigmoid if there are two classes from the start, otherwise one for each class known so far."""
 
     def __init__(self, forget: float, binary: bool) -> None:
         check_number("forget", forget, above=0, at_most=1)
         self.forget = forget
         self.binary = binary
-        self.table: list[list[float]] = []  # a row a sigmoid, its columns FIELDS
-        self.rows = 0.0  # seen so far, by weight
+        self.table: list[list[float]] = []  # one row per sigmoid, with the columns FIELDS
+        self.rows = 0.0  # the total weight of the rows so far
 
     def learn(self, scores: list[float], label: int, weight: float = 1.0) -> None:
-        """Learn from one row: its margins (see `margins`), made before anything was learned from it, and its class."""
-        if self.binary or len(scores) > 1:  # where one class is known there is nothing to tell apart
+        """Learn from one row: its margins (see `margins`) before anything was learned from it, and its class."""
+        if self.binary or len(scores) > 1:  # with one class there is nothing to distinguish
             while len(self.table) < len(scores):
                 self._begin()
             for index, score in enumerate(scores):
@@ -46,15 +46,15 @@ class Sigmoids:
         self.rows += weight
 
     def _begin(self) -> None:
-        """Add a sigmoid that knows the rows so far: they were others, or all of the first class, while it was alone."""
+        """Add a sigmoid with the counts of the rows so far: all of other classes, or all of the first class."""
         alone = not self.table
         n_others, n_own = (0.0, self.rows) if alone else (self.rows, 0.0)
         self.table.append([0.0, math.log((n_own + 1.0) / (n_others + 1.0)), 0.0, 0.0, 1.0, n_others, n_own])
 
     def log_odds(self, scores: list[float]) -> list[float]:
-        """Return what a row's margins say: the log odds of the second of two classes, or each one's log probability.
+        """Return the log odds of the second of two classes, or the log probability of each class, from a row's margins.
 
-        Of the classes known so far; before anything was learned all are alike.
+        Only classes known so far have one; before anything was learned all are equal.
         """
         if not self.table:
             return [0.0] if self.binary else [-math.log(len(scores))] * len(scores)
@@ -74,12 +74,12 @@ class Sigmoids:
     # -- state
 
     def array(self) -> Floats:
-        """Return the sigmoids, a row each, their columns `FIELDS`."""
+        """Return the sigmoids, one row each, with the columns `FIELDS`."""
         return np.array(self.table, np.float64).reshape(-1, len(FIELDS))
 
     @classmethod
     def from_array(cls, forget: float, binary: bool, table: Any, rows: Any, n_classes: int) -> Sigmoids:
-        """Take sigmoids back from a file, or refuse them."""
+        """Restore sigmoids from a file, or refuse them."""
         sigmoids, n_sigmoids = cls(forget, binary), 1 if binary else n_classes
         check_number("rows", rows, at_least=0)
         fits = isinstance(table, np.ndarray) and table.dtype == np.float64 and table.ndim == 2
@@ -92,7 +92,7 @@ class Sigmoids:
 
 
 def margins(scores: list[float]) -> list[float]:
-    """Return what the sigmoids see of a row's scores: one as it is, of several each less the greatest other.
+    """Return the margins of a row: a single score itself, or each score minus the largest other.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def _log_logistic(z: float) -> float:
 
 
 def _step(sigmoid: list[float], f: float, own: bool, weight: float, forget: float) -> None:
-    """One row's step of one sigmoid, in place."""
+    """The step of one sigmoid for one row, in place."""
     a, b, h_aa, h_ab, h_bb, n_others, n_own = sigmoid
     if own:
         n_own += weight
@@ -125,7 +125,7 @@ def _step(sigmoid: list[float], f: float, own: bool, weight: float, forget: floa
         n_others += weight
         target = 1.0 / (n_others + 2.0)
     forget = min(forget, 1.0 - 2.0 / (n_own + n_others + 4.0))
-    first = h_aa == 0.0  # no score so far had a scale: this one's is the prior's
+    first = h_aa == 0.0  # the first score that is not 0 sets the scale of the prior
     h_aa = forget * h_aa + (f * f if first else (1.0 - forget) * f * f)
     h_ab *= forget
     h_bb = forget * h_bb + (1.0 - forget)

@@ -21,12 +21,12 @@ from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, kind
 from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
 
 _NESTED = list, tuple, np.ndarray
-# Of balanced weights on a stream: m rows of each class before the first, and a cap.
+# For balanced weights on a stream: m rows of each class count before the first row, and weights are capped.
 _SMOOTHING, _MOST_WEIGHT = 10, 100.0
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
-    if isinstance(y, np.ndarray) and y.ndim == 1:  # what column_or_1d would return, at a fraction of a row's time
+    if isinstance(y, np.ndarray) and y.ndim == 1:  # the result of column_or_1d, in a fraction of the time
         return y
     return np.asarray(column_or_1d(y, warn=True))
 
@@ -34,7 +34,7 @@ def _vector(y: ArrayLike) -> NDArray[Any]:
 def label_vector(y: ArrayLike, name: str = "y") -> NDArray[Any]:
     """Labels as a vector of one kind. Whether numbers are labels is left to `check_labels`."""
     if isinstance(y, list | tuple) and not any(isinstance(label, _NESTED) for label in y[:1]):
-        return as_labels(y, name)  # NumPy would make one type of all
+        return as_labels(y, name)  # NumPy would convert all to one type
     labels = _vector(y)
     if kind(labels) is not None:
         return labels
@@ -81,7 +81,7 @@ def _has_probabilities(classifier: Any) -> bool:
 class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  # type: ignore[misc]
     """Labels and class scores."""
 
-    _votes: ClassVar[bool] = False  # scores are votes, which no loss makes probabilities of
+    _votes: ClassVar[bool] = False  # whether scores are votes, which have no probabilities
 
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -107,7 +107,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
     def predict_then_learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Floats:
-        """Return each row's decision value made before learning from it, then learn from it: the online protocol.
+        """Return the decision value of each row before learning from it, then learn from it: the online protocol.
 
         Parameters are those of `partial_fit`.
 
@@ -121,7 +121,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         return scores
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the score of each row, positive for the second of two classes; one column per class otherwise."""
+        """Return the score of each row: positive for the second of two classes, or one column per class."""
         return self._shaped(self._scores(X))
 
     def _scores_of_next(self, X: ArrayLike) -> Floats:
@@ -192,10 +192,10 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         return codes.astype(np.float64), weight
 
     def _encode(self, labels: NDArray[Any], weight: Floats | None) -> tuple[NDArray[np.intp], NDArray[np.bool_] | None]:
-        """Class indices, and which rows count (None is all of them).
+        """Class indices, and which rows count (None means all).
 
-        A label that is a class is a valid one, so that only the others are looked at: they are refused or, where the
-        set of labels is open, join the classes in the order of their appearance. Rows of weight 0, of their own or of
+        A label that is a class is valid, so that only the others are examined: they are refused or, where the set of
+        labels is open, added to the classes in the order of their appearance. Rows of weight 0, of their own or of
         their class, do not count, and may have any label.
         """
         codes, known = places(self.classes_, labels)
@@ -246,7 +246,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         everything: bool,
         n_before: int,
     ) -> Floats:
-        """Multiply the rows' weights by their classes'."""
+        """Multiply the weights of the rows by those of their classes."""
         counts = np.ones(len(codes), bool) if counts is None else counts
         if isinstance(self.class_weight, dict):
             weights = [float(self.class_weight.get(label, 1.0)) for label in self.classes_.tolist()]
@@ -302,7 +302,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
 
     def _learned(self) -> None:
         super()._learned()
-        # An interrupted call may have met fewer new classes than its rows hold.
+        # An interrupted call may have seen fewer new classes than its rows have.
         if self._open:
             self.classes_ = self.classes_[: self._learner.current.n_outputs]
         if hasattr(self, "_tally"):
@@ -341,7 +341,7 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         return self
 
     def predict_then_learn(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Floats:
-        """Return each row's prediction made before learning from it, then learn from it: the online protocol.
+        """Return the prediction for each row before learning from it, then learn from it: the online protocol.
 
         Parameters are those of `partial_fit`.
         """

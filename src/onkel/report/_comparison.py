@@ -45,8 +45,7 @@ def comparison(data: dict[str, Any], runs: list[dict[str, Any]]) -> str:
     known = {column for run in runs for column in run["curve"]}
     lately = [q for q in _LATELY if f"window_{q}" in known]
     views[1:1] = [
-        View(f"{_QUALITY[q][0].capitalize()} lately", "window_rows", f"window_{q}", "rows", _QUALITY[q][1])
-        for q in lately
+        View(f"Recent {_QUALITY[q][0]}", "window_rows", f"window_{q}", "rows", _QUALITY[q][1]) for q in lately
     ]
     if "memory" in known:
         views.append(
@@ -55,7 +54,7 @@ def comparison(data: dict[str, Any], runs: list[dict[str, Any]]) -> str:
     columns = [
         Column("learner", "learner", "text"),
         *(Column(q, *_QUALITY[q]) for q in present),
-        *(Column(f"recent_{q}", f"{_QUALITY[q][0]} lately", *_QUALITY[q][1:]) for q in lately),
+        *(Column(f"recent_{q}", f"recent {_QUALITY[q][0]}", *_QUALITY[q][1:]) for q in lately),
         Column("n_support", "support vectors", "count"),
         Column("seconds", "seconds", "seconds"),
         Column("speed", "rows/s", "count"),

@@ -1,4 +1,4 @@
-"""The columns of a table in C99: a struct for a row, and what `StreamEncoder` does with it as a function."""
+"""The columns of a table in C99: a struct for a row, and a function that encodes it as `StreamEncoder` does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEYWORDS = (
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
-    """Return names of C for columns, each another.
+    """Return distinct C identifiers for the names of columns.
 
     >>> identifiers(["town", "Größe in m", "Gr__e in m", "1st", "int"])
     ['town', 'Gr__e_in_m', 'Gr__e_in_m_2', 'column_1st', 'int_']
@@ -36,7 +36,7 @@ def identifiers(names: Sequence[str]) -> list[str]:
 
 
 class Columns:
-    """The lines of a header that are about the columns of a table."""
+    """The lines of a header for the columns of a table."""
 
     def __init__(self, header: _Header, columns: tuple[EncodedColumn, ...]) -> None:
         self.header, self.p, self.columns = header, header.p, columns

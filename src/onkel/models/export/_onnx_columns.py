@@ -16,13 +16,13 @@ _GAP = -1  # the code of a word that is missing
 
 
 def input_type(column: EncodedColumn, real: np.dtype[np.floating]) -> np.dtype[np.generic]:
-    """Return the type that a column's values have: booleans with gaps are numbers, of which NaN is one."""
+    """Return the type of the values of a column: booleans with missing values are numbers or NaN."""
     types = {"category": np.dtype(object), "date": np.dtype(np.int64), "boolean": np.dtype(bool)}
     return real if column.kind == "boolean" and column.indicator else types.get(column.kind, real)
 
 
 class Columns:
-    """Nodes that make a row of numbers of the columns of a table, each an input of its name."""
+    """Nodes that turn the columns of a table, each an input of its name, into a row of numbers."""
 
     def __init__(self, graph: _Graph, columns: tuple[EncodedColumn, ...]) -> None:
         self.graph, self.columns = graph, columns
@@ -50,7 +50,7 @@ class Columns:
         return self._filled(column, values, values, suffix) if column.indicator else [values]
 
     def _filled(self, column: EncodedColumn, values: str, made: str, suffix: str) -> list[str]:
-        """What was made of values, with NaN as a gap."""
+        """The converted values, with missing ones where the input is NaN."""
         graph = self.graph
         is_gap = graph.node("IsNaN", values)
         filled = graph.node("Where", is_gap, graph.constant(f"gap{suffix}", column.gap), made)
@@ -60,7 +60,7 @@ class Columns:
         return [self._real(is_gap)] if column.indicator else []
 
     def _category(self, column: EncodedColumn, suffix: str) -> list[str]:
-        """One-hot by a code; a text that is empty is a gap, unless it is one of the words."""
+        """One-hot encoding; empty text is a missing value, unless it is one of the words."""
         graph, codes = self.graph, {"": _GAP} | {word: code for code, word in enumerate(column.words)}
         code = graph.node(
             "LabelEncoder",

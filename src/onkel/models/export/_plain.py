@@ -1,8 +1,8 @@
-"""A fitted model as plain arrays: the one way into every export.
+"""A fitted model as plain arrays, which every export uses.
 
 Every model of the library is ``z = (x - shift) * factor``, where x is a row of numbers or what the columns of a table
 become, then for each of its kernels ``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random
-features where a budget rule keeps them, and a vote or a weighted mean where there are several kernels.
+features where an eviction keeps them, and a vote or a weighted mean where there are several kernels.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Function:
-    """What one kernel has learned."""
+    """The function of one kernel."""
 
     kernel: Kernel
     coefficients: Floats  # (n_outputs, n_points)
     constants: Floats  # (n_outputs,)
-    weight: float  # of its vote, 1 where it is the only one
+    weight: float  # of its vote; 1 if there is only one kernel
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Plain:
     functions: tuple[Function, ...]
     combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels
     features: RandomFeatures | None
-    sigmoids: Floats | None  # slopes and offsets of Platt's, a row each, where they make the probabilities
+    sigmoids: Floats | None  # slopes and offsets of Platt's sigmoids, one row each, where they give the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
-    columns: tuple[EncodedColumn, ...]  # of a table, that become x one behind the other; none where rows are numbers
+    columns: tuple[EncodedColumn, ...]  # of a table, whose encodings are concatenated to x; none where rows are numbers
     used: NDArray[np.intp]  # the features of the learner that are features here: all but those that are always 0
 
     @property
@@ -72,19 +72,19 @@ class Plain:
 
     @property
     def scales(self) -> list[tuple[float, ...]]:
-        """What kernels multiply the features by, each that differs once; first nothing, where one has no scales."""
+        """The different scales of the features in the kernels; first the empty scales, if a kernel has none."""
         return sorted({self.scales_of(function.kernel) for function in self.functions})
 
     def scales_of(self, kernel: Kernel) -> tuple[float, ...]:
-        """What a kernel multiplies each feature by, or nothing."""
+        """The scales of the features in a kernel; empty if it has none."""
         scales = kernel.scales
         return tuple(scales[i] if i < len(scales) else 1.0 for i in self.used.tolist()) if scales else ()
 
     @property
     def least_exponent(self) -> float:
-        """Where the exponent of a kernel value is below this the learner has 0: less is no normal number of its type.
+        """The exponent below which the learner's kernel value is 0, since it is not a normal number of its type.
 
-        It takes nothing away from a sum, but a function that is exactly 0 does not vote.
+        This does not change a sum, but a function that is exactly 0 does not vote.
         """
         return float(np.finfo(self.dtype).minexp * (1 - 1e-7) * np.log(2))
 
@@ -97,7 +97,7 @@ class Plain:
 def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = False) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it.
 
-    Where tables are not taken, an encoder of numbers without gaps is a scaler, and any other is refused.
+    Without `takes_tables`, an encoder of numbers without missing values counts as a scaler, and any other is refused.
     """
     if contents_of(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
@@ -113,7 +113,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         inverse, back = _only_scaler(transformers).inverse_factors()
         shift, factor = np.array(np.broadcast_to(back, inverse.shape), np.float64), 1.0 / inverse
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
-        raise ValueError("the kernel is a function of your own, which cannot be exported: use one of onkel's kernels")
+        raise ValueError("a callable kernel cannot be exported: use one of onkel's kernels")
     expansion = learner.expansion()
     plain_model = Plain(
         task=learner.task,
@@ -140,7 +140,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
 
 
 def _columns(encoder: StreamEncoder) -> tuple[EncodedColumn, ...]:
-    """The columns that the model looks at, or a refusal of text."""
+    """The columns that the model uses; text is refused."""
     columns = tuple(column for column in encoder.encoded_columns() if column.kind != "drop")
     text = next((column.name for column in columns if column.kind == "text"), None)
     if text is not None:
@@ -149,7 +149,7 @@ def _columns(encoder: StreamEncoder) -> tuple[EncodedColumn, ...]:
 
 
 def _without_free_places(model: Plain) -> Plain:
-    """Leave out the places of categories that no word has taken: all points are 0 there, and so is every row."""
+    """Drop the unused columns of categories: all points are 0 there, and so is every row."""
     used, columns, start = [], [], 0
     for column in model.columns:
         free = range(start + len(column.words), start + column.places - 1) if column.kind == "category" else range(0)
@@ -158,7 +158,7 @@ def _without_free_places(model: Plain) -> Plain:
         columns.append(replace(column, places=column.places - len(free)))
         start = end
     kept = np.array(used, np.intp)
-    if not model.columns or np.delete(model.shift, kept).any():  # a scaler may take a 0 elsewhere
+    if not model.columns or np.delete(model.shift, kept).any():  # a scaler may map 0 to another value
         return model
     features = model.features
     if features is not None:

@@ -17,7 +17,7 @@ from onkel.utils.validation import check_choice, check_number
 
 FLOAT_MAX = 3.4028234e38
 
-# What two rows are reduced to before a kernel's formula: its name and what a feature adds to it.
+# The base quantities of two rows: the name, and what a feature adds to it.
 _BASES = {
     Base.SQUARED_DISTANCE: ("square", "(z[j] - {p}_points[i][j]) * (z[j] - {p}_points[i][j])"),
     Base.MANHATTAN: ("manhattan", "fabs{s}(z[j] - {p}_points[i][j])"),
@@ -31,25 +31,24 @@ def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: in
     It defines ``<name>_scores(x, scores)`` and, for a classifier, ``<name>_predict(x)``, the index of the class, and
     ``<name>_classes``; for a regression ``<name>_predict(x)`` is the prediction. Where there are probabilities,
     ``<name>_probabilities(x, p)`` writes one per class. Nothing is allocated: the stack holds one scaled row and the
-    scores. Numbers are as short as they can be and still be read back to the bit.
+    scores. Numbers are written as short as possible, exact to the bit.
 
-    Where a `StreamEncoder` is in front, ``<name>_row`` is a struct with the columns of the table, and
-    ``<name>_encode(row, x)`` makes of it the numbers that all other functions take; ``<name>_code_<column>(text)`` is
-    the code of a category.
+    With a `StreamEncoder`, ``<name>_row`` is a struct with the columns of the table, and ``<name>_encode(row, x)``
+    computes from it the numbers that all other functions take; ``<name>_code_<column>(text)`` is the code of a
+    category.
 
     Parameters
     ----------
     model : estimator, StreamPipeline, PlattClassifier or Learner
-        Fitted; Platt's sigmoids, the scaler and the encoder become part of the header. A kernel that is a function of
-        your own is refused.
+        Fitted; Platt's sigmoids, the scaler and the encoder become part of the header. A callable kernel is refused.
     name : str, default="model"
-        What the names in the header begin with.
+        Prefix of the names in the header.
     dtype : {"float64", "float32"}, default=None
-        Of rows and scores, and what to compute with, double or float. None is the type of the rows that the model
-        learned from. Several kernels that vote are always computed with in double: a vote hangs on the sign of a
-        function, however small.
+        Type of the rows, the scores and the arithmetic, double or float. None means the type of the rows that the model
+        learned from. Kernels that vote are always computed in double, since a vote depends on the sign of a function,
+        however small.
     batch : int, default=None
-        Also define ``<name>_scores_batch(x, scores)`` for so many rows, one behind the other.
+        Also define ``<name>_scores_batch(x, scores)`` for this number of consecutive rows.
 
     Returns
     -------
@@ -128,7 +127,7 @@ class _Header:
     # -- constants
 
     def rounded(self, values: Any) -> NDArray[np.float64]:
-        """Return values as they are once they are constants."""
+        """Return values as they are read back from constants."""
         return np.asarray(values, np.float32 if self.s else np.float64).astype(np.float64)
 
     def number(self, value: float) -> str:
@@ -228,7 +227,7 @@ class _Header:
         ]
 
     def vote(self, k: int, function: Function) -> list[str]:
-        """Add a kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
+        """Add a kernel's vote, or its part of the mean; a kernel whose scores are all 0 does not vote."""
         weight, outputs = self.number(function.weight), self.model.n_outputs
         if self.model.combination == "mean":
             return [f"  for (o = 0; o < {outputs}; ++o) scores[o] += {weight} * f{k}[o];"]
@@ -246,7 +245,7 @@ class _Header:
         ]
 
     def predict(self) -> list[str]:
-        """The function that makes a prediction of the scores."""
+        """The function that computes a prediction from the scores."""
         p, real, outputs = self.p, self.real, self.model.n_outputs
         open_ = [f"  {real} scores[{outputs}];", f"  {p}_scores(x, scores);"]
         if self.model.task == "regression":
@@ -270,7 +269,7 @@ class _Header:
         ]
 
     def calibrated(self) -> list[str]:
-        """Lines that make log odds of the scores: Platt's sigmoids, each of a class's lead over the best other one."""
+        """Lines that turn scores into log odds: Platt's sigmoids, each of the margin of a class over the best other."""
         p, outputs, sigmoids = self.p, self.model.n_outputs, self.model.sigmoids
         lines = [f"  {self.real} scores[{outputs}];", f"  {self.work} z[{outputs}];"]
         if sigmoids is None:
@@ -298,7 +297,7 @@ class _Header:
         return ["  int o" + (", best = 0;" if outputs > 1 else ";"), *self.calibrated(), *search, best]
 
     def probabilities(self) -> list[str]:
-        """The function that makes probabilities of the scores."""
+        """The function that computes probabilities from the scores."""
         p, real, outputs, s = self.p, self.real, self.model.n_outputs, self.s
         head = [
             "/* The probability of each class of a row. */",
@@ -387,7 +386,7 @@ class _Expressions:
 
 
 def _integers(labels: list[int]) -> tuple[str, list[str]]:
-    """The narrowest of C's types that holds the labels on every machine, and they as its constants."""
+    """The narrowest C type that holds the labels on every machine, and the labels as its constants."""
     least = -(2**63)
     if all(abs(label) < 2**31 for label in labels):
         return "long", [str(label) for label in labels]
@@ -397,7 +396,7 @@ def _integers(labels: list[int]) -> tuple[str, list[str]]:
 
 
 def quoted(text: str) -> str:
-    """Return a C string literal: octal escapes for all that is not plain, three digits so that none runs on."""
+    """Return a C string literal, with octal escapes of three digits for everything that is not plain."""
     plain = (c if 32 <= ord(c) < 127 and c not in '"\\?' else None for c in text)
     pieces = (c if c is not None else "".join(f"\\{b:03o}" for b in text[i].encode()) for i, c in enumerate(plain))
     return f'"{"".join(pieces)}"'

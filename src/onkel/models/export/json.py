@@ -1,4 +1,4 @@
-"""Models as JSON: every number that predictions are made of, for programs of any language (docs/deploy.md)."""
+"""Models as JSON: every number that predictions need, for programs in any language (docs/deploy.md)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from onkel.parts import PlainKernel
 
 
 def to_json(model: Any) -> str:
-    """Return a fitted model as JSON; docs/deploy.md says what each field means and how a prediction is made of them.
+    """Return a fitted model as JSON; docs/deploy.md explains each field and how to compute a prediction.
 
     Parameters
     ----------
     model : estimator, StreamPipeline or Learner
-        Fitted. A kernel that is a function of your own is refused.
+        Fitted. A callable kernel is refused.
 
     Returns
     -------
     str
-        Numbers have the digits that it takes to read them back exactly.
+        Numbers have as many digits as are needed to read them back exactly.
 
     Examples
     --------

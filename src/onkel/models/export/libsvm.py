@@ -1,8 +1,8 @@
 """Models as LIBSVM text, which the official `svm-predict` loads.
 
-LIBSVM decides between each two classes i < j with a function of its own over the points filed under i and under j. Here
-that is f_i - f_j, over all points: each is filed under every class but the last, so that a model of C > 2 classes has
-C - 1 times as many points there.
+LIBSVM decides between each pair of classes i < j with a function over the points listed under i and under j. Here that
+function is f_i - f_j, over all points: each is listed under every class but the last, so that a model of C > 2 classes
+has C - 1 times as many points there.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from onkel.parts import LIBSVM_KERNELS, PlainKernel
 def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     """Return a fitted model as LIBSVM text.
 
-    Its labels are those of the model, ties aside. With C > 2 classes it holds each point C - 1 times: LIBSVM knows
-    functions between two classes only.
+    Its predictions are those of the model, ties aside. With C > 2 classes it contains each point C - 1 times: LIBSVM
+    has functions between two classes only.
 
     Parameters
     ----------
     model : estimator or Learner
-        Fitted. What LIBSVM cannot express is refused: other kernels than linear, polynomial, gaussian and sigmoid,
-        sums and products of kernels, several kernels, relevances, random features, scalers, and labels that are no
-        whole numbers.
+        Fitted. What LIBSVM cannot express is refused: other kernels than linear, polynomial, gaussian and sigmoid, sums
+        and products of kernels, several kernels, relevances, random features, scalers, and labels that are not
+        integers.
 
     scaled : bool, default=False
         Whether the rows will be scaled by `svm-scale` with the file of `to_libsvm_range`: only then may the model have
@@ -71,7 +71,7 @@ def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     else:
         labels = (
             [] if plain_model.task == "regression" else _labels(plain_model)[::-1]
-        )  # a positive score speaks for the first
+        )  # a positive score predicts the first
         copies, rho, sizes = 1, [0.0 - function.constants[0]], [n, 0] if labels else []
         rows = list(coefficients.T)
     lines += [f"nr_class {max(2, len(labels))}", f"total_sv {n * copies}", f"rho {_joined(rho)}"]
@@ -116,7 +116,7 @@ def to_libsvm_range(model: Any) -> str:
 
 
 def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
-    """The kernel's weight, the kernel and LIBSVM's name for it, or a refusal of what LIBSVM cannot hold."""
+    """The kernel's weight, the kernel and LIBSVM's name for it; what LIBSVM cannot express is refused."""
     if model.combination != "sum":
         raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
     if model.features is not None:
@@ -161,7 +161,7 @@ def _pairs(n_classes: int) -> Iterator[tuple[int, int]]:
 
 
 def _block(coefficients: NDArray[np.float64], i: int) -> NDArray[np.float64]:
-    """Coefficients of the points filed under class i, one a decision with a class j: f_i - f_j for j > i, else 0."""
+    """Coefficients of the points listed under class i, one per decision with a class j: f_i - f_j for j > i, else 0."""
     others = [j for j in range(len(coefficients)) if j != i]
     return np.array([coefficients[i] - coefficients[j] if j > i else 0 * coefficients[i] for j in others]).T
 

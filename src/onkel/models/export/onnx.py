@@ -1,7 +1,7 @@
 """Models as ONNX: a plain graph of standard operators, and a converter for skl2onnx.
 
-So that float32 holds up, rows are first moved by the mean of the stored points, rounded to a number that the type can
-hold; all that follows from it is computed in float64 and stored rounded once.
+For accuracy in float32, rows are first shifted by the mean of the stored points, rounded to float32; all constants that
+follow from it are computed in float64 and rounded once.
 """
 
 from __future__ import annotations
@@ -22,29 +22,28 @@ from onkel.utils.extras import needed
 from onkel.utils.validation import check_choice
 
 Floats = NDArray[np.float64]
-OPSET = 17  # the nodes used mean the same from 13 on
+OPSET = 17  # the operators used have the same meaning from 13 on
 _ML_OPSET = 2  # of LabelEncoder, for categories
 _IR_VERSION = 8
-MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the 1e-5 that scores may be off by
+MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the allowed error of a score, 1e-5
 
 
 def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     """Return a fitted model as an ONNX model.
 
-    Its input is ``X``. Where a `StreamEncoder` is in front, there is one input of shape (n, 1) for each column of the
-    table, by its name: numbers (NaN is a gap), text (an empty one is a gap), dates as int64 microseconds since 1970
-    (the least int64, numpy's NaT, is a gap), bool (numbers with NaN where there were gaps). A classifier has the
-    outputs ``label``, ``scores`` (as `decision_function`) and, with the log loss, ``probabilities``; a regression has
-    ``prediction``.
+    Its input is ``X``. With a `StreamEncoder` there is one input of shape (n, 1) for each column of the table, by its
+    name: numbers (NaN is missing), text (empty is missing), dates as int64 microseconds since 1970 (the smallest int64,
+    numpy's NaT, is missing), bool (numbers with NaN where values were missing). A classifier has the outputs ``label``,
+    ``scores`` (as `decision_function`) and, with the log loss, ``probabilities``; a regression has ``prediction``.
 
     Parameters
     ----------
     model : estimator, StreamPipeline or Learner
-        Fitted; scaler and encoder become part of the graph. A kernel that is a function of your own is refused.
+        Fitted; scaler and encoder become part of the graph. A callable kernel is refused.
     dtype : {"float32", "float64"}, default="float32"
-        Of the rows and the results, and of what is computed in between; large coefficients that cancel out, as those
-        of second-order learners may be, are always computed with in float64, and so are kernels that vote: a vote
-        hangs on the sign of a function, however small.
+        Type of the rows, the results and the arithmetic. Sums of large coefficients that cancel, which second-order
+        learners may have, are always computed in float64, and so are kernels that vote, since a vote depends on the
+        sign of a function, however small.
 
     Returns
     -------
@@ -63,7 +62,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
     check_choice("dtype", dtype, ("float32", "float64"))
     onnx = needed("onnx", "onnx", "to_onnx")
     plain_model = plain(model, takes_tables=True)
-    graph = _Graph(dtype, prefix="/onkel/" if plain_model.columns else "")  # columns may have any name
+    graph = _Graph(dtype, prefix="/onkel/" if plain_model.columns else "")  # since columns may have any name
     graph.build(plain_model, "X")
     outputs = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in graph.outputs]
     body = onnx.helper.make_graph(
@@ -88,7 +87,7 @@ def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
 
 
 class _Graph:
-    """Nodes and constants, before it is known which graph will hold them."""
+    """Nodes and constants that are later put into a graph."""
 
     def __init__(self, dtype: str, prefix: str) -> None:
         self.dtype, self.prefix = np.dtype(dtype), prefix
@@ -100,7 +99,7 @@ class _Graph:
     # -- pieces
 
     def constant(self, name: str, values: Any) -> str:
-        """Store numbers of the graph's type; integers and labels as they are."""
+        """Store numbers in the graph's type; integers and labels are unchanged."""
         array = np.asarray(values)
         if array.dtype.kind == "f":
             if self.single and abs(array).max(initial=0) > np.finfo(np.float32).max:
@@ -118,7 +117,7 @@ class _Graph:
         return name
 
     def shared(self, name: str, values: NDArray[Any]) -> str:
-        """Store what several nodes use, once."""
+        """Store a constant that several nodes use, once."""
         self.constants[f"{self.prefix}{name}"] = values
         return f"{self.prefix}{name}"
 
@@ -141,7 +140,7 @@ class _Graph:
         strange = next((name for name in names if name in taken), None)
         if strange is not None:
             raise ValueError(
-                f"an input of ONNX cannot be called {strange!r}, as a column is: rename it before learning"
+                f"an input of ONNX cannot have the name of the column {strange!r}: rename it before learning"
             )
         types = [input_type(column, self.dtype) for column in model.columns]
         return [(name, _type_of(dtype), 1) for name, dtype in zip(names, types, strict=True)]
@@ -190,7 +189,7 @@ class _Graph:
         return self.node("Concat", self.node("Neg", scores), scores, axis=1, output=output)
 
     def scores(self, model: Plain, rows: str) -> str:
-        """Add the scores, one column per output; large coefficients and votes get float64, whatever the rows' type."""
+        """Add the scores, one column per output; large coefficients and votes use float64 in any case."""
         real = self.dtype
         if real == np.float64 or (model.combination != "vote" and _largest(model) <= MOST_FOR_FLOAT32):
             return self.sums(model, rows)
@@ -205,10 +204,10 @@ class _Graph:
             rows = Columns(self, model.columns).rows()
         shift, factor, points = model.shift, model.factor, model.points
         n_points = len(points)
-        if n_points == 0:  # an empty matrix is no constant: a point that counts for nothing
+        if n_points == 0:  # an empty matrix cannot be a constant: use a point with coefficient 0
             points = np.zeros((1, model.n_features))
         centre = (shift + points.mean(axis=0) / factor).astype(self.dtype).astype(np.float64)
-        moved = (centre - shift) * factor  # where the centre lies once it is scaled
+        moved = (centre - shift) * factor  # the scaled centre
         u = self.node("Sub", rows, self.constant("centre", centre))
         if model.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
@@ -251,7 +250,7 @@ class _Graph:
         return self.node("Add", sums, self.constant(f"constants_{k}", function.constants))
 
     def share(self, model: Plain, scores: str, weight: str) -> str:
-        """A kernel's vote, or its share of the mean; a kernel without an opinion does not vote."""
+        """A kernel's vote, or its part of the mean; a kernel whose scores are all 0 does not vote."""
         if model.combination == "mean":
             return self.node("Mul", scores, weight)
         if model.task == "binary":
@@ -298,7 +297,7 @@ class _Nodes:
 
 
 class _Bases:
-    """What rows and points are reduced to before a kernel's formula, each computed once."""
+    """The base quantities of rows and points, each computed once."""
 
     def __init__(self, graph: _Graph, u: str, points: Floats, moved: Floats, number: int) -> None:
         self.graph, self.u, self.points, self.moved = graph, u, points, moved
@@ -335,7 +334,7 @@ class _Bases:
 def _largest(model: Plain) -> float:
     """The largest length of an output's coefficients, each times its point's kernel with itself.
 
-    What rounding adds to a score is about as many units of the last place.
+    The rounding error of a score is about that many units in the last place.
     """
     squares = (model.points**2).sum(axis=1)
     own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
@@ -347,18 +346,18 @@ def _largest(model: Plain) -> float:
 
 
 class _AtMost(Arrays):
-    """Formulas whose values at a point itself are the largest there are: of tanh that is 1."""
+    """Upper bounds on the formulas, attained at the point itself; for tanh the bound is 1."""
 
     def tanh(self, value: Any) -> Any:
         return np.ones_like(value)
 
 
 def _labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Labels as ONNX has them: integers (a classifier's numbers are whole), else strings."""
+    """Labels in the types of ONNX: integers (numeric labels are whole numbers), otherwise strings."""
     if classes.dtype.kind in "biuf":
         for label in classes.tolist():
             if not -(2**63) <= label < 2**63:
-                raise ValueError(f"ONNX has labels of 64 bits with a sign, and the model has the label {label}")
+                raise ValueError(f"ONNX has signed 64-bit labels, and the model has the label {label}")
         return classes.astype(np.int64)
     return np.array([str(label) for label in classes], object)
 
@@ -379,8 +378,8 @@ def _content(values: NDArray[Any]) -> tuple[int, list[int], list[Any]]:
 def register_with_skl2onnx() -> None:
     """Teach skl2onnx to convert onkel's estimators, alone or at the end of a scikit-learn pipeline.
 
-    The second output of a classifier is its probabilities, where it has the log loss, else its scores: one column a
-    class, -f and f where there are two.
+    The second output of a classifier is its probabilities if it has the log loss, and otherwise its scores: one column
+    per class, -f and f for two classes.
 
     Examples
     --------
@@ -420,7 +419,7 @@ def register_with_skl2onnx() -> None:
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
-    """What skl2onnx calls: the graph into its container."""
+    """The converter that skl2onnx calls: it adds the graph to the container."""
     proto = needed("skl2onnx.proto", "onnx", "conversion").onnx_proto
     model = plain(operator.raw_operator)
     doubles = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
