@@ -490,7 +490,7 @@ class Case:
         return self.named.examples(self.task)[self.variant]
 
     def batch_size(self, parameters: dict[str, Any], wanted: int) -> int:
-        """A ball works row by row, and so do some budget rules: no mini-batches with them."""
+        """A ball works row by row, and so do some evictions: no mini-batches with them."""
         by_row = self.named.row_by_row or parameters.get("R") is not None or parameters.get("project")
         return 1 if by_row else wanted
 

@@ -1,4 +1,4 @@
-"""What the papers promise of each budget rule, beyond what every learner promises."""
+"""What the papers promise of each eviction, beyond what every learner promises."""
 
 from dataclasses import replace
 

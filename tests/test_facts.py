@@ -105,7 +105,7 @@ def test_river_has_the_parameters_of_all_learners(name):
     assert {n: shown[n] for n in _told()} == _told() | {"gamma": 1.0, "budget": 500}
     document = documented(getattr(river, name).__doc__)
     assert list(document) == list(shown)
-    assert document["budget"][1] == "The most support vectors to keep. None means no bound."
+    assert document["budget"][1] == "The largest number of support vectors. None means no bound."
 
 
 def test_the_thin_learner_agrees():

@@ -364,7 +364,7 @@ def test_searches_find_what_they_should(small):
         "best": grid[-1],
         "errors": [None, search(data=spec, seeds=[0], grid=grid)["errors"][-1]],
     }
-    with pytest.raises(ValueError, match="no choice of the grid could be run: eta must be"):
+    with pytest.raises(ValueError, match="no learner of the grid could be run: eta must be"):
         search(data=spec, seeds=[0], grid=refused[:1])
     found = tune(
         data=spec, seed=0, learner=learner("OSKL", gamma=5.0, eta=0.5), parameter="G", wanted=40, low=1.0, high=1e4

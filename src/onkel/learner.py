@@ -36,7 +36,7 @@ class Learner(LearnedFunction):
     relevances : sequence of float, default=None
         What each feature's share of the distance is multiplied by, with the kernels "rbf" and "laplacian".
     budget : int, default=None
-        The most support vectors to keep; None for no bound.
+        The largest number of support vectors; None means no bound.
     average : bool, default=None
         Predict with the average of all functions so far rather than with the last; None is the recipe's own choice, and
         the last with several kernels.

@@ -6,7 +6,7 @@ the rest: the sentence that explains it and the range it must lie in. Estimators
 docstrings and the tables of learners are made from these. Nothing here needs NumPy, so that ``onkel --help`` is quick.
 
 >>> COMMON["budget"].default, COMMON["budget"].note.says
-(None, 'The most support vectors to keep.')
+(None, 'The largest number of support vectors.')
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class FunctionParameters:
     coef0: Annotated[float, Note('Constant term of kernels "poly" and "sigmoid".')] = 0.0
     budget: Annotated[
         int | None,
-        Note("The most support vectors to keep.", "None means no bound.", limits={"at_least": 1}),
+        Note("The largest number of support vectors.", "None means no bound.", limits={"at_least": 1}),
     ] = None
     average: Annotated[
         bool | None,

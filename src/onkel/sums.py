@@ -74,16 +74,16 @@ def sum_of(
     assert isinstance(like.kernel, Hedge)
     assert terms[0].n_features is not None
     states = [term.state() for term in terms]
-    made = {name: values for name, values in states[0].items() if "." not in name}
+    result = {name: values for name, values in states[0].items() if "." not in name}
     places, pool = _pooled(states, terms[0].sparse)
-    made |= {f"basis.{name}": values for name, values in pool.items()}
-    rows = int(made["t"][0])
+    result |= {f"basis.{name}": values for name, values in pool.items()}
+    rows = int(result["t"][0])
     for number, state, place in zip(like.kernel.numbers, states, places, strict=True):
         own = f"update.kernel{number}."
-        made |= {f"{own}seen": made["t"], f"{own}basis.births": state["basis.births"], f"{own}basis.places": place}
+        result |= {f"{own}seen": result["t"], f"{own}basis.births": state["basis.births"], f"{own}basis.places": place}
         for name, values in state.items():
             if name.startswith("update."):
-                made[f"{own}learner.{name.removeprefix('update.')}"] = values
+                result[f"{own}learner.{name.removeprefix('update.')}"] = values
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING)
     stride = 1
@@ -91,7 +91,7 @@ def sum_of(
         stride *= 2
     summed = like.blank(n_classes=terms[0].n_classes, dtype=terms[0].dtype)
     budgets = _divided(summed, [term.n_support for term in terms])
-    made |= {
+    result |= {
         "update.log_weights": logs,
         "update.budget": np.array([summed.budget_of_a_function]),
         "update.budgets": budgets,
@@ -101,21 +101,21 @@ def sum_of(
         "update.history": np.tile(weights, (rows // stride, 1)),
     }
     if like.task == "regression":
-        made |= {"update.lowest": np.zeros(1), "update.highest": np.zeros(1)}  # which votes alone go by
-    summed.load_state(made, terms[0].n_features, terms[0].sparse)
+        result |= {"update.lowest": np.zeros(1), "update.highest": np.zeros(1)}  # which votes alone go by
+    summed.load_state(result, terms[0].n_features, terms[0].sparse)
     return summed
 
 
 def _state_of_term(state: State, own: str) -> State:
     """The state of a learner whose points are no longer in a pool."""
-    made = {name: values for name, values in state.items() if "." not in name}
+    result = {name: values for name, values in state.items() if "." not in name}
     births, places = state[f"{own}basis.births"], state[f"{own}basis.places"]
-    made["basis.births"] = births
-    made |= {f"basis.{name}": values for name, values in _points(state, places, births >= 0).items()}
+    result["basis.births"] = births
+    result |= {f"basis.{name}": values for name, values in _points(state, places, births >= 0).items()}
     for name, values in state.items():
         if name.startswith(f"{own}learner."):
-            made[f"update.{name.removeprefix(f'{own}learner.')}"] = values
-    return made
+            result[f"update.{name.removeprefix(f'{own}learner.')}"] = values
+    return result
 
 
 def _points(state: State, places: NDArray[np.int64], there: NDArray[np.bool_]) -> State:
@@ -147,7 +147,7 @@ def _pooled(states: Sequence[State], sparse: bool) -> tuple[list[NDArray[np.int6
     places = np.zeros(len(births), np.int64)
     places[alive] = place
     ends = np.cumsum([len(state["basis.births"]) for state in states])
-    made: State = {"births": pool}
+    result: State = {"births": pool}
     if sparse:
         parts = [
             csr_array(
@@ -156,10 +156,10 @@ def _pooled(states: Sequence[State], sparse: bool) -> tuple[list[NDArray[np.int6
             )
             for state in states
         ]
-        made |= _csr(csr_array(vstack(parts))[alive[first]], states[0])
+        result |= _csr(csr_array(vstack(parts))[alive[first]], states[0])
     else:
-        made["points"] = np.concatenate([state["basis.points"] for state in states])[alive[first]]
-    return np.split(places, ends[:-1]), made
+        result["points"] = np.concatenate([state["basis.points"] for state in states])[alive[first]]
+    return np.split(places, ends[:-1]), result
 
 
 def _divided(summed: Learner, sizes: Sequence[int]) -> NDArray[np.int64]:

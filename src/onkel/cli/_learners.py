@@ -43,14 +43,14 @@ def make(wanted: str, source: Any, options: Learning) -> dict[str, Any]:
     common: dict[str, Any] = {"random_state": options.seed}
     common |= {name: getattr(value, "value", value) for name, value in given.items() if value is not None}
     _check_used(chosen, {name: known[name] for name in picked})
-    made = {}
+    models = {}
     for name in picked:
         own = {**common, **_own(name, known[name], chosen)}
         width = options.gamma or inspect.signature(known[name]).parameters["gamma"].default
         if "gamma" not in own and (options.gamma is not None or width in ("scale", "auto")):
             own["gamma"] = source.gamma(width)
-        made[name] = _prepared(known[name](**own), source, options)
-    return made
+        models[name] = _prepared(known[name](**own), source, options)
+    return models
 
 
 def _assignment(text: str) -> tuple[str, str, str]:

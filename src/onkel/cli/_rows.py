@@ -155,9 +155,9 @@ class Rows:
         order = np.random.default_rng(seed).permutation(min(len(y), self.limit or len(y)))
         stream = onkel.streams.open([(X[order], y[order])], table=isinstance(X, Table))
         stream.name, stream.columns = self.name, self.stream.columns
-        made = SeekableRows(stream)
-        made.weight, made.id = self.weight, self.id
-        return made
+        seekable = SeekableRows(stream)
+        seekable.weight, seekable.id = self.weight, self.id
+        return seekable
 
 
 class SeekableRows(Rows):

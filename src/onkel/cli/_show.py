@@ -101,16 +101,16 @@ def followed(curve: Any) -> list[str]:
 
 def warnings_of(point: Any, learner: Any) -> list[str]:
     """Return warnings about a run: a model no better than guessing, support vectors without a bound."""
-    made = []
+    found = []
     guessing = point.r2 is not None and point.r2 <= 0
     if point.accuracy is not None and point.commonest is not None and point.balanced_accuracy is not None:
         n_classes = len(learner.classes_)
         guessing = point.accuracy <= point.commonest and point.balanced_accuracy <= _GUESSING / n_classes
     if guessing and point.rows >= _ENOUGH_ROWS:
-        made.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'majority class'}")
+        found.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'majority class'}")
     if learner.budget is None and learner.n_support_ > _MANY_POINTS:
-        made.append(f"{learner.n_support_:,} support vectors without a bound: they grow with the rows; use --budget")
-    return made
+        found.append(f"{learner.n_support_:,} support vectors without a bound: they grow with the rows; use --budget")
+    return found
 
 
 def warnings_of_columns(model: Any) -> list[str]:

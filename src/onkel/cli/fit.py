@@ -70,8 +70,8 @@ def fit(
     final = learner_of(model)
     if json:
         facts = {"n_support": final.n_support_, "nbytes": final.nbytes_, **({} if point is None else _measured(point))}
-        made = {"model": output, "learner": name, "parameters": parameters(model)}
-        print_json({**made, "data": source.describe(final.t_), **facts})
+        document = {"model": output, "learner": name, "parameters": parameters(model)}
+        print_json({**document, "data": source.describe(final.t_), **facts})
         return
     quality = "" if point is None else f"; progressive {how_good(point, source.metric)}"
     say(f"{output}: {type(final).__name__} of {final.t_:,} rows, {final.n_support_:,} support vectors{quality}")

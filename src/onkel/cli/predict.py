@@ -188,16 +188,16 @@ def _print(values: Any, json: bool, name: str, classes: Any, ids: list[Any] | No
     rows = values.tolist()
     if values.ndim == 2:
         labels = [str(plain(label)) for label in classes]
-        made: list[Any] = [dict(zip(labels, row, strict=True)) for row in rows]
+        shown: list[Any] = [dict(zip(labels, row, strict=True)) for row in rows]
         texts = [" ".join(map(str, row)) for row in rows]
     else:
-        made = rows if name == "scores" else [plain(value) for value in rows]
-        texts = list(map(str, made))
+        shown = rows if name == "scores" else [plain(value) for value in rows]
+        texts = list(map(str, shown))
     names = [None] * len(texts) if ids is None else [plain(each) for each in ids]
     if json:
         lines = [
             dumps({name: value} if ids is None else {"id": each, name: value})
-            for each, value in zip(names, made, strict=True)
+            for each, value in zip(names, shown, strict=True)
         ]
     else:
         lines = [text if ids is None else f"{each} {text}" for each, text in zip(names, texts, strict=True)]

@@ -31,8 +31,8 @@ def compress(
     from onkel.cli._data import check_writable
 
     check_writable(output, model)
-    made = onkel.compress(onkel.load(model), n_support=n_support)
-    _saved(made, output, json)
+    compressed = onkel.compress(onkel.load(model), n_support=n_support)
+    _saved(compressed, output, json)
 
 
 def merge(
@@ -55,15 +55,15 @@ def merge(
 
     for each in models:
         check_writable(output, each)
-    made = onkel.merge([onkel.load(each) for each in models], budget=budget)
-    _saved(made, output, json)
+    merged = onkel.merge([onkel.load(each) for each in models], budget=budget)
+    _saved(merged, output, json)
 
 
-def _saved(made: tuple[object, float, int, float | None], output: str, json: bool) -> None:
+def _saved(result: tuple[object, float, int, float | None], output: str, json: bool) -> None:
     import onkel
     from onkel.cli._show import print_json
 
-    model, distance, n_support, change = made
+    model, distance, n_support, change = result
     onkel.save(model, output)
     if json:
         print_json({"model": output, "n_support": n_support, "distance": distance, "loss_change": change})

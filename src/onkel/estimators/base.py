@@ -436,8 +436,8 @@ class OneKernel(KernelParameters, KernelEstimator):
     """An estimator with one kernel."""
 
     def _chosen_kernel(self) -> Kernel:
-        made = "rbf" if self._stream_chooses("kernel") else self.kernel
-        kernel = kernel_named(made, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        given = "rbf" if self._stream_chooses("kernel") else self.kernel
+        kernel = kernel_named(given, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
         if self.relevances is None:
             return kernel
         if isinstance(self.relevances, str):

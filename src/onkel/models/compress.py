@@ -127,12 +127,12 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
     """Compress each function of a sum of second-order learners; the results are the terms of the new sum."""
     bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
-    made = learner.blank(budget=min(bounds, default=None))
+    compressed = learner.blank(budget=min(bounds, default=None))
     assert learner.n_features is not None
-    made.load_state(learner.state(), learner.n_features, learner.sparse)
-    distance, change = made.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
+    compressed.load_state(learner.state(), learner.n_features, learner.sparse)
+    distance, change = compressed.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
     changed = None if change is None else change / max(1, learner.t)
-    return Compressed(model.__onkel_with_learner__(made), distance, made.n_support, changed)
+    return Compressed(model.__onkel_with_learner__(compressed), distance, compressed.n_support, changed)
 
 
 def smaller(
@@ -217,9 +217,9 @@ def information_of(function: Expansion, like: Learner, rows: Any) -> Information
 
 def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
     """Return a learner whose function is the difference of two functions of one kernel."""
-    made = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
-    made.set_expansion(total([one, other], [1.0, -1.0]))
-    return made
+    result = like.blank(recipe=_plain_recipe(like), average=False, budget=None)
+    result.set_expansion(total([one, other], [1.0, -1.0]))
+    return result
 
 
 def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:

@@ -94,11 +94,11 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     together = _together if alike and not learners[0].is_second_order_sum else _sums_together
     learner, distance, change = together(learners, factors, budget)
     like: Any = models[0]
-    made = like.__onkel_with_learner__(learner)
+    merged = like.__onkel_with_learner__(learner)
     inside = [contents_of(model).estimator for model in models]
     if all(hasattr(each, "class_counts_") for each in inside):
-        contents_of(made).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
-    return Compressed(made, distance, learner.n_support, None if change is None else change / max(1, rows))
+        contents_of(merged).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
+    return Compressed(merged, distance, learner.n_support, None if change is None else change / max(1, rows))
 
 
 def _together(
@@ -157,11 +157,11 @@ def _sums_together(
     if kernels != kernel.kernels:
         kernel = replace(kernel, kernels=kernels, numbers=())
     like = learners[0].blank(kernel=kernel, budget=_budget_of_all(learners, budget))
-    made = sum_of(like, [learner for learner, _, _ in parts], weights, noise)
+    merged = sum_of(like, [learner for learner, _, _ in parts], weights, noise)
     # in the direct sum of the kernels' spaces
     distance = math.sqrt(sum((weight * moved) ** 2 for weight, (_, moved, _) in zip(weights, parts, strict=True)))
     changes = [change for _, _, change in parts if change is not None]
-    return made, distance, sum(changes) if changes else None
+    return merged, distance, sum(changes) if changes else None
 
 
 def _terms_by_kernel(

@@ -308,9 +308,9 @@ class ExponentialKernel(PlainKernel):
 
     def relevances_of(self, n_features: int) -> NDArray[np.float64]:
         """Return what each feature's share of the distance is multiplied by."""
-        made = np.ones(n_features)
-        made[: len(self.relevances)] = self.relevances[:n_features]
-        return made
+        factors = np.ones(n_features)
+        factors[: len(self.relevances)] = self.relevances[:n_features]
+        return factors
 
     def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width.
@@ -331,8 +331,8 @@ class ExponentialKernel(PlainKernel):
         there = np.ones(len(given), bool) if known is None else np.asarray(known, bool)
         there = there if given[there].any() else given > 0
         mean = float(given[there].mean())
-        made = np.where(there, given / mean, 1.0)
-        return replace(self, gamma=self.gamma * mean, relevances=tuple(made.tolist()))
+        result = np.where(there, given / mean, 1.0)
+        return replace(self, gamma=self.gamma * mean, relevances=tuple(result.tolist()))
 
     def value(self, q: Any, m: Mathematics) -> Any:
         """The formula, of the base quantity."""

@@ -107,8 +107,8 @@ class DecisionSurfaceDisplay(Drawn):
         classes = contents_of(model).classes
         if shades is not None and classes is not None:
             shades = np.searchsorted(classes, shades)
-        made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
-        return made.plot(ax)
+        display = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
+        return display.plot(ax)
 
     def _draw(self, ax: Any) -> None:
         """Draw the surface."""

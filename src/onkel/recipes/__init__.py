@@ -35,7 +35,7 @@ Newton   log_loss  GaussianPrior  GrowingDictionary  StreamMemory  last
 
 A learner with the eviction ``Stop`` keeps every row that it admits until its budget is full.
 
-Parts combine freely: OSKL's sampling with RBP's budget rule is
+Parts combine freely: OSKL's sampling with RBP's eviction is
 
 >>> from dataclasses import replace
 >>> import onkel

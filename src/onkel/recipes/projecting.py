@@ -62,8 +62,8 @@ def Projectron(
     ProjectNewcomer(eta=0.2)
     """
     if not aggressive:
-        budget = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
-        return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), budget)
+        eviction = ProjectNewcomer(eta=eta if rule == "2009" else 0.0)
+        return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0), eviction)
     projection: type[Projection] = AggressiveProjection if rule == "2009" else AggressiveProjection2008
     return FirstOrder(loss_named("hinge"), OnGradient(), GradientStep(eta=1.0), projection(eta=eta))
 
@@ -123,5 +123,5 @@ def POLK(
     if eps is None:
         eps = parsimony * eta ** (2.0 if diminishing else 1.5)
     radius = {"eps": eps, "decay": eta * lam if diminishing else 0.0}
-    budget = KOMP(**radius) if prune == "komp" else RandomPruning(**radius)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, budget, batch_size=batch_size)
+    eviction = KOMP(**radius) if prune == "komp" else RandomPruning(**radius)
+    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, eviction, batch_size=batch_size)

@@ -96,7 +96,7 @@ class HeldRows:
         waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # the labels are still to come
         record = waiting.record(id=name, time=now)
         with self._mine:
-            self._forget(name)
+            self._discard(name)
             try:
                 segment = self._segment_with_room()
                 at = segment.log.bytes + _log.RECORD_BYTES
@@ -121,7 +121,7 @@ class HeldRows:
     def release(self, name: str) -> None:
         """Drop the rows held under an id: their labels have been learned."""
         with self._mine:
-            self._forget(name)
+            self._discard(name)
 
     def sync(self) -> None:
         """Flush everything so far to the disk."""
@@ -178,7 +178,7 @@ class HeldRows:
             self.rows -= place.n_rows
         return place
 
-    def _forget(self, name: str) -> None:
+    def _discard(self, name: str) -> None:
         """Drop an id, and record that in its file, which is deleted when nothing in it waits."""
         place = self._drop(name)
         if place is None:
@@ -196,7 +196,7 @@ class HeldRows:
             name, place = next(iter(self._places.items()))
             if self.rows <= self.most_rows and now - place.since <= self.seconds:
                 break
-            self._forget(name)
+            self._discard(name)
         while len(self._segments) > 1 and sum(segment.log.bytes for segment in self._segments) > self.most_bytes:
             oldest = self._segments[0]
             for name in list(oldest.waiting):

@@ -21,7 +21,7 @@ from onkel.utils.labels import is_missing
 from onkel.utils.validation import check_choice, check_number
 
 SCHEME = "kafka://"
-_PATIENCE = 1.0  # seconds between two looks at the interpreter's signals
+_PATIENCE = 1.0  # seconds between two checks of the interpreter's signals
 _OWN = {"from": ("begin", "end"), "until": ("never", "end")}
 
 

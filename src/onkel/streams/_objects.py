@@ -133,8 +133,8 @@ def _of_frame(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> St
         if options.table:
             rows = X.iloc[begin:end, chosen.features] if hasattr(X, "iloc") else X[begin:end, chosen.features]
             return Table.of(rows), None if goal is None else goal[begin:end]
-        made = [_floats(feature[begin:end]) for feature in features]
-        return options.numbers(np.column_stack(made)), None if goal is None else goal[begin:end]
+        columns = [_floats(feature[begin:end]) for feature in features]
+        return options.numbers(np.column_stack(columns)), None if goal is None else goal[begin:end]
 
     stream = ArrayStream(name, read, X.shape[0], len(features), options.chunk_rows, options.on_error)
     stream.columns = chosen.feature_names

@@ -166,7 +166,7 @@ class RowStream(Stream):
 
     @abstractmethod
     def _read(self) -> Chunk | None:
-        """Read the next rows of the source, none of them looked at; None at the end."""
+        """Read the next rows of the source without checking them; None at the end."""
 
     @abstractmethod
     def _go_to(self, row: int) -> None:

@@ -42,8 +42,8 @@ class TableStream(BlockStream):
         if dtype is None:
             single = all(str(schema.types[i]) in ("float", "halffloat") for i in self._chosen.features)
             dtype = "float32" if single else "float64"
-        made = _table if table else partial(_chunk, dtype=dtype)
-        super().__init__(name, lambda: (made(b, self._chosen) for b in batches()), chunk_rows, on_error)
+        convert = _table if table else partial(_chunk, dtype=dtype)
+        super().__init__(name, lambda: (convert(b, self._chosen) for b in batches()), chunk_rows, on_error)
         self.columns = self._chosen.feature_names
         self.n_features = len(self._chosen.features)
         self.n_rows = n_rows

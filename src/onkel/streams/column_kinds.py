@@ -100,8 +100,8 @@ def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[A
 def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
     values = list(column) if column.dtype.kind == "M" else column.tolist()
     if parse and kind == "number":  # the commonest case, and the one worth a short cut
-        made = [number_of(value) if isinstance(value, str) else None for value in values]
-        floats = np.array([math.nan if number is None else number for number in made])
+        numbers = [number_of(value) if isinstance(value, str) else None for value in values]
+        floats = np.array([math.nan if number is None else number for number in numbers])
         if not np.isinf(floats).any():
             there = ~np.isnan(floats)
             rest = np.flatnonzero(~there).tolist()
@@ -300,7 +300,7 @@ def _hashed(texts: NDArray[Any], there: Flags, out: Floats) -> None:
 def out_names(name: str, kind: str, state: State, max_categories: int) -> list[str]:
     """Return what the columns of numbers are called."""
     bare, gaps = split(kind)
-    made = {
+    names = {
         "number": [name],
         "boolean": [name],
         "date": [f"{name} {part}" for part in ("month x", "month y", "weekday x", "weekday y", "hour x", "hour y")]
@@ -308,11 +308,11 @@ def out_names(name: str, kind: str, state: State, max_categories: int) -> list[s
         "text": [f"{name} word {i}" for i in range(max_categories)],
         "drop": [],
     }.get(bare)
-    if made is None:
+    if names is None:
         words = state["words"]
-        made = [f"{name}={words[i]}" if i < len(words) else f"{name} {i}" for i in range(max_categories)]
-        made.append(f"{name} others")
-    return made + [f"{name} missing"] * (gaps and bare != "drop")
+        names = [f"{name}={words[i]}" if i < len(words) else f"{name} {i}" for i in range(max_categories)]
+        names.append(f"{name} others")
+    return names + [f"{name} missing"] * (gaps and bare != "drop")
 
 
 # -- how a column is encoded from now on ------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return []
         rows = np.flatnonzero(counts)[: FIRST_ROWS - known.rows]
         codes = [column_kinds.value_codes(column[rows], not table.typed) for column in table.columns]
-        made: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
+        changes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
         kinds, found, start = known.kinds, known.found, 0
         while True:
             free = [i for i, name in enumerate(table.names) if name not in (self.schema or {})]
@@ -208,20 +208,20 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if (change := column_kinds.first_change(found[i], kinds[i].endswith("?"), codes[i][start:])) is not None
             }
             if not at:
-                return made
+                return changes
             start += min(at.values())
             after = {i: column_kinds.changed(found[i], kinds[i].endswith("?"), codes[i][start]) for i in free}
             found = tuple(after[i][0] if i in after else found[i] for i in range(len(found)))
             kinds = tuple(_layout(*after[i]) if i in after else kinds[i] for i in range(len(kinds)))
-            made.append((int(rows[start]), kinds, found))
+            changes.append((int(rows[start]), kinds, found))
 
     def restarted(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> Self:
         """Return an encoder of the same columns, of these kinds, that has learned from no row."""
-        made = type(self)(**self.get_params(deep=False))
+        fresh = type(self)(**self.get_params(deep=False))
         for name in ("n_features_in_", "feature_names_in_"):
-            setattr(made, name, getattr(self, name))
-        made._statistics = self._with_kinds(self._blank(), kinds, found)
-        return made
+            setattr(fresh, name, getattr(self, name))
+        fresh._statistics = self._with_kinds(self._blank(), kinds, found)
+        return fresh
 
     def settled(self) -> Self:
         """Return an encoder that knows the same, and to which the columns stay what they have been so far.
@@ -236,9 +236,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError: X contains 'a' at row 2, column 0 ('x'); expected a number, as in the rows before
         """
         check_is_fitted(self)
-        made = copy.copy(self)
-        made._statistics = replace(self._statistics, first=None, settled=True)
-        return made
+        copied = copy.copy(self)
+        copied._statistics = replace(self._statistics, first=None, settled=True)
+        return copied
 
     @classmethod
     def merged(cls, encoders: Sequence[Self]) -> Self:
@@ -284,10 +284,10 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         rows, kept = sum(each.rows for each in known), [each.first for each in known if each.first is not None]
         settled = any(each.settled for each in known) or rows >= FIRST_ROWS
-        made = one.restarted(kinds, found)
+        merged = one.restarted(kinds, found)
         first = None if settled or not kept else Table.joined(kept)
-        made._statistics = Encoding(kinds, found, columns, rows, first, settled)
-        return made
+        merged._statistics = Encoding(kinds, found, columns, rows, first, settled)
+        return merged
 
     def _in_order(self, names: list[str]) -> Encoding:
         """What is known, with the columns in another order."""
@@ -347,10 +347,10 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"X contains {refused.value!r} at row {row}, column {i} ({table.names[i]!r}); "
                     f"expected {refused.expected}, as in the rows before"
                 ) from None
-        made = rows.astype(self.dtype, copy=False)
+        result = rows.astype(self.dtype, copy=False)
         if counts is None:
-            return made, known
-        return made, self._after(known, tuple(columns), table, counts)
+            return result, known
+        return result, self._after(known, tuple(columns), table, counts)
 
     def _after(self, known: Encoding, columns: tuple[column_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
         rows = known.rows + int(np.count_nonzero(counts))
@@ -462,11 +462,11 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # -- saving (see onkel.models.persistence)
 
     def _saved_fields(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"parameters": self.get_params(deep=False)}
+        fields: dict[str, Any] = {"parameters": self.get_params(deep=False)}
         if self.__sklearn_is_fitted__():
             known = self._statistics
-            made |= {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
-            made["_statistics"] = {
+            fields |= {"n_features_in_": self.n_features_in_, "feature_names_in_": self.feature_names_in_}
+            fields["_statistics"] = {
                 "kinds": list(known.kinds),
                 "found": list(known.found),
                 "columns": [dict(state) for state in known.columns],
@@ -474,14 +474,14 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "settled": known.settled,
                 "first": None if known.first is None else kept_rows(known.first),
             }
-        return made
+        return fields
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = with_parameters(cls, fields.pop("parameters"))
-        made._check_parameters()
+        encoder = with_parameters(cls, fields.pop("parameters"))
+        encoder._check_parameters()
         if not fields:
-            return made
+            return encoder
         if "_statistics" not in fields:
             raise ValueError("it has fitted attributes, but no statistics")
         names = fields["feature_names_in_"]
@@ -489,9 +489,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if names is None:
             raise ValueError("feature_names must be the columns' names")
         check_feature_names(names, fields["n_features_in_"])
-        made.n_features_in_, made.feature_names_in_ = int(fields["n_features_in_"]), names
-        made._statistics = made._checked(fields["_statistics"])
-        return made
+        encoder.n_features_in_, encoder.feature_names_in_ = int(fields["n_features_in_"]), names
+        encoder._statistics = encoder._checked(fields["_statistics"])
+        return encoder
 
     def _checked(self, saved: Any) -> Encoding:
         """Refuse statistics that no rows have."""

@@ -59,10 +59,10 @@ def loaded(tree: Any) -> Any:
         return FrozenEstimator(loaded(tree["frozen"]))
     if tree.keys() != {"sklearn", "parameters", "fitted"} or tree["sklearn"] not in SAVED:
         raise ValueError("a transformer must be one of onkel's, or of scikit-learn's that a file may hold")
-    made = getattr(import_module(SAVED[tree["sklearn"]]), tree["sklearn"])(**tree["parameters"])
+    transformer = getattr(import_module(SAVED[tree["sklearn"]]), tree["sklearn"])(**tree["parameters"])
     for name, value in tree["fitted"].items():
         if not name.endswith("_") or name.startswith("_") or not isinstance(value, np.ndarray | int | float | None):
             raise ValueError(f"a {tree['sklearn']} has no fitted attribute {name!r} of this kind")
-        setattr(made, name, value)
-    check_ready(made)
-    return made
+        setattr(transformer, name, value)
+    check_ready(transformer)
+    return transformer

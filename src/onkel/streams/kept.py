@@ -62,6 +62,6 @@ def _column(values: list[Any]) -> NDArray[Any]:
     if kinds == {list}:
         dates = [np.datetime64("NaT", "us") if v is None else np.datetime64(v[0], "us") for v in values]
         return np.array(dates, "datetime64[us]")
-    made = np.empty(len(values), object)
-    made[:] = [np.datetime64(value[0], "us") if isinstance(value, list) else value for value in values]
-    return made
+    array = np.empty(len(values), object)
+    array[:] = [np.datetime64(value[0], "us") if isinstance(value, list) else value for value in values]
+    return array

@@ -175,7 +175,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         changes = fitted.changes(table, np.ones(len(table), bool) if counts is None else counts)
         cuts = [0, *(row for row, _, _ in changes if row > 0), len(table)]
         before = None if len(cuts) == 2 and not changes else copy.deepcopy({**vars(self)})
-        made = []
+        chain = []
         try:
             for begin, end in itertools.pairwise(cuts):
                 if end == begin and len(table):
@@ -187,14 +187,16 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                     transformers, estimator = self.transformers_, self.estimator_
                 piece = slice(begin, end)
                 (part,) = cut((y,), piece)
-                made.append(self._learn_rows(method, table[piece], part, _cut(options, piece), transformers, estimator))
+                chain.append(
+                    self._learn_rows(method, table[piece], part, _cut(options, piece), transformers, estimator)
+                )
         except Exception:
             if before is not None:  # a refusal changes nothing
                 for name in vars(self).keys() - before.keys():
                     delattr(self, name)
                 self.__dict__.update(before)
             raise
-        return _stacked(made) if method == "predict_then_learn" else None
+        return _stacked(chain) if method == "predict_then_learn" else None
 
     def _start_anew(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> None:
         """Show the rows so far to a new estimator, encoded as what their columns turned out to be."""
@@ -220,7 +222,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         rows, statistics = _through(transformers, X, counts)
         before = _rows_of(estimator)
         try:
-            made = getattr(estimator, method)(rows, y, **options)
+            result = getattr(estimator, method)(rows, y, **options)
         except BaseException:
             learned = _rows_of(estimator) - before
             if learned:  # an interruption: as many rows count as were learned from
@@ -231,7 +233,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         if hasattr(estimator, "_learner"):  # otherwise no row counted: as if it had not been
             kept = np.ones(rows.shape[0], bool) if counts is None else counts
             self._learned(transformers, estimator, statistics, y, options, kept)
-        return made
+        return result
 
     def _learned(
         self, transformers: list[Any], estimator: Any, statistics: list[Any], y: Any, options: Any, kept: Any
@@ -361,27 +363,27 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
 
     def _saved_fields(self) -> dict[str, Any]:
         fitted = vars(self).get("transformers_")
-        made: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "transformers": _saved(self.transformers),
             "estimator": self.estimator,
             "transformers_": None if fitted is None else _saved(fitted if len(fitted) > 1 else fitted[0]),
             "estimator_": vars(self).get("estimator_"),
         }
         if vars(self).get("_first") is not None:
-            made["_first"] = {"labels": self._first[0], "weights": self._first[1]}
-        return made
+            fields["_first"] = {"labels": self._first[0], "weights": self._first[1]}
+        return fields
 
     @classmethod
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
-        made = cls(_loaded(fields["transformers"]), fields["estimator"])
-        made._clones()
+        pipeline = cls(_loaded(fields["transformers"]), fields["estimator"])
+        pipeline._clones()
         transformers, estimator = _loaded(fields["transformers_"]), fields["estimator_"]
         if transformers is None and estimator is None:
-            return made
+            return pipeline
         chain = list(transformers) if isinstance(transformers, list) else [transformers]
-        if type(estimator) is not type(made.estimator) or not estimator.__sklearn_is_fitted__():
+        if type(estimator) is not type(pipeline.estimator) or not estimator.__sklearn_is_fitted__():
             raise ValueError("fitted_estimator must be fitted, and of the class of estimator")
-        if [type(each) for each in chain] != [type(each) for each in made._chain()]:
+        if [type(each) for each in chain] != [type(each) for each in pipeline._chain()]:
             raise ValueError("fitted_scaler must be of the class of scaler")
         for each in chain:
             foreign.check_ready(each)
@@ -389,8 +391,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         width = getattr(last, "n_features_out_", None) or getattr(last, "n_features_in_", None)
         if isinstance(last, LEARNING) and width != estimator.n_features_in_:
             raise ValueError("fitted_scaler and fitted_estimator must have the same number of features")
-        made.take_over(chain, estimator, _checked_first(fields.get("_first"), chain[0]))
-        return made
+        pipeline.take_over(chain, estimator, _checked_first(fields.get("_first"), chain[0]))
+        return pipeline
 
 
 def _through(transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None) -> tuple[Any, list[Any]]:
@@ -408,8 +410,8 @@ def _through(transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None) 
 
 def _facts(transformer: Any) -> dict[str, Any]:
     if isinstance(transformer, StreamEncoder):
-        made: dict[str, Any] = {"encoder": type(transformer).__name__}
-        return made | ({"columns": transformer.schema_} if hasattr(transformer, "_statistics") else {})
+        facts: dict[str, Any] = {"encoder": type(transformer).__name__}
+        return facts | ({"columns": transformer.schema_} if hasattr(transformer, "_statistics") else {})
     names = getattr(transformer, "feature_names_in_", None)
     return {"scaler": type(transformer).__name__} | ({} if names is None else {"columns": list(names)})
 

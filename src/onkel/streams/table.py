@@ -89,7 +89,7 @@ class Table:
 
     def numbers(self, dtype: str = "float64") -> NDArray[Any]:
         """Return all columns as one matrix, or refuse the first value that is missing or no number."""
-        made = np.empty(self.shape, dtype)
+        array = np.empty(self.shape, dtype)
         for i, (name, column) in enumerate(zip(self.names, self.columns, strict=True)):
             for row, value in enumerate(column.tolist()):
                 number = value_as("number", value, not self.typed)
@@ -97,8 +97,8 @@ class Table:
                     raise ValueError(
                         f"X contains {value!r} at row {row}, column {i} ({name!r}); expected a finite number"
                     )
-                made[row, i] = number
-        return made
+                array[row, i] = number
+        return array
 
     @staticmethod
     def joined(parts: Sequence[Table]) -> Table:
@@ -138,11 +138,11 @@ class Table:
     def _of_columns(cls, columns: dict[str, Any], n_names: int) -> Table:
         if len(columns) != n_names:
             raise ValueError("some columns have the same name: rename all but one")
-        made = tuple(_of_values(values) for values in columns.values())
-        if len({len(column) for column in made}) > 1:
-            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in zip(columns, made, strict=True))
+        arrays = tuple(_of_values(values) for values in columns.values())
+        if len({len(column) for column in arrays}) > 1:
+            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in zip(columns, arrays, strict=True))
             raise ValueError(f"the columns of a table must have the same number of rows, got {lengths}")
-        return cls(tuple(columns), made)
+        return cls(tuple(columns), arrays)
 
 
 def _names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -160,21 +160,21 @@ def _concatenated(parts: list[NDArray[Any]]) -> NDArray[Any]:
 
 def _of_values(values: Any) -> NDArray[Any]:
     """A column of an array, or of whatever Python has."""
-    made = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
-    if made is not values:
-        made[:] = list(values)
-    if made.ndim != 1:
-        raise ValueError(f"a column of a table must be a vector, got shape {made.shape}")
-    kind = made.dtype.kind
+    array = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
+    if array is not values:
+        array[:] = list(values)
+    if array.ndim != 1:
+        raise ValueError(f"a column of a table must be a vector, got shape {array.shape}")
+    kind = array.dtype.kind
     if kind in "fiu":
-        return made.astype(np.float64)
+        return array.astype(np.float64)
     if kind == "b":
-        return made
+        return array
     if kind == "M":
-        return made.astype("datetime64[us]")
+        return array.astype("datetime64[us]")
     if kind in "USOT":
-        return _settled(made.astype(object))
-    raise ValueError(f"a column of a table must be numbers, booleans, dates or text, got {made.dtype}")
+        return _settled(array.astype(object))
+    raise ValueError(f"a column of a table must be numbers, booleans, dates or text, got {array.dtype}")
 
 
 def _settled(values: NDArray[Any]) -> NDArray[Any]:
@@ -292,8 +292,8 @@ def value_as(kind: str, value: Any, parse: bool) -> Any:
     if found != kind:
         return None
     if kind == "number":
-        made = number_of(value) if isinstance(value, str) else float(value)
-        return made if made is not None and math.isfinite(made) else None
+        number = number_of(value) if isinstance(value, str) else float(value)
+        return number if number is not None and math.isfinite(number) else None
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]")
     return _microseconds(date_of(value.strip()) if isinstance(value, str) else value)

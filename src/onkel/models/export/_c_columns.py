@@ -23,16 +23,16 @@ def identifiers(names: Sequence[str]) -> list[str]:
     >>> identifiers(["town", "Größe in m", "Gr__e in m", "1st", "int"])
     ['town', 'Gr__e_in_m', 'Gr__e_in_m_2', 'column_1st', 'int_']
     """
-    made: list[str] = []
+    found: list[str] = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
         plain = plain if re.match(r"[A-Za-z]", plain) else f"column_{plain}"
         plain += "_" * (plain in _KEYWORDS.split())
         number = 1
-        while (tried := plain if number == 1 else f"{plain}_{number}") in made:
+        while (tried := plain if number == 1 else f"{plain}_{number}") in found:
             number += 1
-        made.append(tried)
-    return made
+        found.append(tried)
+    return found
 
 
 class Columns:
@@ -65,11 +65,11 @@ class Columns:
         makers = {"number": self._number, "boolean": self._boolean, "date": self._date, "category": self._category}
         start = 0
         for column, name in named:
-            present, made, gap = makers[column.kind](column, f"row->{name}", start)
+            present, assignment, gap = makers[column.kind](column, f"row->{name}", start)
             start += column.places
             indicator = [f"x[{start}] = 1;"] if column.indicator else []
             start += column.indicator
-            lines.append(f"  if ({present}) {made}")
+            lines.append(f"  if ({present}) {assignment}")
             otherwise = [*([gap] if gap else []), *indicator]
             lines += [f"  else {{ {' '.join(otherwise)} }}"] if otherwise else []
         return [*lines, "}", ""]

@@ -49,11 +49,11 @@ class Columns:
         values = self._real(column.name)
         return self._filled(column, values, values, suffix) if column.indicator else [values]
 
-    def _filled(self, column: EncodedColumn, values: str, made: str, suffix: str) -> list[str]:
+    def _filled(self, column: EncodedColumn, values: str, converted: str, suffix: str) -> list[str]:
         """The converted values, with missing ones where the input is NaN."""
         graph = self.graph
         is_gap = graph.node("IsNaN", values)
-        filled = graph.node("Where", is_gap, graph.constant(f"gap{suffix}", column.gap), made)
+        filled = graph.node("Where", is_gap, graph.constant(f"gap{suffix}", column.gap), converted)
         return [filled, *self._indicator(column, is_gap)]
 
     def _indicator(self, column: EncodedColumn, is_gap: str) -> list[str]:
