@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, Protocol, Self, runtime_checkable
 
 from onkel.parts import PARTS
+from onkel.settings import Settings
 
 VERSION = 2
 
@@ -57,7 +58,6 @@ _SCALER = {
     "feature_names_in_": "feature_names",
     "_statistics": "statistics",
 }
-_SETTINGS = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "n_classes", "dtype", "seed")
 
 # By the names in files.
 TABLE = {
@@ -69,7 +69,7 @@ TABLE = {
         },
     ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
-    "Learner": Row("Learner", _alike(*_SETTINGS, "n_features", "sparse", "state")),
+    "Learner": Row("Learner", _alike(*Settings.NAMES, "n_features", "sparse", "state")),
     "ChoosingLearner": Row(
         "ChoosingLearner",
         {"current": "learner", "first": "first_rows", **_alike("chosen", "complete", "again", "challenger", "trial")},
