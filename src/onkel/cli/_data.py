@@ -19,6 +19,7 @@ from onkel.cli._guard import Misused, say
 from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.cli._rows import Rows, SeekableRows, plain
+from onkel.estimators.base import gamma_from_rows
 from onkel.streams import generators
 from onkel.utils.files import is_special
 from onkel.utils.labels import as_labels
@@ -68,7 +69,7 @@ class Source:
             X = onkel.StreamEncoder().fit(X).transform(X)
         elif self.scale is not None:
             X = scaler(self.scale).partial_fit(X).transform(X)
-        return onkel.OGDClassifier(gamma=asked)._gamma_of(X)
+        return gamma_from_rows(asked, X)
 
     def check_learned(self, *models: Any) -> None:
         """Refuse a stream that turned out to have one class."""

@@ -205,10 +205,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
             check_choice("gamma", self.gamma, ("scale", "auto", "stream"))
             if self.gamma == "stream" and getattr(self, "kernel", "") in ("rbf", "stream"):
                 return 1.0  # until the learner has chosen
-            if self.gamma in ("auto", "stream"):  # "stream" for a kernel whose width is not chosen
-                return 1.0 / int(rows.shape[1])
-            variance = _variance(rows)
-            return 1.0 / (int(rows.shape[1]) * variance) if variance > 0 else 1.0
+            return gamma_from_rows("scale" if self.gamma == "scale" else "auto", rows)
         check_number("gamma", self.gamma, above=0)
         return float(self.gamma)
 
@@ -415,6 +412,15 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
 
 def _is_fitted_name(name: str) -> bool:
     return name.endswith("_") or name in ("_learner", "_open")
+
+
+def gamma_from_rows(rule: str, rows: Any) -> float:
+    """Return the width that `gamma` "scale" or "auto" means for rows, as in :class:`sklearn.svm.SVC`."""
+    n_features = int(rows.shape[1])
+    if rule == "auto":
+        return 1.0 / n_features
+    variance = _variance(rows)
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
 
 
 def _variance(rows: Any) -> float:
