@@ -494,7 +494,7 @@ def test_a_run_with_checkpoints_goes_on_where_it_was_interrupted(folder, run):
         time.sleep(0.05)
     err = interrupted(process)
     pattern = (
-        r"onkel: interrupted after row [\d,]+; the checkpoint of row ([\d,]+) is in run: the same command goes on .*\n"
+        r"onkel: interrupted after row [\d,]+; the checkpoint of row ([\d,]+) is in run: the same command resumes .*\n"
     )
     found = re.fullmatch(pattern, err)
     assert found and int(found[1].replace(",", "")) % 5000 == 0
