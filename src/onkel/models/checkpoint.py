@@ -63,8 +63,10 @@ class Checkpointer:
     notes : dict
         Anything else to save with the model, as JSON.
 
-    Examples -------- The stream is an iterable of ``(X, y)`` chunks. A checkpoint is written when the next chunk is
-    requested, so that a loop needs no more than this:
+    Examples
+    --------
+    The stream is an iterable of ``(X, y)`` chunks. A checkpoint is written when the next chunk is requested, so that a
+    loop needs no more than this:
 
     >>> import numpy as np, onkel, tempfile
     >>> X = np.random.default_rng(0).normal(size=(300, 2))
