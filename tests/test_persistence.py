@@ -615,7 +615,7 @@ def test_native_refuses_sparse_points(name, at, value):
 @pytest.mark.parametrize(
     ("slots", "message"),
     [
-        ([0, 0], "rows of the mini-batch under way, in order"),
+        ([0, 0], "rows of the current mini-batch, in order"),
         ([2, 1], "in order"),
         ([0, 2], "rows of the mini-batch"),
         ([1, 99], "slots that have a point"),

@@ -228,7 +228,7 @@ void FirstOrder::check_rows(std::int64_t t) const {
   for (const std::int64_t slot : pending_slots_) {
     const std::int64_t born = basis_.born(static_cast<std::size_t>(slot));
     if (born < earliest)
-      throw std::invalid_argument("state 'update.pending_slots' must hold rows of the mini-batch under way, in order");
+      throw std::invalid_argument("state 'update.pending_slots' must hold rows of the current mini-batch, in order");
     earliest = born + 1;
   }
 }

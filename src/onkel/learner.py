@@ -127,7 +127,7 @@ class Learner(LearnedFunction):
         return 0.0 if self._core is None else self._core.noise_variance
 
     def flush(self) -> None:
-        """End a mini-batch under way."""
+        """End the current mini-batch."""
         if self._core is not None:
             self._core.flush()
 

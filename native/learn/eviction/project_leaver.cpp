@@ -1,6 +1,6 @@
 // When there is one point too many, one is removed and replaced by its projection on all the others.
 //   ProjectCheapest  BPA, "project" (Wang and Vucetic 2010): an old point, the one whose projection costs least.
-//   ProjectSmallest  BSGD, "project" (Wang, Crammer and Vucetic 2012): the one of least |a|^2 k(s, s), be it the
+//   ProjectSmallest  BSGD, "project" (Wang, Crammer and Vucetic 2012): the one of least |a|^2 k(s, s), which may be the
 //   newest.
 // A newcomer that lies in the span of the points already is replaced by its projection at once.
 #include <algorithm>

@@ -29,7 +29,7 @@ Key = TypeVar("Key")
 
 QUICK_ROWS = 20_000  # the number of rows that a quick run draws from a larger set
 _QUICK_RUNS = 2
-_MOST_RUNS = {False: {40_000: 3, 10_000: 5}, True: {100_000: 3}}  # from so many rows on, by whether they are cheap
+_MOST_RUNS = {False: {40_000: 3, 10_000: 5}, True: {100_000: 3}}  # from how many rows on, by whether they are cheap
 _SEARCH_ROWS = {False: 10_000, True: 2_000}  # rows of the permutation that a grid is searched on, by quick
 
 
