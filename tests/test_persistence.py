@@ -617,9 +617,9 @@ def test_native_refuses_sparse_points(name, at, value):
     [
         ([0, 0], "rows of the current mini-batch, in order"),
         ([2, 1], "in order"),
-        ([0, 2], "rows of the mini-batch"),
+        ([0, 2], "rows of the current mini-batch"),
         ([1, 99], "slots that have a point"),
-        ([-1, 2], "rows of the mini-batch"),
+        ([-1, 2], "rows of the current mini-batch"),
         ([-99, 2], "slots that have a point"),
     ],
 )
