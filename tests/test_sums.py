@@ -81,6 +81,15 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
         onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
 
 
+def test_every_kernel_of_a_sum_keeps_a_point():
+    kernel = Hedge((RBF(1.0), RBF(0.1)), "sum")
+    learner = onkel.Learner(onkel.recipes.Newton(), kernel=kernel, budget=8)
+    learner.learn_rows(np.eye(6), np.arange(6.0) % 2)
+    with pytest.raises(ValueError, match="n_support must be an integer of at least 2, got 1"):
+        onkel.compress(learner, n_support=1)
+    assert onkel.compress(learner, n_support=2).n_support <= 2
+
+
 def test_the_deviation_of_a_sum_is_the_weighted_sum_of_its_terms():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(500, 3))

@@ -60,7 +60,7 @@ class Posterior {
   void reach(std::size_t basis_columns);
   // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
   // what so long a memory holds of so many rows.
-  void begin_as(const Posterior& other, double rows);
+  void begin_as(const Posterior& other, double rows, double even_information);
 
   // ---- A row ---------------------------------------------------------------------------------------------------
   // Its values at these columns, of those at all of the basis.
@@ -97,15 +97,20 @@ class Posterior {
   // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
-  // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then.
-  void leave(std::size_t slot);
+  // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then. Where A
+  // has no digits left to tell that, it is made anew first, from the information that is kept or else from this.
+  void leave(std::size_t slot, double even_information);
 
   // ---- What is known -------------------------------------------------------------------------------------------
   Triangle coordinates() const;  // L of the coordinates: that of the points, and 1 for the constant
-  Information current_information() const;
+  // Where A has no digits left to tell, so much of every coordinate.
+  Information current_information(double even_information) const;
+  Information spread_evenly(double information) const;
   void adopt(Information information);  // from now on this is known
   const Cholesky& factor() const { return factor_; }
-  Matrix covariance() const;  // of the coefficients
+  Matrix covariance() const;                          // of the coefficients
+  Matrix even_covariance(double information) const;   // what it would be by so much of every coordinate
+  std::vector<double> sizes_of_variances() const;     // that rounding is measured by (see Covariance)
   // Keeps only these columns, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
   // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
   // left out.
@@ -119,6 +124,8 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
+  void find_column(std::size_t column);  // A_:j, in h_
+  void renew_covariance(double even_information);
   std::vector<double> own(std::size_t output) const;  // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }

@@ -35,7 +35,7 @@ void SecondOrder::suspend_others() {
 // Of equal weights nothing is known yet; the first had them all, so that the function stays.
 void SecondOrder::resume_others() {
   for (std::size_t e = 1; e < posteriors_.size(); ++e)
-    posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1));
+    posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1), even_information());
   others_suspended_ = false;
 }
 
@@ -65,7 +65,7 @@ void SecondOrder::renew(const Scored& row) {
   due_ = 0.0;
   const std::size_t leaver = least_needed();
   for (Posterior& posterior : posteriors_)
-    if (posterior.holds(leaver)) posterior.leave(leaver);
+    if (posterior.holds(leaver)) posterior.leave(leaver, even_information());
   erase(leaver);
   // Another kernel may hold on to the point that has left: then there is no room for the row.
   std::optional<std::size_t> slot;
@@ -89,7 +89,7 @@ void SecondOrder::exchange(Posterior& posterior, Scored& row) {
   const std::size_t slot = *nearest_;
   if (posterior.holds(slot)) return;
   posterior.exchanged(row.t);
-  posterior.leave(posterior.least_needed());
+  posterior.leave(posterior.least_needed(), even_information());
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   posterior.join(slot, values_);

@@ -20,6 +20,9 @@
 
 namespace onkel {
 
+// Whether a variance is more than the rounding of the terms that it is the sum of.
+inline bool is_above_rounding(double variance, double size_of_terms) { return variance > 1e-14 * size_of_terms; }
+
 class Covariance {
  public:
   static constexpr std::size_t max_open = 32;
@@ -37,14 +40,18 @@ class Covariance {
   void change(std::span<const double> c, double sign, Team* team = nullptr);
   // The size of the terms that k . A k is the sum of: what is not far above its rounding is not known to be positive.
   double size_of_terms(std::span<const double> k);
+  // The same of column j alone.
+  double size_of_variance(std::size_t j) const { return largest_[j]; }
   // The changes that wait are folded in.
   void apply_pending() {
     if (open() > 0) fold(nullptr);
   }
   // Of column j; no change waits.
   double variance(std::size_t j) const { return at(j, j); }
+  // Whether A_jj, and every variance given that coefficient j is known, is above its rounding; `column` is A_:j.
+  bool can_remove(std::size_t j, std::span<const double> column) const;
   // A -= A_:j A_j: / A_jj, by which column j becomes zero, and the columns after it move up by one; no change waits.
-  void remove(std::size_t j);
+  void remove(std::size_t j, std::span<const double> column);
   // A is this among the first columns and zero elsewhere; no change waits.
   void assign(const Triangle& half);
   // Among these columns, with the changes that wait.

@@ -16,14 +16,18 @@ namespace onkel {
 
 class Elimination {
  public:
-  // `coefficients`: [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
-  Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed);
+  // `sizes`: those of the variances' terms (see Covariance), if rounding is to be watched; `coefficients`:
+  // [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
+  Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& kernel,
+              std::size_t n_fixed);
 
   std::size_t left() const { return remaining_; }  // columns that could leave
   // Finds the column to leave next; the squared distances are what they would be without it.
   void project();
   double data_distance() const { return next_data_; }
   double rkhs_distance() const { return next_rkhs_; }
+  // Whether its variance, and every other once it has left, is.
+  bool is_above_rounding() const;
   // The column that was found leaves.
   void remove();
 
@@ -34,8 +38,10 @@ class Elimination {
  private:
   std::size_t cheapest(double& cost) const;
 
-  Matrix covariance_, coefficients_;
-  const Matrix& kernel_;
+  Matrix covariance_;
+  std::vector<double> sizes_;
+  Matrix coefficients_;
+  const Matrix* kernel_;
   Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
   std::size_t n_fixed_, remaining_;
   std::vector<bool> removed_;

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,8 @@ class Information {
   // The half below the diagonal, with it, row by row.
   static Information from_half(std::size_t n, std::span<const double> half);
   // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A
-  // is.
-  static Information from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
+  // is; none where A is so inaccurate that P has no inverse.
+  static std::optional<Information> from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
 
   std::size_t size() const { return matrix_.size(); }
   void reach(std::size_t n);  // more coordinates, of which nothing is known
