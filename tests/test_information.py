@@ -360,10 +360,17 @@ def test_points_leave_where_the_covariance_has_no_digits_left(task, seed, budget
     assert np.isfinite(learner.variance_rows(X)[0]).all()
 
 
-@pytest.mark.parametrize("task", ["regression", "binary", "multiclass"])
-@pytest.mark.parametrize("lam", [0.01, 10.0])
-def test_sums_share_their_budget_where_the_covariance_has_no_digits_left(task, lam):
-    _, _, scores = heavy(task, 0, lam=lam, gamma=0.1, budget=20, kernels=3)
+@pytest.mark.parametrize(
+    ("task", "seed", "budget", "gamma", "lam"),
+    [
+        ("regression", 0, 20, 0.003, 0.01),
+        ("regression", 1, 60, 0.1, 10.0),
+        ("binary", 1, 20, 0.1, 0.01),
+        ("multiclass", 1, 60, 0.1, 0.01),
+    ],
+)
+def test_sums_share_their_budget_where_the_covariance_has_no_digits_left(task, seed, budget, gamma, lam):
+    _, _, scores = heavy(task, seed, lam=lam, gamma=gamma, budget=budget, kernels=3)
     assert np.abs(scores).max() < 1e6
 
 
