@@ -331,9 +331,9 @@ def turning(task, seed, n=600, period=50):
     return X, (np.digitize(f, [-0.5, 0, 0.5]) + np.arange(n) // period) % 4 * 1.0
 
 
-def heavy(task, seed, *, lam, gamma, budget, forget="stream", kernels=1, rows=slice(None)):
+def heavy(task, seed, *, lam, gamma, budget, forget="stream", kernels=1, rows=slice(None), **turns):
     """A learner of such rows, each of which outweighs the prior by as much as a row may."""
-    X, y = turning(task, seed)
+    X, y = turning(task, seed, **turns)
     kernel = RBF(gamma)
     if kernels > 1:
         kernel = Hedge((kernel, RBF(8 * gamma), Laplacian(gamma)), "sum")
@@ -399,12 +399,11 @@ def test_rows_of_contrary_classes_do_not_throw_each_other_ever_further(lam, weig
     assert np.abs(learner.learn_rows(X, y, np.full(2000, weight), scores=True)).max() < 1e5
 
 
-@pytest.mark.parametrize(
-    ("seed", "budget", "gamma", "lam"), [(1, 10, 0.03, 10.0), (1, 40, 0.5, 0.01), (2, 20, 0.1, 0.01)]
-)
-def test_scores_of_classes_that_a_row_does_not_tell_of_are_not_held_on_to(seed, budget, gamma, lam):
-    _, _, scores = heavy("multiclass", seed, lam=lam, gamma=gamma, budget=budget)
-    assert np.abs(scores).max() < 1e6
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("gamma", [0.01, 0.5])
+def test_scores_of_classes_that_a_row_does_not_tell_of_are_not_held_on_to(seed, gamma):
+    _, _, scores = heavy("multiclass", seed, lam=0.01, gamma=gamma, budget=20, forget=0.5, n=1500, period=20)
+    assert np.abs(scores).max() < 1e8
 
 
 @pytest.mark.parametrize(("forget", "features"), [(0.9, 1), (1.0, 2), (1.0, 3)])
