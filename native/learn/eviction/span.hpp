@@ -37,7 +37,7 @@ class Span {
   // |a|^2 k(s, s)
   double weight(std::size_t position) const { return squared_length(slot(position)) * gram_.kappa(position); }
   // What it costs, as a squared distance, to project the member on all the others: |a|^2 / P_ii.
-  double cost(std::size_t position) const;
+  double cost(std::size_t position) const { return squared_length(slot(position)) / gram_.diagonal(position); }
   // Does it. Returns the squared distance that this moves f.
   double project_out(std::size_t position);
   // No more changes for now: what the inverse still owes is computed.
@@ -49,7 +49,14 @@ class Span {
   void project_point(std::size_t slot);
   void append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside);
   double replace(const std::vector<std::size_t>& inside, double max_squared_distance);
-  double squared_length(std::size_t slot) const;
+  double squared_length(std::size_t slot) const {
+    double square = 0.0;
+    for (std::size_t o = 0; o < function_.outputs(); ++o) {
+      const double a = function_.last_coefficient(slot, o);
+      square += a * a;
+    }
+    return square;
+  }
   void erase(std::size_t slot);
 
   Basis& basis_;
@@ -57,6 +64,7 @@ class Span {
   Gram gram_;
   Block scratch_;
   std::vector<double> values_, members_;  // scratch
+  std::vector<char> known_;               // likewise: whether there is a member in the slot
 };
 
 }  // namespace onkel
