@@ -502,6 +502,13 @@ MUTANTS = [
         "test_information.py -k 'points_leave and digits_left'",
     ),
     Mutant(
+        "a term without points has none to give up",
+        "native/learn/second_order_memory.cpp",
+        "if (first().size() == 0) return;",
+        "",
+        "test_sums.py -k have_all_left",
+    ),
+    Mutant(
         "the terms of a sum do not give up points by the ratio of rounding errors",
         "native/learn/second_order_information.cpp",
         "if (!elimination.is_above_rounding()) return false;",

@@ -60,6 +60,7 @@ void SecondOrder::update_weights(const Example& example) {
 // that stand on fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
   if (due_ < 1 - 1e-9) return;  // the sum of so many parts
+  if (first().size() == 0) return;  // other kernels have all the points that there may be
   const double kappa = kernel_with_itself(*row.block, row.row);
   if (!is_independent(novelty(k_, kappa, l_), kappa)) return;
   due_ = 0.0;
