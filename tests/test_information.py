@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 import onkel
 from looping import loop
 from onkel import recipes
+from onkel.parts import RBF, Hedge, Laplacian
 from table import Case, cases
 
 CONSTANT = 5 / 16
@@ -261,15 +262,32 @@ def hostile_streams(draw):
         "tiny": lambda: 1e-8 * rng.normal(size=(n, 3)),
         "huge": lambda: rng.choice([1e300, -1e300, 1e30, 1.0, 0.0], size=(n, 3)),
         "all scales": lambda: rng.normal(size=(n, 3)) * 10.0 ** rng.integers(-8, 8, size=(n, 1)),
+        "walking": lambda: np.cumsum(rng.normal(scale=0.3, size=(n, 2)), axis=0),
     }
     X = make[draw(st.sampled_from(sorted(make)))]()
     task = draw(st.sampled_from(["binary", "multiclass", "regression"]))
     if task == "regression":
-        y = rng.choice([1e30, -1e30, 1e-30, 1.0, 0.0], n) if draw(st.booleans()) else rng.normal(size=n)
+        y = draw(
+            st.sampled_from(
+                [
+                    rng.choice([1e30, -1e30, 1e-30, 1.0, 0.0], n),
+                    rng.normal(size=n),
+                    np.where(np.arange(n) // 40 % 2, 1.0, -1.0) * np.sin(np.clip(X, -9, 9).sum(axis=1)),
+                ]
+            )
+        )
     else:  # long runs of one class, and labels that flip
         y = np.where(np.arange(n) // 60 % 2, 1, rng.integers(0, 2 if task == "binary" else 4, n)).astype(float)
     weight = draw(
-        st.sampled_from([None, rng.choice([0, 1e-300, 1e-10, 1.0, 1e10, 1e60], n), 10.0 ** rng.uniform(-3, 3, n)])
+        st.sampled_from(
+            [
+                None,
+                rng.choice([0, 1e-300, 1e-10, 1.0, 1e10, 1e60], n),
+                10.0 ** rng.uniform(-3, 3, n),
+                10.0 ** rng.uniform(-12, 14, n),
+                np.full(n, 1e60),
+            ]
+        )
     )
     return X, y, weight, task
 
@@ -277,26 +295,115 @@ def hostile_streams(draw):
 @settings(deadline=None)
 @given(
     stream=hostile_streams(),
-    forget=st.sampled_from([1.0, 0.9995, 0.99, 0.9, 0.5, 0.01]),
+    forget=st.sampled_from(["stream", 1.0, 0.9995, 0.99, 0.9, 0.5, 0.01]),
+    budget=st.sampled_from([1, 2, 5, 20, 40, 60]),
     lam=st.sampled_from([1e-6, 0.01, 10.0]),
     gamma=st.sampled_from([0.01, 0.5, 5.0]),
     kernel=st.sampled_from(["rbf", "laplacian"]),
     hinge=st.booleans(),
     fit_intercept=st.booleans(),
 )
-def test_with_a_bounded_kernel_it_never_diverges(stream, forget, lam, gamma, kernel, hinge, fit_intercept):
+def test_with_a_bounded_kernel_it_never_diverges(stream, forget, budget, lam, gamma, kernel, hinge, fit_intercept):
     X, y, weight, task = stream
     loss = "squared_error" if task == "regression" else "squared_hinge" if hinge else "log_loss"
     recipe = recipes.Newton(lam=lam, loss=loss, spread=1.0, forget=forget)
-    learner = onkel.Learner(recipe, task=task, kernel=kernel, gamma=gamma, budget=40, fit_intercept=fit_intercept)
+    learner = onkel.Learner(recipe, task=task, kernel=kernel, gamma=gamma, budget=budget, fit_intercept=fit_intercept)
     scores = learner.learn_rows(X, y, weight, scores=True)
     variance, noise = learner.variance_rows(X)
     assert np.isfinite(scores).all()
     assert np.abs(scores).max() < 1e12 * max(1.0, np.abs(y).max())
     assert np.isfinite(variance).all()
-    assert (variance <= (1 + 1e-6) * (1 + CONSTANT**2) / lam).all()
+    if forget != "stream":  # else memories that disagree add to it
+        assert (variance <= (1 + 1e-6) * (1 + CONSTANT**2) / lam).all()
     assert np.isfinite(noise)
     assert all(np.isfinite(values).all() for values in learner.state().values())
+
+
+def turning(task, seed, n=600, period=50):
+    """A function of two features that turns into its opposite again and again: points leave for newer ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    f = np.where(np.arange(n) // period % 2, 1.0, -1.0) * np.sin(2 * X @ rng.normal(size=2))
+    if task == "regression":
+        return X, f
+    if task == "binary":
+        return X, (f > 0).astype(float)
+    return X, (np.digitize(f, [-0.5, 0, 0.5]) + np.arange(n) // period) % 4 * 1.0
+
+
+def heavy(task, seed, *, lam, gamma, budget, forget="stream", kernels=1, rows=slice(None), **turns):
+    """A learner of such rows, each of which outweighs the prior by as much as a row may."""
+    X, y = turning(task, seed, **turns)
+    kernel = RBF(gamma)
+    if kernels > 1:
+        kernel = Hedge((kernel, RBF(8 * gamma), Laplacian(gamma)), "sum")
+    loss = "squared_error" if task == "regression" else "squared_hinge"
+    learner = onkel.Learner(
+        recipes.Newton(lam=lam, loss=loss, spread=1.0, forget=forget),
+        task=task,
+        kernel=kernel,
+        budget=budget,
+        fit_intercept=True,
+    )
+    scores = learner.learn_rows(X[rows], y[rows], np.full(len(y[rows]), 1e60), scores=True)
+    return learner, X, scores
+
+
+@pytest.mark.parametrize(
+    ("task", "seed", "budget", "gamma", "lam"),
+    [("regression", 0, 10, 0.03, 0.01), ("binary", 1, 20, 0.5, 0.01), ("regression", 2, 20, 0.1, 10.0)],
+)
+def test_points_leave_where_the_covariance_has_no_digits_left(task, seed, budget, gamma, lam):
+    learner, X, scores = heavy(task, seed, lam=lam, gamma=gamma, budget=budget)
+    assert (learner.support()[1] > 2 * budget).any()  # points have left
+    assert np.abs(scores).max() < 1e6
+    assert np.isfinite(learner.variance_rows(X)[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("task", "seed", "budget", "gamma", "lam"),
+    [
+        ("regression", 0, 20, 0.003, 0.01),
+        ("regression", 1, 60, 0.1, 10.0),
+        ("binary", 1, 20, 0.1, 0.01),
+        ("multiclass", 1, 60, 0.1, 0.01),
+    ],
+)
+def test_sums_share_their_budget_where_the_covariance_has_no_digits_left(task, seed, budget, gamma, lam):
+    _, _, scores = heavy(task, seed, lam=lam, gamma=gamma, budget=budget, kernels=3)
+    assert np.abs(scores).max() < 1e6
+
+
+@pytest.mark.parametrize("forget", [1.0, 0.99, "stream"])
+@pytest.mark.parametrize(("gamma", "lam"), [(0.003, 0.01), (0.1, 10.0)])
+@pytest.mark.parametrize("budget", [10, 20, 40])
+def test_compress_and_merge_where_the_covariance_has_no_digits_left(forget, gamma, lam, budget):
+    settings = {"lam": lam, "gamma": gamma, "budget": budget, "forget": forget}
+    one, X, _ = heavy("regression", 0, **settings, rows=slice(0, 300))
+    other, _, _ = heavy("regression", 0, **settings, rows=slice(300, 600))
+    size = max(np.abs(one.score_rows(X)).max(), np.abs(other.score_rows(X)).max())
+    for made in (onkel.compress(one, n_support=budget // 2), onkel.merge([one, other])):
+        assert np.abs(made.model.score_rows(X)).max() < 100 * size
+        assert np.isfinite(made.model.variance_rows(X)[0]).all()
+        made.model.learn_rows(X, np.sin(X[:, 0]), np.full(len(X), 1e60))
+        assert np.abs(made.model.score_rows(X)).max() < 100 * size
+
+
+@pytest.mark.parametrize(("lam", "weight"), [(1e-6, 1.0), (0.01, 1e60)])
+def test_rows_of_contrary_classes_do_not_throw_each_other_ever_further(lam, weight):
+    # ten classes at six places
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 1))[rng.integers(0, 6, 2000)], rng.integers(0, 10, 2000).astype(float)
+    recipe = recipes.Newton(lam=lam, loss="squared_hinge", forget=0.5)
+    learner = onkel.Learner(recipe, task="multiclass", gamma=GAMMA, budget=5)
+    assert np.abs(learner.learn_rows(X, y, np.full(2000, weight), scores=True)).max() < 1e5
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("gamma", [0.01, 0.5])
+def test_scores_of_classes_that_a_row_does_not_tell_of_are_not_held_on_to(seed, gamma):
+    _, _, scores = heavy("multiclass", seed, lam=0.01, gamma=gamma, budget=20, forget=0.5, n=1500, period=20)
+    assert np.abs(scores).max() < 1e8
 
 
 @pytest.mark.parametrize(("forget", "features"), [(0.9, 1), (1.0, 2), (1.0, 3)])

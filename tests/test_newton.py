@@ -234,4 +234,6 @@ def test_a_kernel_value_beyond_all_numbers_is_refused_even_where_nothing_is_to_b
     before = learner.fingerprint()
     with pytest.raises(FloatingPointError, match=r"^the kernel value of row 15 of the stream is not a number below"):
         learner.learn_rows(1e60 * X[:1], np.zeros(1))
+    learner.learn_rows(1e60 * X[:1], np.zeros(1), np.zeros(1))  # without weight it is not looked at
     assert learner.fingerprint() == before
+    assert learner.score_rows(1e60 * X[:1]) == 0

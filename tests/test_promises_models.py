@@ -380,6 +380,16 @@ def test_a_refusal_says_what_to_pin():
         assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("recipe", [recipes.Newton(), recipes.OGD()])
+def test_learners_that_have_seen_other_numbers_of_classes_do_not_merge(recipe):
+    X, _ = rows_of(60)
+    learners = [onkel.Learner(recipe, task="multiclass", gamma=0.5, budget=10) for _ in range(2)]
+    for n, learner in zip((3, 4), learners, strict=True):
+        learner.learn_rows(X, np.arange(60.0) % n)
+    with pytest.raises(ValueError, match=r"different numbers of classes cannot be merged: 3 and 4: .* n_classes$"):
+        onkel.merge(learners)
+
+
 def test_learners_of_several_recipes_of_one_kind_merge_or_refuse():
     X, y = rows_of(100)
     some = onkel.KernelClassifier(recipes.OGD(), gamma=0.5, random_state=0).fit(X, y)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from onkel.models.merge import known_together
-from onkel.parts import RBF, Hedge
+from onkel.parts import RBF, Hedge, Laplacian
 from onkel.sums import sum_of, terms_of
 
 KERNELS = RBF(0.5), RBF(1.0, (1.0, 0.5, 0.1))
@@ -79,6 +79,29 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
     assert small.n_support <= 40 and small.distance > 0
     with pytest.raises(ValueError, match="different kernels cannot be merged"):
         onkel.merge([models[0], kind(gamma=0.5, budget=30).fit(X[:100], y[:100])])
+
+
+def test_every_kernel_of_a_sum_keeps_a_point():
+    kernel = Hedge((RBF(1.0), RBF(0.1)), "sum")
+    learner = onkel.Learner(onkel.recipes.Newton(), kernel=kernel, budget=8)
+    learner.learn_rows(np.eye(6), np.arange(6.0) % 2)
+    with pytest.raises(ValueError, match="n_support must be an integer of at least 2, got 1"):
+        onkel.compress(learner, n_support=1)
+    assert onkel.compress(learner, n_support=2).n_support <= 2
+
+
+@pytest.mark.parametrize(("seed", "budget"), [(1, 5), (2, 3), (3, 3)])
+def test_a_term_whose_points_have_all_left_goes_on(seed, budget, tmp_path):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 4)) + 5 * rng.integers(0, 6, size=(6, 4))[np.arange(300) // 50]
+    y = np.where(np.arange(300) // 20 % 2, 1.0, -1.0) * np.sin(X @ rng.normal(size=4)) > 0
+    kernel = Hedge((RBF(0.5), RBF(4.0), Laplacian(0.5)), "sum")
+    learner = onkel.Learner(
+        onkel.recipes.Newton(lam=1e-6, loss="squared_hinge", spread=1.0), kernel=kernel, budget=budget
+    )
+    learner.learn_rows(X, y.astype(float), 1e-6 * 10.0 ** rng.choice([0, 6, 10], 300))
+    onkel.save(learner, tmp_path / "sum.onkel")
+    assert onkel.load(tmp_path / "sum.onkel").fingerprint() == learner.fingerprint()
 
 
 def test_the_deviation_of_a_sum_is_the_weighted_sum_of_its_terms():

@@ -11,10 +11,7 @@ namespace {
 
 // A newcomer joins only if more than this fraction of its squared length lies outside the span.
 constexpr double tolerance = 1e-4;
-constexpr double least_length = 1e-100;  // squared: a shorter point cannot be inverted
-// A variance k . A k that is below this fraction of the magnitude of its terms is due to rounding: the function is
-// taken as known there.
-constexpr double digits = 1e-14;
+constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
 
 // A tenth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
 std::int64_t period_of(double forget) {
@@ -81,7 +78,7 @@ bool Posterior::holds(std::size_t slot) const {
 }
 
 // In orthonormal coordinates that begin with those of the first points, the projection is the first of them.
-void Posterior::begin_as(const Posterior& other, double rows) {
+void Posterior::begin_as(const Posterior& other, double rows, double even_information) {
   begin();
   const std::size_t n = std::min(max_points_, other.size());
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
@@ -93,7 +90,7 @@ void Posterior::begin_as(const Posterior& other, double rows) {
     w.resize(columns());
     set_own(o, from_mean(w));
   }
-  Information information = other.current_information().leading(columns());
+  Information information = other.current_information(even_information).leading(columns());
   information.scale(std::min(1.0, memory() / rows));
   adopt(std::move(information));
 }
@@ -158,7 +155,7 @@ double Posterior::prepare_step(std::size_t row, std::span<const double> values) 
               precomputed_.columns, h_.begin());
   covariance_.finish(k_.data(), h_.data());
   const double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
-  return s > digits * covariance_.size_of_terms(k_) ? s : 0.0;
+  return is_above_rounding(s, covariance_.size_of_terms(k_)) ? s : 0.0;
 }
 
 double Posterior::prepare_step_by_information() {
@@ -263,32 +260,45 @@ std::size_t Posterior::least_needed() {
   return static_cast<std::size_t>(members_[static_cast<std::size_t>(least)]);
 }
 
-void Posterior::leave(std::size_t slot) {
-  derive();
-  covariance_.apply_pending();
+void Posterior::leave(std::size_t slot, double even_information) {
   const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
   const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
-  k_.assign(padded_columns(), 0.0);
-  k_[column] = 1.0;
-  h_.resize(padded_columns());
-  covariance_.multiply(k_.data(), 1, h_.data());  // A_:j
-  const double variance = std::max(h_[column], std::numeric_limits<double>::min());
+  find_column(column);
+  if (!covariance_.can_remove(column, h_)) {
+    renew_covariance(even_information);
+    find_column(column);
+  }
   for (auto& a : a_) {
-    const double step = a[slot] / variance;
+    const double step = a[slot] / h_[column];
     for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h_[j] * step;
     a[slot] = 0.0;
   }
   stale_ = fades_at_every_row();
-  if (!stale_) covariance_.remove(column);
+  if (!stale_) covariance_.remove(column, h_);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
   inverse_ = {};
   if (fades()) information_ = information_.without_last(rotations, n_fixed_);
 }
 
+void Posterior::find_column(std::size_t column) {
+  derive();
+  covariance_.apply_pending();
+  k_.assign(padded_columns(), 0.0);
+  k_[column] = 1.0;
+  h_.resize(padded_columns());
+  covariance_.multiply(k_.data(), 1, h_.data());
+  h_[column] = std::max(h_[column], std::numeric_limits<double>::min());
+}
+
 // ---- What is known ----------------------------------------------------------------------------------------------
 
-// Deferred until A is needed, which changes no bit: whatever changes A or L calls this first.
+void Posterior::renew_covariance(double even_information) {
+  stale_ = fades();
+  if (!stale_) adopt(spread_evenly(even_information));
+}
+
+// Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
 void Posterior::derive() const {
   if (!stale_) return;
   if (inverse_.size() != columns()) {
@@ -310,6 +320,13 @@ Triangle Posterior::coordinates() const {
   return lower;
 }
 
+std::vector<double> Posterior::sizes_of_variances() const {
+  derive();
+  std::vector<double> sizes;
+  for (std::size_t j = 0; j < columns(); ++j) sizes.push_back(covariance_.size_of_variance(j));
+  return sizes;
+}
+
 Matrix Posterior::covariance() const {
   derive();
   std::vector<std::size_t> all(columns());
@@ -317,8 +334,16 @@ Matrix Posterior::covariance() const {
   return covariance_.among(all);
 }
 
-Information Posterior::current_information() const {
-  return fades() ? information_ : Information::from_covariance(covariance(), coordinates(), lam_);
+Information Posterior::current_information(double even_information) const {
+  if (fades()) return information_;
+  const auto found = Information::from_covariance(covariance(), coordinates(), lam_);
+  return found ? *found : spread_evenly(even_information);
+}
+
+Information Posterior::spread_evenly(double information) const {
+  Information even(columns());
+  even.add_evenly(information);
+  return even;
 }
 
 void Posterior::adopt(Information information) {
@@ -326,6 +351,16 @@ void Posterior::adopt(Information information) {
   stale_ = true;
   derive();
   if (!fades()) information_ = {};
+}
+
+Matrix Posterior::even_covariance(double information) const {
+  Triangle inverse = Triangle::identity(columns());
+  Solver(coordinates()).solve(inverse);
+  const Triangle half = spread_evenly(information).covariance(inverse, lam_);
+  Matrix whole(columns(), columns());
+  for (std::size_t i = 0; i < columns(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) whole.at(i, j) = whole.at(j, i) = half.at(i, j);
+  return whole;
 }
 
 void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
@@ -361,7 +396,7 @@ void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matri
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   make_room();
   covariance_.assign(covariance);
-  stale_ = false;
+  stale_ = fades();
 }
 
 std::vector<double> Posterior::mean(std::span<const double> coefficients) const {

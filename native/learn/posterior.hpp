@@ -60,9 +60,9 @@ class Posterior {
   void begin();  // the prior of the constant alone
   void widen(std::size_t outputs);
   void reach(std::size_t basis_columns);
-  // Starts from this posterior, on its first points: the function is its projection on their span, and the information
-  // is scaled to what a memory of this length keeps of that many `rows`.
-  void begin_as(const Posterior& other, double rows);
+  // Starts as this one on its first points: the function is its projection on their span, and of what is known counts
+  // what so long a memory holds of so many rows.
+  void begin_as(const Posterior& other, double rows, double even_information);
 
   // ---- A row ---------------------------------------------------------------------------------------------------
   // Picks the values at these columns from those at all columns of the basis.
@@ -99,18 +99,23 @@ class Posterior {
   // The cost of removing each point in the metric of the data, a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
-  // Removes a point: conditions the distribution on its coefficient being 0.
-  void leave(std::size_t slot);
+  // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then. Where A
+  // has no digits left to tell that, it is made anew first, from the information that is kept or else from this.
+  void leave(std::size_t slot, double even_information);
 
   // ---- What is known -------------------------------------------------------------------------------------------
-  Triangle coordinates() const;  // the L of the coordinates: that of the points, and 1 for the constant
-  Information current_information() const;
-  void adopt(Information information);  // replaces the information
+  Triangle coordinates() const;  // L of the coordinates: that of the points, and 1 for the constant
+  // Where A has no digits left to tell, so much of every coordinate.
+  Information current_information(double even_information) const;
+  Information spread_evenly(double information) const;
+  void adopt(Information information);  // from now on this is known
   const Cholesky& factor() const { return factor_; }
-  Matrix covariance() const;  // of the coefficients
-  // Keeps only these columns, with this covariance. `rows` holds the L of all of them, with L_S of those that stay: in
-  // their coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others
-  // are dropped.
+  Matrix covariance() const;                          // of the coefficients
+  Matrix even_covariance(double information) const;   // what it would be by so much of every coordinate
+  std::vector<double> sizes_of_variances() const;     // that rounding is measured by (see Covariance)
+  // Keeps only these columns, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
+  // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
+  // left out.
   void restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance);
   std::vector<double> mean(std::span<const double> coefficients) const;  // the coordinates w = L' a
   std::vector<double> from_mean(std::span<const double> w) const;        // a = L^-T w
@@ -121,7 +126,9 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
-  std::vector<double> own(std::size_t output) const;  // the coefficients of its columns
+  void find_column(std::size_t column);  // A_:j, in h_
+  void renew_covariance(double even_information);
+  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }
   double prepare_step_by_information();

@@ -11,6 +11,7 @@ namespace {
 // A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
 // for all later rows.
 constexpr double max_certainty = 1e10;
+constexpr double large_score = 1e3;  // far beyond any margin
 constexpr std::size_t max_candidates = 32;
 constexpr int max_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
@@ -267,18 +268,29 @@ double SecondOrder::curvature(const Scored& row, std::size_t output) const {
   return row.weight * (logistic_ ? g * (1 - g) : row.curvature * d * d);
 }
 
-// For the step, whose scores must not overshoot: the largest.
+// For the step, whose scores must not overshoot. Log losses: the largest. Others: along the direction d the second
+// derivative is c d d', whose one eigenvalue that is not 0 is c |d|^2. With less, a row between two classes would be
+// carried as far beyond its margin as it was short of it, and rows of contrary classes would throw each other ever
+// further.
 double SecondOrder::steepest(const Scored& row) const {
   double v = 0.0;
+  if (!logistic_) {
+    for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
+    return v;
+  }
   for (std::size_t o = 0; o < row.g.size(); ++o) v = std::max(v, curvature(row, o));
   return v;
 }
 
-// For A, which all outputs share: the mean over the C - 1 directions in which C scores can differ, tr H / (C - 1).
+// For A, which all outputs share: the mean over the C - 1 directions in which C scores can differ, tr H / (C - 1). That
+// holds on to the scores of all classes, whatever they are, where the row is about two of them. So it counts for less
+// where scores are large: else rows that contradict each other would hold on to what they drive each other to.
 double SecondOrder::mean_curvature(const Scored& row) const {
   double v = 0.0;
   for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
-  return row.g.size() > 2 ? v / static_cast<double>(row.g.size() - 1) : v;
+  if (row.g.size() <= 2) return v;
+  const double excess = std::max(1.0, largest(row.f) / large_score);
+  return v / (static_cast<double>(row.g.size() - 1) * excess * excess);
 }
 
 // The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b

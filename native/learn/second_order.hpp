@@ -127,6 +127,7 @@ class SecondOrder final : public Update, public Informed {
   void erase(std::size_t slot);
   void find_dependent_points();
   void start_from_function();
+  double even_information() const;
   void visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others);
   void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);

@@ -28,12 +28,14 @@ void SecondOrder::set(std::size_t column, std::size_t output, double last, doubl
   first().extend(column, values_);
 }
 
-// Each earlier row is taken to carry as much information about one direction as a row with the score 0.
-void SecondOrder::end_set() {
+// Each row so far is taken to inform about one direction as much as a row at the score 0 does.
+double SecondOrder::even_information() const {
   const double rows = static_cast<double>(function_.ticks()) * (logistic_ ? 0.25 : 1.0);
-  Information even(first().columns());
-  even.add_evenly(rows / static_cast<double>(first().size() + 1));
-  first().adopt(std::move(even));
+  return rows / static_cast<double>(first().size() + 1);
+}
+
+void SecondOrder::end_set() {
+  first().adopt(first().spread_evenly(even_information()));
   find_dependent_points();
   start_from_function();
 }
@@ -61,7 +63,7 @@ void SecondOrder::start_from_function() {
 SecondOrder::Knowledge SecondOrder::information() const {
   std::vector<std::int64_t> births;
   for (const std::int64_t slot : first().members()) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
-  return {std::move(births), first().current_information().half(), lam_, noise_, steps_};
+  return {std::move(births), first().current_information(even_information()).half(), lam_, noise_, steps_};
 }
 
 void SecondOrder::set_information(std::span<const double> half, double noise, std::int64_t steps) {
@@ -111,8 +113,8 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
     old.first().factor().solve({across.row(i), across.stride()});
     std::copy_n(across.row(i), n_old, m.row(n_fixed() + i) + n_fixed());
   }
-  Information sum = first().current_information();
-  const Information theirs = old.first().current_information();
+  Information sum = first().current_information(even_information());
+  const Information theirs = old.first().current_information(old.even_information());
   std::vector<std::vector<double>> linear(outputs());
   for (std::size_t o = 0; o < outputs(); ++o) {
     const std::vector<double> w = first().mean(last(o));
@@ -206,14 +208,25 @@ SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_
     std::copy(own.begin(), own.end(), a.row(o));
   }
   const Matrix kernel = multiply_transposed(rows, rows);
-  Elimination elimination(first().covariance(), std::move(a), kernel, n_fixed());
-  Displacement moved{0.0, projected};  // the projection is orthogonal to all later displacements
-  while (elimination.left() > 0) {
-    elimination.project();
-    const double reached = projected + elimination.rkhs_distance();
-    if (elimination.left() <= max_points && reached > room) break;
-    elimination.remove();
-    moved = {elimination.data_distance(), reached};
+  const Displacement start{0.0, projected};  // what is projected moves at right angles to all that follows
+  Displacement moved = start;
+  Elimination elimination(first().covariance(), first().sizes_of_variances(), a, kernel, n_fixed());
+  const auto run = [&] {
+    while (elimination.left() > 0) {
+      elimination.project();
+      const double reached = projected + elimination.rkhs_distance();
+      if (elimination.left() <= max_points && reached > room) break;
+      if (!elimination.is_above_rounding()) return false;
+      elimination.remove();
+      moved = {elimination.data_distance(), reached};
+    }
+    return true;
+  };
+  // Where A has no digits left to tell who is needed, the kernel says it (KOMP), which always has.
+  if (!run()) {
+    moved = start;
+    elimination = Elimination(first().even_covariance(even_information()), {}, std::move(a), kernel, n_fixed());
+    run();
   }
   for (std::size_t o = 0; o < outputs(); ++o) move(o, {elimination.coefficients().row(o), n});
 

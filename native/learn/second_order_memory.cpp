@@ -35,7 +35,7 @@ void SecondOrder::suspend_others() {
 // Nothing is known about the weights yet, and the first posterior keeps all of the weight, so that the function stays.
 void SecondOrder::resume_others() {
   for (std::size_t e = 1; e < posteriors_.size(); ++e)
-    posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1));
+    posteriors_[e].begin_as(first(), static_cast<double>(function_.ticks() + 1), even_information());
   others_suspended_ = false;
 }
 
@@ -59,13 +59,14 @@ void SecondOrder::update_weights(const Example& example) {
 // At a full budget the row replaces the point that the function needs least, where a replacement is due. Posteriors
 // that use fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
-  if (due_ < 1 - 1e-9) return;  // a sum of many fractions, up to rounding
+  if (due_ < 1 - 1e-9) return;  // the sum of so many parts
+  if (first().size() == 0) return;  // other kernels have all the points that there may be
   const double kappa = kernel_with_itself(*row.block, row.row);
   if (!is_independent(novelty(k_, kappa, l_), kappa)) return;
   due_ = 0.0;
   const std::size_t leaver = least_needed();
   for (Posterior& posterior : posteriors_)
-    if (posterior.holds(leaver)) posterior.leave(leaver);
+    if (posterior.holds(leaver)) posterior.leave(leaver, even_information());
   erase(leaver);
   // Another kernel may hold on to the point that has left: then there is no room for the row.
   std::optional<std::size_t> slot;
@@ -89,7 +90,7 @@ void SecondOrder::exchange(Posterior& posterior, Scored& row) {
   const std::size_t slot = *nearest_;
   if (posterior.holds(slot)) return;
   posterior.exchanged(row.t);
-  posterior.leave(posterior.least_needed());
+  posterior.leave(posterior.least_needed(), even_information());
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   posterior.join(slot, values_);

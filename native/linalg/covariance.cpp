@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 
 namespace onkel {
@@ -78,12 +77,20 @@ void Covariance::assign(const Triangle& half) {
   ++folds_;
 }
 
-// The half below the diagonal is computed and moved up; the other half is its mirror image.
-void Covariance::remove(std::size_t j) {
-  const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
-  Buffer<double> column(columns_), step(columns_);
-  for (std::size_t i = 0; i < columns_; ++i) column[i] = at(i, j);
-  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / variance;
+// Given coefficient j, that of column i has the variance r . A r of r = e_i - (A_ij / A_jj) e_j.
+bool Covariance::can_remove(std::size_t j, std::span<const double> column) const {
+  for (std::size_t i = 0; i < columns_; ++i) {
+    if (largest_[i] == 0) continue;
+    const double step = i == j ? 0.0 : column[i] / column[j];
+    if (!is_above_rounding(at(i, i) - step * column[i], largest_[i] + step * step * largest_[j])) return false;
+  }
+  return true;
+}
+
+// The half below the diagonal is computed and moved up; the rest is its mirror image.
+void Covariance::remove(std::size_t j, std::span<const double> column) {
+  Buffer<double> step(columns_);
+  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / column[j];
   for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
     const std::size_t begin = tile * lanes;
     isa::routines<double>().add_products(step.data() + begin, column.data() + begin, columns_, 1, 1,

@@ -20,6 +20,9 @@
 
 namespace onkel {
 
+// Whether a variance is more than the rounding of the terms that it is the sum of.
+inline bool is_above_rounding(double variance, double size_of_terms) { return variance > 1e-14 * size_of_terms; }
+
 class Covariance {
  public:
   static constexpr std::size_t max_open = 32;
@@ -38,16 +41,19 @@ class Covariance {
   // The magnitude of the terms that k . A k is the sum of: a sum that is not far above their rounding is not known to
   // be positive.
   double size_of_terms(std::span<const double> k);
-  // Folds in the pending changes.
+  // The same of column j alone.
+  double size_of_variance(std::size_t j) const { return largest_[j]; }
+  // The changes that wait are folded in.
   void apply_pending() {
     if (open() > 0) fold(nullptr);
   }
   // The variance of column j; no change may be pending.
   double variance(std::size_t j) const { return at(j, j); }
-  // A -= A_:j A_j: / A_jj, which makes column j zero; the columns after it then move up by one. No change may be
-  // pending.
-  void remove(std::size_t j);
-  // A becomes this matrix among the first columns and zero elsewhere; no change may be pending.
+  // Whether A_jj, and every variance given that coefficient j is known, is above its rounding; `column` is A_:j.
+  bool can_remove(std::size_t j, std::span<const double> column) const;
+  // A -= A_:j A_j: / A_jj, by which column j becomes zero, and the columns after it move up by one; no change waits.
+  void remove(std::size_t j, std::span<const double> column);
+  // A is this among the first columns and zero elsewhere; no change waits.
   void assign(const Triangle& half);
   // A restricted to these columns, with the pending changes.
   Matrix among(std::span<const std::size_t> columns) const;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "linalg/covariance.hpp"
+
 namespace onkel {
 namespace {
 
@@ -11,10 +13,12 @@ constexpr double least_variance = std::numeric_limits<double>::min();
 
 }  // namespace
 
-Elimination::Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed)
+Elimination::Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& kernel,
+                         std::size_t n_fixed)
     : covariance_(std::move(covariance)),
+      sizes_(std::move(sizes)),
       coefficients_(std::move(coefficients)),
-      kernel_(kernel),
+      kernel_(&kernel),
       kernel_moves_(coefficients_.rows(), coefficients_.columns()),
       n_fixed_(n_fixed),
       remaining_(coefficients_.columns() - n_fixed),
@@ -45,7 +49,7 @@ void Elimination::project() {
   variance_ = std::max(covariance_.at(leaver_, leaver_), least_variance);
   for (std::size_t i = 0; i < removed_.size(); ++i) step_[i] = covariance_.at(leaver_, i) / variance_;
   step_[leaver_] = 1.0;
-  for (std::size_t i = 0; i < removed_.size(); ++i) kernel_step_[i] = dot(kernel_.row(i), step_.data(), step_.size());
+  for (std::size_t i = 0; i < removed_.size(); ++i) kernel_step_[i] = dot(kernel_->row(i), step_.data(), step_.size());
   const double length = dot(step_.data(), kernel_step_.data(), step_.size());
   next_data_ = data_ + cost;
   next_rkhs_ = rkhs_;
@@ -54,6 +58,17 @@ void Elimination::project() {
     next_rkhs_ += a * (a * length - 2 * dot(step_.data(), kernel_moves_.row(o), step_.size()));
   }
   next_rkhs_ = std::max(0.0, next_rkhs_);
+}
+
+bool Elimination::is_above_rounding() const {
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (removed_[i]) continue;
+    const double step = i == leaver_ ? 0.0 : step_[i];
+    if (!onkel::is_above_rounding(covariance_.at(i, i) - step * step * variance_,
+                                  sizes_[i] + step * step * sizes_[leaver_]))
+      return false;
+  }
+  return true;
 }
 
 void Elimination::remove() {

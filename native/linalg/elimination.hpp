@@ -16,16 +16,19 @@ namespace onkel {
 
 class Elimination {
  public:
-  // `coefficients`: [output][column]; `kernel`: the inner products of the columns, the first `n_fixed` of which always
-  // stay.
-  Elimination(Matrix covariance, Matrix coefficients, const Matrix& kernel, std::size_t n_fixed);
+  // `sizes`: those of the variances' terms (see Covariance), if rounding is to be watched; `coefficients`:
+  // [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
+  Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& kernel,
+              std::size_t n_fixed);
 
   std::size_t left() const { return remaining_; }  // columns that may still be removed
   // Finds the column to remove next; the squared distances are those after its removal.
   void project();
   double data_distance() const { return next_data_; }
   double rkhs_distance() const { return next_rkhs_; }
-  // Removes the column that was found.
+  // Whether its variance, and every other once it has left, is.
+  bool is_above_rounding() const;
+  // The column that was found leaves.
   void remove();
 
   std::vector<std::size_t> staying() const;
@@ -35,9 +38,11 @@ class Elimination {
  private:
   std::size_t cheapest(double& cost) const;
 
-  Matrix covariance_, coefficients_;
-  const Matrix& kernel_;
-  Matrix kernel_moves_;  // the kernel matrix times the displacement of the coefficients
+  Matrix covariance_;
+  std::vector<double> sizes_;
+  Matrix coefficients_;
+  const Matrix* kernel_;
+  Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
   std::size_t n_fixed_, remaining_;
   std::vector<bool> removed_;
   double data_ = 0.0, rkhs_ = 0.0, next_data_ = 0.0, next_rkhs_ = 0.0;

@@ -112,10 +112,9 @@ void Gram::apply_pending() {
       }
     }
     isa::routines<double>().update_rows(factors_.data(), grown_.data(), stride, m, row(i), row_length(i));
-    for (std::size_t next = i; next < end; ++next) {
-      std::fill(row(next) + next + 1, row(next) + i + 4, 0.0);
-      diagonal_[next] = row(next)[next];
-    }
+    for (std::size_t next = 0; next < 4; ++next)
+      for (std::size_t beyond = next + 1; beyond < 4; ++beyond) row(i + next)[i + beyond] = 0.0;
+    for (std::size_t next = i; next < end; ++next) diagonal_[next] = row(next)[next];
   }
   pending_ = 0;
   newest_is_last_change_ = false;

@@ -13,7 +13,7 @@ Information Information::from_half(std::size_t n, std::span<const double> half) 
   return result;
 }
 
-Information Information::from_covariance(const Matrix& covariance, const Triangle& lower, double lam) {
+std::optional<Information> Information::from_covariance(const Matrix& covariance, const Triangle& lower, double lam) {
   const std::size_t n = lower.size();
   Matrix columns(n, n);
   for (std::size_t i = 0; i < n; ++i)
@@ -23,7 +23,9 @@ Information Information::from_covariance(const Matrix& covariance, const Triangl
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = coordinates.at(i, j);
   Triangle inverse = Triangle::identity(n);
-  Solver::of_symmetric(std::move(half), std::numeric_limits<double>::min()).solve(inverse);
+  const Solver root = Solver::of_symmetric(std::move(half), std::numeric_limits<double>::min());
+  if (!root.is_exact()) return std::nullopt;
+  root.solve(inverse);
   Information result;
   result.matrix_ = gram(inverse);
   for (std::size_t i = 0; i < n; ++i) result.matrix_.at(i, i) -= lam;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,9 +28,9 @@ class Information {
   explicit Information(std::size_t n) { reach(n); }
   // From the lower half, with the diagonal, row by row.
   static Information from_half(std::size_t n, std::span<const double> half);
-  // From the covariance A of the coefficients: P = L' A L is that of the coordinates, and H = P^-1 - lam I. It is as
-  // accurate as A.
-  static Information from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
+  // Of coefficients with the covariance A: P = L' A L is that of the coordinates, H = P^-1 - lam I. As accurate as A
+  // is; none where A is so inaccurate that P has no inverse.
+  static std::optional<Information> from_covariance(const Matrix& covariance, const Triangle& lower, double lam);
 
   std::size_t size() const { return matrix_.size(); }
   void reach(std::size_t n);  // adds coordinates without information

@@ -88,6 +88,7 @@ Solver Solver::of_symmetric(Triangle matrix, double least) {
       for (std::size_t i = j; i < lanes; ++i) {
         double rest = diagonal[i * lanes + j];
         for (std::size_t k = 0; k < j; ++k) rest -= diagonal[i * lanes + k] * diagonal[j * lanes + k];
+        if (i == j && !(rest >= floor)) result.exact_ = false;
         diagonal[i * lanes + j] = i == j ? std::sqrt(std::max(rest, floor)) : rest / diagonal[j * lanes + j];
       }
     for (std::size_t i = 0; i < lanes; ++i) std::fill(diagonal + i * lanes + i + 1, diagonal + (i + 1) * lanes, 0.0);

@@ -50,6 +50,8 @@ class Solver {
   // The Cholesky factor of a symmetric matrix whose eigenvalues are known to be at least `least`. Where that is below
   // the rounding error of the largest entry, the diagonal is raised to that error, so that a factor always exists.
   static Solver of_symmetric(Triangle matrix, double least);
+  // Whether the matrix has this factor, its diagonal raised or not: every pivot was positive beyond rounding.
+  bool is_exact() const { return exact_; }
   // x <- L^-1 x, of a lower triangular x.
   void solve(Triangle& x) const;
   // x <- L^-1 x, and x <- L^-T x, of a vector with zeros up to whole blocks.
@@ -62,6 +64,7 @@ class Solver {
 
   Triangle below_;
   Buffer<double> inverses_;  // [block][8][8]
+  bool exact_ = true;
 };
 
 }  // namespace onkel

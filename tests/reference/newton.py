@@ -18,6 +18,7 @@ TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the sp
 RESERVOIR = 32
 STEPS = 3
 MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
+LARGE = 1e3  # scores of several classes beyond it are held on to the less
 MEMORIES = ((1000, 2, 150), (100, 4, 70), (10, 10, 30))  # rows, the share of the points, and at most
 SHARE = 1e-3
 LEAST_LIKELIHOOD = 1e-4
@@ -342,7 +343,7 @@ class Newton(Budgeted):
         b = np.zeros(len(m))
         value, g, diagonal = self.at(m, label, weight)
         for _ in range(1 if self.task == "regression" else STEPS):
-            v = diagonal.max()
+            v = diagonal.max() if self.loss == "log_loss" else diagonal.sum()
             to = (v * s * b - g) / (1 + v * s)
             for _ in range(20):  # halved until it helps
                 reached = self.at(m + s * to, label, weight)[0] + s * to @ to / 2
@@ -353,6 +354,8 @@ class Newton(Budgeted):
             value, g, diagonal = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
         v = diagonal.sum() / max(1, len(m) - 1)
+        if len(m) > 2:
+            v /= max(1.0, np.abs(m + s * b).max() / LARGE) ** 2
         posterior.w = posterior.w + np.outer(P @ z, b)
         posterior.H = posterior.H + v * np.outer(z, z)
         return s

@@ -23,11 +23,16 @@ void Span::add_projection(std::span<const double> c) {
 }
 
 double Span::include_points(double max_squared_distance) {
+  std::size_t missing = basis_.size() - size();
+  if (missing == 0) return 0.0;
   std::vector<std::size_t> new_points, inside;
-  std::vector<bool> is_member(basis_.end_slot());
-  for (std::size_t i = 0; i < size(); ++i) is_member[slot(i)] = true;
-  for (const std::size_t slot : basis_.alive_slots())
-    if (!is_member[slot]) new_points.push_back(slot);
+  known_.assign(basis_.end_slot(), 0);
+  for (std::size_t i = 0; i < size(); ++i) known_[slot(i)] = 1;
+  for (std::size_t slot = basis_.first_slot(); missing > 0; ++slot) {
+    if (known_[slot] || !basis_.alive(slot)) continue;
+    new_points.push_back(slot);
+    --missing;
+  }
   std::stable_sort(new_points.begin(), new_points.end(),
                    [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
   for (std::size_t first = 0; first < new_points.size(); first += Gram::max_ahead) {
@@ -92,18 +97,7 @@ double Span::replace(const std::vector<std::size_t>& inside, double max_squared_
   return std::max(0.0, moved);
 }
 
-double Span::squared_length(std::size_t slot) const {
-  double square = 0.0;
-  for (std::size_t o = 0; o < function_.outputs(); ++o) {
-    const double a = function_.last_coefficient(slot, o);
-    square += a * a;
-  }
-  return square;
-}
-
-double Span::cost(std::size_t position) const { return squared_length(slot(position)) / gram_.diagonal(position); }
-
-// The projection of the removed member r has the coefficients -P_ir / P_rr.
+// The projection of the leaving member r has the coefficients -P_ir / P_rr.
 double Span::project_out(std::size_t position) {
   const double moved = cost(position);
   const std::size_t leaving = slot(position);

@@ -36,9 +36,9 @@ class Span {
   std::size_t slot(std::size_t position) const { return gram_.slot(position); }
   // |a|^2 k(s, s)
   double weight(std::size_t position) const { return squared_length(slot(position)) * gram_.kappa(position); }
-  // The cost, as a squared distance, of projecting the member on all the others: |a|^2 / P_ii.
-  double cost(std::size_t position) const;
-  // Replaces the member by that projection. Returns the squared distance by which this moves f.
+  // What it costs, as a squared distance, to project the member on all the others: |a|^2 / P_ii.
+  double cost(std::size_t position) const { return squared_length(slot(position)) / gram_.diagonal(position); }
+  // Does it. Returns the squared distance that this moves f.
   double project_out(std::size_t position);
   // Carries out the pending changes of the inverse.
   void apply_pending() { gram_.apply_pending(); }
@@ -49,7 +49,14 @@ class Span {
   void project_point(std::size_t slot);
   void append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside);
   double replace(const std::vector<std::size_t>& inside, double max_squared_distance);
-  double squared_length(std::size_t slot) const;
+  double squared_length(std::size_t slot) const {
+    double square = 0.0;
+    for (std::size_t o = 0; o < function_.outputs(); ++o) {
+      const double a = function_.last_coefficient(slot, o);
+      square += a * a;
+    }
+    return square;
+  }
   void erase(std::size_t slot);
 
   Basis& basis_;
@@ -57,6 +64,7 @@ class Span {
   Gram gram_;
   Block scratch_;
   std::vector<double> values_, members_;  // scratch
+  std::vector<char> known_;               // likewise: whether there is a member in the slot
 };
 
 }  // namespace onkel

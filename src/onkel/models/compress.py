@@ -125,7 +125,9 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
 
 
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
-    """Compress each function of a sum of second-order learners; the results are the terms of the new sum."""
+    """Make each function of a sum of second-order learners smaller; together they are what they were."""
+    if n_support is not None:
+        check_number("n_support", n_support, at_least=len(learner.kernels), integer=True)
     bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
     compressed = learner.blank(budget=min(bounds, default=None))
     assert learner.n_features is not None

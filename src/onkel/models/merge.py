@@ -229,6 +229,7 @@ _PINNED = {
     "dtypes": "dtype of rows",
     "tasks": "labels from the start, such as classes=[0, 1]",
     "random features": "n_components and random_state",
+    "numbers of classes": "n_classes",
     "labels": "labels from the start, such as classes=[0, 1]",
 }
 
@@ -261,6 +262,8 @@ def _check_alike(one: Any, other: Any) -> None:
     }
     if mine.classes is not None and theirs.classes is not None:
         sides["labels"] = (mine.classes.tolist(), theirs.classes.tolist())
+    else:
+        sides["numbers of classes"] = (a.n_outputs, b.n_outputs)
     # kernels and λ, from the rows of each
     learned = isinstance(a.recipe, SecondOrder) and all(map(_learns_its_kernel, (mine, theirs)))
     for what, (left, right) in sides.items():
