@@ -24,7 +24,9 @@ std::int64_t period_of(double forget) {
 
 }  // namespace
 
-bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
+double least_novelty(double kappa) { return std::max(tolerance * kappa, least_length); }
+
+bool is_independent(double novelty, double kappa) { return novelty > least_novelty(kappa); }
 
 Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
     : forget_(forget),
@@ -208,10 +210,14 @@ double Posterior::variance(const Buffer<double>& k) const {
 // ---- Points -----------------------------------------------------------------------------------------------------
 
 double Posterior::novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
+  return novelty_above(-std::numeric_limits<double>::infinity(), k, kappa, l);
+}
+
+double Posterior::novelty_above(double least, const Buffer<double>& k, double kappa, Buffer<double>& l) const {
   const std::size_t n = members_.size();
   l.assign(Cholesky::room_for(n), 0.0);
   std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
-  factor_.solve(l);
+  if (!factor_.solve_within(l, kappa - least)) return 0.0;
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 

@@ -31,6 +31,7 @@ namespace onkel {
 // Whether a point may join: `novelty`, its squared distance from the span, must be large enough beside its squared
 // length `kappa`.
 bool is_independent(double novelty, double kappa);
+double least_novelty(double kappa);
 
 class Posterior {
  public:
@@ -89,6 +90,8 @@ class Posterior {
   // ---- Points --------------------------------------------------------------------------------------------------
   // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
   double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
+  // The same, or 0 where it is found to be below `least`, for less than the time of all.
+  double novelty_above(double least, const Buffer<double>& k, double kappa, Buffer<double>& l) const;
   // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
   // the others.
   bool extend(std::size_t slot, std::span<const double> values);

@@ -168,6 +168,10 @@ void SecondOrder::commit() {
 void SecondOrder::publish() {
   const std::vector<double>& weights = share_.weights();
   for (std::size_t o = 0; o < outputs(); ++o) {
+    if (n_active() == 1 && dependent_points_.empty()) {
+      function_.become(o, first().coefficients(o));
+      continue;
+    }
     mixture_.assign(basis_.columns(), 0.0);
     for (std::size_t e = 0; e < n_active(); ++e)
       isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
@@ -193,14 +197,20 @@ void SecondOrder::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
   if (is_full(row.position)) return renew(row);
   const std::size_t room = std::min(max_candidates, budget_ - others);
-  const double kappa = kernel_with_itself(*row.block, row.row), own = novelty(k_, kappa, l_);
+  const bool full = candidates_.size() >= room || !basis_.has_room(row.position);
+  const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
+                                      [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  const double kappa = kernel_with_itself(*row.block, row.row), g = largest(row.g), unit = row.weight * g * g,
+               log_u = std::log1p(-draws_.uniform(row.t, Purpose::admission));
+  // log u / (unit sqrt(own)) must be above the worst key.
+  const double needed = full ? log_u / (unit * worst->key) : 0.0;
+  const double least = std::max(needed * needed, least_novelty(kappa)) * (1 - rounding);
+  first().pick(k_, picked_);
+  const double own = first().novelty_above(least, picked_, kappa, l_);
   if (!is_independent(own, kappa)) return;
-  const double g = largest(row.g), q = row.weight * g * g * std::sqrt(own);
-  const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
+  const double key = log_u / (unit * std::sqrt(own));
   if (!std::isfinite(key)) return;  // a slope too small to square
-  if (candidates_.size() >= room || !basis_.has_room(row.position)) {
-    const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
-                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  if (full) {
     if (!(key > worst->key) || !basis_.has_room_without(worst->slot, row.position)) return;
     basis_.erase(worst->slot, false);
     candidates_.erase(worst);

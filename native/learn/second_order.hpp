@@ -164,7 +164,7 @@ class SecondOrder final : public Update, public Informed {
 
   // Scratch.
   Block scratch_;
-  Buffer<double> k_, l_, values_, mixture_;
+  Buffer<double> k_, l_, values_, mixture_, picked_;
   std::vector<double> b_, next_, m_;
 };
 

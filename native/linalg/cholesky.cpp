@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace onkel {
@@ -14,13 +15,19 @@ std::size_t Cholesky::offset(std::size_t i) {
   return lanes * (lanes * (full * (full + 1) / 2) + rest * (full + 1));
 }
 
-void Cholesky::solve(std::span<double> x) const {
+void Cholesky::solve(std::span<double> x) const { solve_within(x, std::numeric_limits<double>::infinity()); }
+
+bool Cholesky::solve_within(std::span<double> x, double most) const {
   const auto& routines = isa::routines<double>();
+  double square = 0.0;
   for (std::size_t i = 0; i < size_; ++i) {
     // What lies beyond row i in its last group of 16 meets zeros.
     const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), room_for(i));
     x[i] = (x[i] - known) / diagonal_[i];
+    square += x[i] * x[i];
+    if (square > most) return false;
   }
+  return true;
 }
 
 void Cholesky::solve_transposed(std::span<double> x) const {

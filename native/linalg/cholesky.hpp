@@ -18,6 +18,8 @@ class Cholesky {
   std::size_t size() const { return size_; }
   // x <- L^-1 x, and x <- L^-T x (x has room for a multiple of 16 values, zeros beyond size()).
   void solve(std::span<double> x) const;
+  // The same as long as |x|^2 is not found to be above `most`; whether it got through.
+  bool solve_within(std::span<double> x, double most) const;
   void solve_transposed(std::span<double> x) const;
   // One more row, (l, diagonal); l beyond size() is not read.
   void append(std::span<const double> l, double diagonal);
