@@ -127,11 +127,15 @@ std::size_t Posterior::rows_ahead(std::int64_t t) const {
 }
 
 void Posterior::begin_precomputing(std::uint64_t block) {
-  precomputed_.block = block;
-  precomputed_.folds = covariance_.folds();
-  precomputed_.columns = padded_columns();
-  precomputed_.rows.clear();
-  precomputed_.k.clear();
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  if (number != block || folds != covariance_.folds() || columns != padded_columns()) {
+    rows.clear();
+    k.clear();
+  }
+  number = block;
+  folds = covariance_.folds();
+  columns = padded_columns();
+  done = rows.size();
 }
 
 void Posterior::add_precomputed_row(std::size_t row, std::span<const double> values) {
@@ -141,8 +145,9 @@ void Posterior::add_precomputed_row(std::size_t row, std::span<const double> val
 }
 
 void Posterior::finish_precomputing(Team* team) {
-  precomputed_.products.resize(precomputed_.k.size());
-  covariance_.multiply(precomputed_.k.data(), precomputed_.rows.size(), precomputed_.products.data(), team);
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  products.resize(k.size());
+  covariance_.multiply(k.data() + done * columns, rows.size() - done, products.data() + done * columns, team);
 }
 
 double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
@@ -225,6 +230,10 @@ double Posterior::novelty_above(double least, const Buffer<double>& k, double ka
 bool Posterior::extend(std::size_t slot, std::span<const double> values) {
   pick(values, k_);
   const double kappa = values[slot], s = novelty(k_, kappa, l_);
+  return extend(slot, kappa, s);
+}
+
+bool Posterior::extend(std::size_t slot, double kappa, double s) {
   if (!is_independent(s, kappa)) return false;
   d_ = l_;
   factor_.solve_transposed(d_);
@@ -238,8 +247,17 @@ bool Posterior::extend(std::size_t slot, std::span<const double> values) {
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
 bool Posterior::join(std::size_t slot, std::span<const double> values) {
   if (!fades_at_every_row()) derive();
-  const std::size_t n = members_.size();
-  if (!extend(slot, values)) return false;
+  return extend(slot, values) && joined();
+}
+
+bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
+  if (!fades_at_every_row()) derive();
+  l_ = l;
+  return extend(slot, kappa, novelty) && joined();
+}
+
+bool Posterior::joined() {
+  const std::size_t n = members_.size() - 1;
   if (fades()) information_.reach(columns());
   stale_ = fades_at_every_row();
   if (stale_) return true;

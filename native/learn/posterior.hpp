@@ -67,7 +67,7 @@ class Posterior {
   // Its values at these columns, of those at all of the basis.
   void pick(std::span<const double> values, Buffer<double>& k) const;
   // A_0 k may be computed for several rows of a block at once, given by their numbers and their values at all columns
-  // of the basis; the products are valid until A_0 changes.
+  // of the basis; the products are valid until A_0 changes, and rows may be added until then.
   bool is_precomputed(std::uint64_t block, std::size_t row);
   void begin_precomputing(std::uint64_t block);
   void add_precomputed_row(std::size_t row, std::span<const double> values);
@@ -97,6 +97,8 @@ class Posterior {
   bool extend(std::size_t slot, std::span<const double> values);
   // The same within the stream, where the new direction has the prior 1 / lam and nothing is known of it.
   bool join(std::size_t slot, std::span<const double> values);
+  // The same with what `novelty` found since the last point joined or left.
+  bool join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l);
   // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
@@ -122,7 +124,9 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
-  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
+  bool extend(std::size_t slot, double kappa, double novelty);  // with l_
+  bool joined();                                                // the last member, just now
+  std::vector<double> own(std::size_t output) const;            // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }
   double prepare_step_by_information();
@@ -146,7 +150,7 @@ class Posterior {
   struct Precomputed {
     std::uint64_t block = 0;
     std::int64_t folds = -1;
-    std::size_t columns = 0;
+    std::size_t columns = 0, done = 0;  // `done`: rows that have their products
     std::vector<std::size_t> rows;
     Buffer<double> k, products;
   } precomputed_;

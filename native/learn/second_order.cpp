@@ -141,6 +141,7 @@ void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
   nearest_.reset();
+  offered_.reset();
   const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
   if (!example.in_order) suspend_others();
   if (several) update_weights(example);
@@ -218,6 +219,7 @@ void SecondOrder::offer(const Scored& row) {
   const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
   reach();
   candidates_.push_back({slot, key});
+  offered_ = {slot, kappa, own};
   // A row's own column comes after the row.
   k_.resize(basis_.columns(), 0.0);
   k_[slot] = kappa;
@@ -249,6 +251,9 @@ double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer
 
 // The point in this slot becomes a member, of every posterior that has room for it.
 bool SecondOrder::join(std::size_t slot) {
+  const auto offered = std::exchange(offered_, std::nullopt);
+  if (offered && offered->slot == slot && n_active() == 1)
+    return first().join(slot, offered->kappa, offered->novelty, l_);
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   if (!first().join(slot, values_)) return false;
@@ -329,6 +334,10 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
   values_.resize(basis_.columns());
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
+    if (posterior.is_precomputed(example.block.number, i)) {
+      ++found;
+      continue;
+    }
     Scored row = scored(example, i, view);
     if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
       if (n_active() == 1) {

@@ -17,14 +17,26 @@ std::size_t Cholesky::offset(std::size_t i) {
 
 void Cholesky::solve(std::span<double> x) const { solve_within(x, std::numeric_limits<double>::infinity()); }
 
+// In blocks of 16 rows: what the columns before the block take from all of them first, two rows at a time and none
+// waiting for another, then the block's own triangle.
 bool Cholesky::solve_within(std::span<double> x, double most) const {
+  constexpr std::size_t block = isa::score_lanes;
   const auto& routines = isa::routines<double>();
   double square = 0.0;
-  for (std::size_t i = 0; i < size_; ++i) {
-    // What lies beyond row i in its last group of 16 meets zeros.
-    const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), room_for(i));
-    x[i] = (x[i] - known) / diagonal_[i];
-    square += x[i] * x[i];
+  for (std::size_t first = 0; first < size_; first += block) {
+    const std::size_t end = std::min(first + block, size_);
+    for (std::size_t i = first; i < end && first > 0; i += 2) {
+      double known[2];
+      routines.dot_pair(x.data(), row(i), row(std::min(i + 1, end - 1)), first, known);
+      x[i] -= known[0];
+      if (i + 1 < end) x[i + 1] -= known[1];
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      const double* below = row(i);
+      for (std::size_t j = first; j < i; ++j) x[i] -= below[j] * x[j];
+      x[i] /= diagonal_[i];
+      square += x[i] * x[i];
+    }
     if (square > most) return false;
   }
   return true;

@@ -43,9 +43,13 @@ void Covariance::multiply(const double* k, std::size_t n, double* products, Team
 
 void Covariance::finish(const double* k, double* product) const {
   const auto& routines = isa::routines<double>();
-  for (std::size_t j = 0; j < open(); ++j) {
+  for (std::size_t j = 0; j < open(); j += 2) {
     const double* c = open_.data() + j * columns_;
-    routines.axpy(-signs_[j] * routines.dot(c, k, columns_), c, product, columns_);
+    const bool pair = j + 1 < open();
+    double dots[2];
+    routines.dot_pair(k, c, pair ? c + columns_ : c, columns_, dots);
+    routines.axpy(-signs_[j] * dots[0], c, product, columns_);
+    if (pair) routines.axpy(-signs_[j + 1] * dots[1], c + columns_, product, columns_);
   }
 }
 
