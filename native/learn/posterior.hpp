@@ -71,7 +71,8 @@ class Posterior {
   bool is_precomputed(std::uint64_t block, std::size_t row);
   void begin_precomputing(std::uint64_t block);
   void add_precomputed_row(std::size_t row, std::span<const double> values);
-  void finish_precomputing(Team* team);
+  // `may_join`: L^-1 k is computed as well, for `novelty_above`.
+  void finish_precomputing(bool may_join, Team* team);
   // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
   std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
@@ -90,8 +91,9 @@ class Posterior {
   // ---- Points --------------------------------------------------------------------------------------------------
   // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
   double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
-  // The same, or 0 where it is found to be below `least`, for less than the time of all.
-  double novelty_above(double least, const Buffer<double>& k, double kappa, Buffer<double>& l) const;
+  // The same for a row of a block, or 0 where it is found to be below `least`, for less than the time of all.
+  double novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k, double kappa,
+                       Buffer<double>& l) const;
   // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
   // the others.
   bool extend(std::size_t slot, std::span<const double> values);
@@ -125,6 +127,7 @@ class Posterior {
   void make_room();
   void derive() const;
   bool extend(std::size_t slot, double kappa, double novelty);  // with l_
+  void solve_ahead(std::size_t first);                          // for the precomputed rows from this one on
   bool joined();                                                // the last member, just now
   std::vector<double> own(std::size_t output) const;            // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
@@ -154,6 +157,13 @@ class Posterior {
     std::vector<std::size_t> rows;
     Buffer<double> k, products;
   } precomputed_;
+  // L^-1 k of rows of a block, for so many points as there were; those that have joined since go on from there.
+  struct Solved {
+    std::uint64_t block = 0;
+    std::size_t points = 0, stride = 0;
+    std::vector<std::size_t> rows;
+    Buffer<double> l;
+  } solved_;
   Buffer<double> k_, h_, z_, l_, d_, spread_;
 };
 

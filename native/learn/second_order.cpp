@@ -207,7 +207,7 @@ void SecondOrder::offer(const Scored& row) {
   const double needed = full ? log_u / (unit * worst->key) : 0.0;
   const double least = std::max(needed * needed, least_novelty(kappa)) * (1 - rounding);
   first().pick(k_, picked_);
-  const double own = first().novelty_above(least, picked_, kappa, l_);
+  const double own = first().novelty_above(least, row.block->number, row.row, picked_, kappa, l_);
   if (!is_independent(own, kappa)) return;
   const double key = log_u / (unit * std::sqrt(own));
   if (!std::isfinite(key)) return;  // a slope too small to square
@@ -353,7 +353,8 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
     posterior.add_precomputed_row(i, values_);
     ++found;
   }
-  posterior.finish_precomputing(example.team);
+  const bool may_join = &posterior == &first() && basis_.size() - candidates_.size() < budget_;
+  posterior.finish_precomputing(may_join, example.team);
 }
 
 // With s of the span as k . A k: what lies outside of it has the prior's variance. Of several posteriors the mean, and

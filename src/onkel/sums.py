@@ -106,7 +106,7 @@ def sum_of(
 
 def _logarithms(like: Learner, weights: Floats) -> Floats:
     """Relative to the largest weight. A logarithm and its exponential cost bits, so those that there are stay."""
-    if np.array_equal(weights, like.kernel_weights):
+    if like.t > 0 and np.array_equal(weights, like.kernel_weights):
         return np.asarray(like.state()["update.log_weights"])
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING)
