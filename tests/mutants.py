@@ -441,8 +441,8 @@ MUTANTS = [
     Mutant(
         "both halves of the covariance are kept",
         "native/linalg/covariance.cpp",
-        "to[l * lanes + i] = from[i * lanes + l];",
-        "to[i * lanes + l] = from[i * lanes + l];",
+        "isa::routines<double>().transpose(first + other * lanes * lanes, tile(other) + begin * lanes);",
+        "std::copy_n(first + other * lanes * lanes, lanes * lanes, tile(other) + begin * lanes);",
         "test_differential.py -k 'Newton and longer'",
     ),
     Mutant(

@@ -88,8 +88,16 @@ struct Routines {
   // fused; x has rows of x_stride values, y of y_stride, and n (the number of rows of the tile) is a multiple of 8.
   void (*add_products)(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                        double* tile, std::size_t n);
-  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has the
-  // instruction; m and n (the length of a row) are multiples of 8.
+  // Products with a matrix whose columns are tiles, tile_stride values apart: out[r][tile][lane] = sum_j x[r][j]
+  // tile[j][lane], j < m ascending, fused; x has rows of x_stride values, out of out_stride.
+  void (*multiply_tiles)(const double* x, std::size_t n_rows, std::size_t x_stride, const double* tiles,
+                         std::size_t n_tiles, std::size_t tile_stride, std::size_t m, double* out,
+                         std::size_t out_stride);
+  // out[lane][i] = tile[i][lane], i < 8: a block on one side of a symmetric matrix's diagonal becomes that on the
+  // other.
+  void (*transpose)(const double* block, double* out);
+  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has it; m and n
+  // (the length of a row) are multiples of 8.
   void (*weigh_distances)(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
                           double* sums, std::size_t n);
   // The passes of evictions over all points, for any n, with nothing fused. The index of the smallest of n values, the

@@ -622,11 +622,11 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
   }
 }
 
-// 4 rows of a tile stay in registers while the m terms are added: 8 independent sums with vectors of 256 bits.
+// Rows of a tile that stay in registers while the m terms pass: 8 sums under way on every level with wide vectors.
 void add_products(const double* x, const double* y, std::size_t y_stride, std::size_t m, std::size_t x_stride,
                   double* tile, std::size_t n) {
   typedef Simd<double> S;
-  constexpr std::size_t n_rows = 4;
+  constexpr std::size_t n_rows = vectors_per_tile == 1 ? 8 : 4;
   for (std::size_t i = 0; i < n; i += n_rows, x += n_rows * x_stride, tile += n_rows * lanes<double>) {
     S::Vector sums[n_rows][vectors_per_tile];
     ONKEL_UNROLL
@@ -653,7 +653,104 @@ void add_products(const double* x, const double* y, std::size_t y_stride, std::s
   }
 }
 
-// One vector of features at a time, in four chains of sums, each over every fourth row.
+// R rows against T tiles, of which `depth` rows are taken: the sums go on from where they were, or begin.
+template <std::size_t R, std::size_t T>
+ONKEL_INLINE void multiply_block(const double* x, std::size_t x_stride, const double* tiles, std::size_t tile_stride,
+                                 std::size_t depth, bool begins, double* out, std::size_t out_stride) {
+  typedef Simd<double> S;
+  constexpr std::size_t V = T * vectors_per_tile;
+  S::Vector sums[R * V];
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < R * V; ++i)
+    sums[i] = begins ? S::Vector{} : S::load(out + i / V * out_stride + i % V * S::size);
+  for (std::size_t j = 0; j < depth; ++j) {
+    S::Vector s[V];
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < V; ++v)
+      s[v] = S::load(tiles + v / vectors_per_tile * tile_stride + j * lanes<double> + v % vectors_per_tile * S::size);
+    ONKEL_UNROLL
+    for (std::size_t r = 0; r < R; ++r) {
+      const auto factor = S::broadcast(x[r * x_stride + j]);
+      ONKEL_UNROLL
+      for (std::size_t v = 0; v < V; ++v) sums[r * V + v] = multiply_add(factor, s[v], sums[r * V + v]);
+    }
+  }
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < R * V; ++i) S::store(out + i / V * out_stride + i % V * S::size, sums[i]);
+}
+
+// So many rows of the tiles stay in the first-level cache while the rows of x pass by.
+constexpr std::size_t multiply_depth = 128;
+
+template <std::size_t R, std::size_t T>
+void multiply_sweep(const double* x, std::size_t n_rows, std::size_t x_stride, const double* tiles, std::size_t n_tiles,
+                    std::size_t tile_stride, std::size_t m, double* out, std::size_t out_stride) {
+  std::size_t tile = 0;
+  for (; tile + T <= n_tiles; tile += T)
+    for (std::size_t j = 0; j < m; j += multiply_depth) {
+      const std::size_t depth = m - j < multiply_depth ? m - j : multiply_depth;
+      const double* const part = tiles + tile * tile_stride + j * lanes<double>;
+      const auto rows = [&]<std::size_t N>(std::size_t from) {
+        for (; from + N <= n_rows; from += N)
+          multiply_block<N, T>(x + from * x_stride + j, x_stride, part, tile_stride, depth, j == 0,
+                               out + from * out_stride + tile * lanes<double>, out_stride);
+        return from;
+      };
+      std::size_t row = rows.template operator()<R>(0);
+      if constexpr (R > 4) row = rows.template operator()<4>(row);
+      if constexpr (R > 2) row = rows.template operator()<2>(row);
+      rows.template operator()<1>(row);
+    }
+  if constexpr (T > 1)
+    multiply_sweep<R, 1>(x, n_rows, x_stride, tiles + tile * tile_stride, n_tiles - tile, tile_stride, m,
+                         out + tile * lanes<double>, out_stride);
+}
+
+#if defined(__AVX512F__)
+inline constexpr std::size_t multiply_rows_at_once = 8, multiply_tiles_at_once = 3;
+#elif defined(__aarch64__) || defined(__AVX2__)
+inline constexpr std::size_t multiply_rows_at_once = 6, multiply_tiles_at_once = 1;
+#else
+inline constexpr std::size_t multiply_rows_at_once = 2, multiply_tiles_at_once = 1;
+#endif
+
+void multiply_tiles(const double* x, std::size_t n_rows, std::size_t x_stride, const double* tiles, std::size_t n_tiles,
+                    std::size_t tile_stride, std::size_t m, double* out, std::size_t out_stride) {
+  multiply_sweep<multiply_rows_at_once, multiply_tiles_at_once>(x, n_rows, x_stride, tiles, n_tiles, tile_stride, m,
+                                                                out, out_stride);
+}
+
+void transpose(const double* __restrict block, double* __restrict out) {
+#if defined(__AVX512F__)
+  // Pairs of rows by pairs of columns, then fours, then eights.
+  __m512d a[8], b[8];
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < 8; ++i) a[i] = _mm512_loadu_pd(block + 8 * i);
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < 8; i += 2) {
+    b[i] = _mm512_unpacklo_pd(a[i], a[i + 1]);
+    b[i + 1] = _mm512_unpackhi_pd(a[i], a[i + 1]);
+  }
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < 8; i += 4) {
+    ONKEL_UNROLL
+    for (std::size_t k = 0; k < 2; ++k) {
+      a[i + k] = _mm512_shuffle_f64x2(b[i + k], b[i + k + 2], 0x88);
+      a[i + k + 2] = _mm512_shuffle_f64x2(b[i + k], b[i + k + 2], 0xdd);
+    }
+  }
+  ONKEL_UNROLL
+  for (std::size_t k = 0; k < 4; ++k) {
+    _mm512_storeu_pd(out + 8 * k, _mm512_shuffle_f64x2(a[k], a[k + 4], 0x88));
+    _mm512_storeu_pd(out + 8 * (k + 4), _mm512_shuffle_f64x2(a[k], a[k + 4], 0xdd));
+  }
+#else
+  for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t l = 0; l < 8; ++l) out[l * 8 + i] = block[i * 8 + l];
+#endif
+}
+
+// One vector of features at a time, in four chains of every fourth row.
 template <Base base>
 ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows,
                                     double* sums, std::size_t n) {
@@ -758,12 +855,14 @@ constexpr const char* level_name = "baseline";
 
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
-    {tile<float>, shape<float>, dot<float>, dot_pair<float>, axpy<float>, distances<float>, pick<float>, multiply_rows,
-     update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<float>, compare<float>, stretch,
-     below, fma_peak<float>},
-    {tile<double>, shape<double>, dot<double>, dot_pair<double>, axpy<double>, distances<double>, pick<double>,
-     multiply_rows, update_rows, add_products, weigh_distances, least, add_squares, lengths_of, price<double>,
-     compare<double>, stretch, below, fma_peak<double>},
+    {tile<float>,     shape<float>,  dot<float>,     dot_pair<float>, axpy<float>,    distances<float>,
+     pick<float>,     multiply_rows, update_rows,    add_products,    multiply_tiles, transpose,
+     weigh_distances, least,         add_squares,    lengths_of,      price<float>,   compare<float>,
+     stretch,         below,         fma_peak<float>},
+    {tile<double>,    shape<double>, dot<double>,     dot_pair<double>, axpy<double>,   distances<double>,
+     pick<double>,    multiply_rows, update_rows,     add_products,     multiply_tiles, transpose,
+     weigh_distances, least,         add_squares,     lengths_of,       price<double>,  compare<double>,
+     stretch,         below,         fma_peak<double>},
 };
 
 }  // namespace onkel::isa

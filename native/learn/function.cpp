@@ -147,11 +147,15 @@ void Function::score(const Basis& basis, const Block& block, std::size_t row, st
       const auto [b, c] = basis.dot_pair(block, row, b_[o].data(), c_[o].data());
       last[o] = scale_ * b;
       predicted[o] = (scale_sum_ * b - c) / static_cast<double>(ticks_ + 1);
+    } else if (o + 1 < outputs()) {
+      const auto [one, other] = basis.dot_pair(block, row, b_[o].data(), b_[o + 1].data());
+      last[o] = scale_ * one;
+      last[++o] = scale_ * other;
     } else {
       last[o] = scale_ * basis.dot(block, row, b_[o].data());
-      if (!predicted.empty()) predicted[o] = last[o];
     }
   }
+  if (!want_average && !predicted.empty()) std::copy(last.begin(), last.end(), predicted.begin());
 }
 
 // Fixed columns are orthonormal to each other and to the points: only the points need their Gram matrix.

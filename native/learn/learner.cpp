@@ -105,7 +105,9 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& 
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
   }
   Team team(batch.rows.count < execution.block_rows ? 1 : execution.threads);
-  const std::size_t step = basis_->rows_at_once(execution.block_rows, update_->looks_ahead());
+  // Who looks ahead finds few rows in a block that are worth it.
+  const std::size_t rows_ahead = update_->looks_ahead() ? 2 * execution.block_rows : execution.block_rows,
+                    step = basis_->rows_at_once(rows_ahead, update_->looks_ahead());
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !should_continue()) return begin;
     const std::lock_guard turn(state_lock_);

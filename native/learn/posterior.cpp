@@ -21,7 +21,9 @@ std::int64_t period_of(double forget) {
 
 }  // namespace
 
-bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
+double least_novelty(double kappa) { return std::max(tolerance * kappa, least_length); }
+
+bool is_independent(double novelty, double kappa) { return novelty > least_novelty(kappa); }
 
 Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
     : forget_(forget),
@@ -39,6 +41,7 @@ void Posterior::begin() {
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   factor_ = {};
   inverse_ = {};
+  solved_ = {};
   covariance_ = {};
   information_ = {};
   stale_ = false;
@@ -84,6 +87,7 @@ void Posterior::begin_as(const Posterior& other, double rows, double even_inform
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
   factor_ = other.factor_.leading(n);
   inverse_ = {};
+  solved_ = {};
   make_room();
   for (std::size_t o = 0; o < a_.size(); ++o) {
     std::vector<double> w = other.mean(other.own(o));
@@ -122,11 +126,15 @@ std::size_t Posterior::rows_ahead(std::int64_t t) const {
 }
 
 void Posterior::begin_precomputing(std::uint64_t block) {
-  precomputed_.block = block;
-  precomputed_.folds = covariance_.folds();
-  precomputed_.columns = padded_columns();
-  precomputed_.rows.clear();
-  precomputed_.k.clear();
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  if (number != block || folds != covariance_.folds() || columns != padded_columns()) {
+    rows.clear();
+    k.clear();
+  }
+  number = block;
+  folds = covariance_.folds();
+  columns = padded_columns();
+  done = rows.size();
 }
 
 void Posterior::add_precomputed_row(std::size_t row, std::span<const double> values) {
@@ -135,9 +143,25 @@ void Posterior::add_precomputed_row(std::size_t row, std::span<const double> val
   precomputed_.k.insert(precomputed_.k.end(), k_.begin(), k_.end());
 }
 
-void Posterior::finish_precomputing(Team* team) {
-  precomputed_.products.resize(precomputed_.k.size());
-  covariance_.multiply(precomputed_.k.data(), precomputed_.rows.size(), precomputed_.products.data(), team);
+void Posterior::finish_precomputing(bool may_join, Team* team) {
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  products.resize(k.size());
+  covariance_.multiply(k.data() + done * columns, rows.size() - done, products.data() + done * columns, team);
+  // The first has been asked about already.
+  if (may_join && rows.size() > done + 1) solve_ahead(done + 1);
+}
+
+void Posterior::solve_ahead(std::size_t first) {
+  const std::size_t n = members_.size();
+  solved_.block = precomputed_.block;
+  solved_.points = n;
+  solved_.stride = Cholesky::room_for(n);
+  solved_.rows.assign(precomputed_.rows.begin() + static_cast<std::ptrdiff_t>(first), precomputed_.rows.end());
+  solved_.l.assign(solved_.rows.size() * solved_.stride, 0.0);
+  for (std::size_t i = 0; i < solved_.rows.size(); ++i)
+    std::copy_n(precomputed_.k.data() + (first + i) * precomputed_.columns + n_fixed_, n,
+                solved_.l.data() + i * solved_.stride);
+  factor_.solve_each(solved_.l.data(), solved_.rows.size(), solved_.stride);
 }
 
 double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
@@ -212,10 +236,27 @@ double Posterior::novelty(const Buffer<double>& k, double kappa, Buffer<double>&
   return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
 }
 
+double Posterior::novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k,
+                                double kappa, Buffer<double>& l) const {
+  const std::size_t n = members_.size();
+  l.assign(Cholesky::room_for(n), 0.0);
+  std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
+  const auto at = std::find(solved_.rows.begin(), solved_.rows.end(), row) - solved_.rows.begin();
+  const bool is_solved = solved_.block == block && at < std::ssize(solved_.rows);
+  if (is_solved)
+    std::copy_n(solved_.l.data() + at * static_cast<std::ptrdiff_t>(solved_.stride), solved_.points, l.begin());
+  if (!factor_.solve_within(l, kappa - least, is_solved ? solved_.points : 0)) return 0.0;
+  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+}
+
 // L grows by (l, sqrt(s)), and d_ holds L^-T l.
 bool Posterior::extend(std::size_t slot, std::span<const double> values) {
   pick(values, k_);
   const double kappa = values[slot], s = novelty(k_, kappa, l_);
+  return extend(slot, kappa, s);
+}
+
+bool Posterior::extend(std::size_t slot, double kappa, double s) {
   if (!is_independent(s, kappa)) return false;
   d_ = l_;
   factor_.solve_transposed(d_);
@@ -229,8 +270,17 @@ bool Posterior::extend(std::size_t slot, std::span<const double> values) {
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
 bool Posterior::join(std::size_t slot, std::span<const double> values) {
   if (!fades_at_every_row()) derive();
-  const std::size_t n = members_.size();
-  if (!extend(slot, values)) return false;
+  return extend(slot, values) && joined();
+}
+
+bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
+  if (!fades_at_every_row()) derive();
+  l_ = l;
+  return extend(slot, kappa, novelty) && joined();
+}
+
+bool Posterior::joined() {
+  const std::size_t n = members_.size() - 1;
   if (fades()) information_.reach(columns());
   stale_ = fades_at_every_row();
   if (stale_) return true;
@@ -278,6 +328,7 @@ void Posterior::leave(std::size_t slot, double even_information) {
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
   inverse_ = {};
+  solved_ = {};
   if (fades()) information_ = information_.without_last(rotations, n_fixed_);
 }
 
@@ -392,6 +443,7 @@ void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matri
   members_ = std::move(members);
   factor_ = std::move(factor);
   inverse_ = {};
+  solved_ = {};
   covariance_ = {};
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   make_room();
@@ -426,6 +478,7 @@ void Posterior::visit(Archive& archive, bool alone) {
   if (archive.loading()) {
     covariance_ = {};
     inverse_ = {};
+    solved_ = {};
     stale_ = fades_at_every_row();
     for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
     make_room();

@@ -31,6 +31,7 @@ namespace onkel {
 // Whether a point may join: `novelty`, its squared distance from the span, must be large enough relative to its squared
 // length `kappa`.
 bool is_independent(double novelty, double kappa);
+double least_novelty(double kappa);
 
 class Posterior {
  public:
@@ -68,12 +69,13 @@ class Posterior {
   // Picks the values at these columns from those at all columns of the basis.
   void pick(std::span<const double> values, Buffer<double>& k) const;
   // A_0 k may be computed for several rows of a block at once, given by their numbers and their values at all columns
-  // of the basis; the products are valid until A_0 changes.
+  // of the basis; the products are valid until A_0 changes, and rows may be added until then.
   bool is_precomputed(std::uint64_t block, std::size_t row);
   void begin_precomputing(std::uint64_t block);
   void add_precomputed_row(std::size_t row, std::span<const double> values);
-  void finish_precomputing(Team* team);
-  // How many rows may take a second-order step before A_0 changes, and how many rows may come at all.
+  // `may_join`: L^-1 k is computed as well, for `novelty_above`.
+  void finish_precomputing(bool may_join, Team* team);
+  // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
   std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
   // Computes h = A k of a row whose A_0 k is precomputed; returns s = k . A k, or 0 where that is due to rounding and
@@ -91,12 +93,17 @@ class Posterior {
   // ---- Points --------------------------------------------------------------------------------------------------
   // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
   double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
-  // Adds a point, given its values at all columns of the basis: L grows by a row. Returns false where the point lies in
-  // the span of the others.
+  // The same for a row of a block, or 0 where it is found to be below `least`, for less than the time of all.
+  double novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k, double kappa,
+                       Buffer<double>& l) const;
+  // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
+  // the others.
   bool extend(std::size_t slot, std::span<const double> values);
   // The same within the stream, where the new direction has the prior variance 1 / lam and no information yet.
   bool join(std::size_t slot, std::span<const double> values);
-  // The cost of removing each point in the metric of the data, a_j^2 / A_jj; and the slot of the cheapest.
+  // The same with what `novelty` found since the last point joined or left.
+  bool join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l);
+  // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
   // A point leaves: its coefficient is known to be 0, and the others' become what they are expected to be then. Where A
@@ -126,9 +133,10 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
-  void find_column(std::size_t column);  // A_:j, in h_
-  void renew_covariance(double even_information);
-  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
+  bool extend(std::size_t slot, double kappa, double novelty);  // with l_
+  void solve_ahead(std::size_t first);                          // for the precomputed rows from this one on
+  bool joined();                                                // the last member, just now
+  std::vector<double> own(std::size_t output) const;            // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   bool fades_at_every_row() const { return fades() && period_ == 1; }
   double prepare_step_by_information();
@@ -152,10 +160,17 @@ class Posterior {
   struct Precomputed {
     std::uint64_t block = 0;
     std::int64_t folds = -1;
-    std::size_t columns = 0;
+    std::size_t columns = 0, done = 0;  // `done`: rows that have their products
     std::vector<std::size_t> rows;
     Buffer<double> k, products;
   } precomputed_;
+  // L^-1 k of rows of a block, for so many points as there were; those that have joined since go on from there.
+  struct Solved {
+    std::uint64_t block = 0;
+    std::size_t points = 0, stride = 0;
+    std::vector<std::size_t> rows;
+    Buffer<double> l;
+  } solved_;
   Buffer<double> k_, h_, z_, l_, d_, spread_;
 };
 

@@ -144,6 +144,7 @@ void SecondOrder::commit() {
   auto& [example, row, seen, informative] = *prepared_;
   const bool several = rows_.size() > 1;
   nearest_.reset();
+  offered_.reset();
   const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
   if (!example.in_order) suspend_others();
   if (several) update_weights(example);
@@ -171,6 +172,10 @@ void SecondOrder::commit() {
 void SecondOrder::publish() {
   const std::vector<double>& weights = share_.weights();
   for (std::size_t o = 0; o < outputs(); ++o) {
+    if (n_active() == 1 && dependent_points_.empty()) {
+      function_.become(o, first().coefficients(o));
+      continue;
+    }
     mixture_.assign(basis_.columns(), 0.0);
     for (std::size_t e = 0; e < n_active(); ++e)
       isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
@@ -196,14 +201,20 @@ void SecondOrder::offer(const Scored& row) {
   const std::size_t others = basis_.size() - candidates_.size();
   if (is_full(row.position)) return renew(row);
   const std::size_t room = std::min(max_candidates, budget_ - others);
-  const double kappa = kernel_with_itself(*row.block, row.row), own = novelty(k_, kappa, l_);
+  const bool full = candidates_.size() >= room || !basis_.has_room(row.position);
+  const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
+                                      [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  const double kappa = kernel_with_itself(*row.block, row.row), g = largest(row.g), unit = row.weight * g * g,
+               log_u = std::log1p(-draws_.uniform(row.t, Purpose::admission));
+  // log u / (unit sqrt(own)) must be above the worst key.
+  const double needed = full ? log_u / (unit * worst->key) : 0.0;
+  const double least = std::max(needed * needed, least_novelty(kappa)) * (1 - rounding);
+  first().pick(k_, picked_);
+  const double own = first().novelty_above(least, row.block->number, row.row, picked_, kappa, l_);
   if (!is_independent(own, kappa)) return;
-  const double g = largest(row.g), q = row.weight * g * g * std::sqrt(own);
-  const double key = std::log1p(-draws_.uniform(row.t, Purpose::admission)) / q;
+  const double key = log_u / (unit * std::sqrt(own));
   if (!std::isfinite(key)) return;  // a slope too small to square
-  if (candidates_.size() >= room || !basis_.has_room(row.position)) {
-    const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
-                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  if (full) {
     if (!(key > worst->key) || !basis_.has_room_without(worst->slot, row.position)) return;
     basis_.erase(worst->slot, false);
     candidates_.erase(worst);
@@ -211,6 +222,7 @@ void SecondOrder::offer(const Scored& row) {
   const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
   reach();
   candidates_.push_back({slot, key});
+  offered_ = {slot, kappa, own};
   // A row's own column comes after the row.
   k_.resize(basis_.columns(), 0.0);
   k_[slot] = kappa;
@@ -242,6 +254,9 @@ double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer
 
 // The point in this slot becomes a member of every posterior that has room for it.
 bool SecondOrder::join(std::size_t slot) {
+  const auto offered = std::exchange(offered_, std::nullopt);
+  if (offered && offered->slot == slot && n_active() == 1)
+    return first().join(slot, offered->kappa, offered->novelty, l_);
   values_.resize(basis_.columns());
   basis_.row_of(slot, scratch_, values_);
   if (!first().join(slot, values_)) return false;
@@ -333,6 +348,10 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
   values_.resize(basis_.columns());
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
+    if (posterior.is_precomputed(example.block.number, i)) {
+      ++found;
+      continue;
+    }
     Scored row = scored(example, i, view);
     if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
       if (n_active() == 1) {
@@ -348,7 +367,8 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
     posterior.add_precomputed_row(i, values_);
     ++found;
   }
-  posterior.finish_precomputing(example.team);
+  const bool may_join = &posterior == &first() && basis_.size() - candidates_.size() < budget_;
+  posterior.finish_precomputing(may_join, example.team);
 }
 
 // The variance k . A k within the span, plus the prior's variance of the component outside it. For several posteriors,

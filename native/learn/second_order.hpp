@@ -164,9 +164,16 @@ class SecondOrder final : public Update, public Informed {
   std::vector<Scored> rows_;            // likewise
   std::optional<std::size_t> nearest_;  // the slot of the point with the largest value in k_, once found
 
+  // The candidate that the row became, with what `novelty` found while no point has joined since; l_ has the rest.
+  struct Offered {
+    std::size_t slot;
+    double kappa, novelty;
+  };
+  std::optional<Offered> offered_;
+
   // Scratch.
   Block scratch_;
-  Buffer<double> k_, l_, values_, mixture_;
+  Buffer<double> k_, l_, values_, mixture_, picked_;
   std::vector<double> b_, next_, m_;
 };
 

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace onkel {
+namespace {
+
+constexpr std::size_t block = isa::score_lanes;
+
+}  // namespace
 
 std::size_t Cholesky::offset(std::size_t i) {
   constexpr std::size_t lanes = isa::score_lanes;
@@ -14,12 +20,43 @@ std::size_t Cholesky::offset(std::size_t i) {
   return lanes * (lanes * (full * (full + 1) / 2) + rest * (full + 1));
 }
 
-void Cholesky::solve(std::span<double> x) const {
-  const auto& routines = isa::routines<double>();
-  for (std::size_t i = 0; i < size_; ++i) {
-    // The values beyond the end of row i in its last group of 16 are multiplied by zeros.
-    const double known = i == 0 ? 0.0 : routines.dot(row(i), x.data(), room_for(i));
-    x[i] = (x[i] - known) / diagonal_[i];
+void Cholesky::solve(std::span<double> x) const { solve_within(x, std::numeric_limits<double>::infinity()); }
+
+void Cholesky::take_known(std::span<double> x, std::size_t first, std::size_t i, std::size_t end) const {
+  double known[2];
+  isa::routines<double>().dot_pair(x.data(), row(i), row(std::min(i + 1, end - 1)), first, known);
+  x[i] -= known[0];
+  if (i + 1 < end) x[i + 1] -= known[1];
+}
+
+void Cholesky::solve_block(std::span<double> x, std::size_t first, std::size_t from, std::size_t end) const {
+  for (std::size_t i = from; i < end; ++i) {
+    const double* below = row(i);
+    for (std::size_t j = first; j < i; ++j) x[i] -= below[j] * x[j];
+    x[i] /= diagonal_[i];
+  }
+}
+
+// In blocks of 16 rows: what the columns before the block take from all of them first, two rows at a time and none
+// waiting for another, then the block's own triangle. A value's bits do not depend on which others are solved with it.
+bool Cholesky::solve_within(std::span<double> x, double most, std::size_t solved) const {
+  double square = isa::routines<double>().dot(x.data(), x.data(), solved / block * block);
+  for (std::size_t first = solved / block * block; first < size_; first += block) {
+    const std::size_t from = std::max(first, solved), end = std::min(first + block, size_);
+    for (std::size_t i = from; i < end && first > 0; i += 2) take_known(x, first, i, end);
+    solve_block(x, first, from, end);
+    for (std::size_t i = first; i < end; ++i) square += x[i] * x[i];
+    if (square > most) return false;
+  }
+  return true;
+}
+
+void Cholesky::solve_each(double* x, std::size_t n, std::size_t stride) const {
+  for (std::size_t first = 0; first < size_; first += block) {
+    const std::size_t end = std::min(first + block, size_);
+    for (std::size_t i = first; i < end && first > 0; i += 2)
+      for (std::size_t v = 0; v < n; ++v) take_known({x + v * stride, stride}, first, i, end);
+    for (std::size_t v = 0; v < n; ++v) solve_block({x + v * stride, stride}, first, first, end);
   }
 }
 

@@ -19,6 +19,11 @@ class Cholesky {
   std::size_t size() const { return size_; }
   // x <- L^-1 x, and x <- L^-T x (x has room for a multiple of 16 values, zeros beyond size()).
   void solve(std::span<double> x) const;
+  // The same where the first `solved` values are known already, and as long as |x|^2 is not found to be above `most`;
+  // whether it got through.
+  bool solve_within(std::span<double> x, double most, std::size_t solved = 0) const;
+  // The same for n vectors at once, `stride` values apart: each row of L is read once.
+  void solve_each(double* x, std::size_t n, std::size_t stride) const;
   void solve_transposed(std::span<double> x) const;
   // One more row, (l, diagonal); l beyond size() is not read.
   void append(std::span<const double> l, double diagonal);
@@ -41,6 +46,10 @@ class Cholesky {
  private:
   // Row i has the i values before the diagonal and zeros up to a multiple of 16.
   static std::size_t offset(std::size_t i);
+  // x <- L^-1 x for the rows [from, end) of one block of 16 that begins at `first`: what the columns before it take, of
+  // two rows, and then the block's own triangle.
+  void take_known(std::span<double> x, std::size_t first, std::size_t i, std::size_t end) const;
+  void solve_block(std::span<double> x, std::size_t first, std::size_t from, std::size_t end) const;
 
   std::size_t size_ = 0;
   Buffer<double> rows_;

@@ -7,8 +7,6 @@
 namespace onkel {
 namespace {
 
-constexpr Kernel product{Base::dot, Shape::identity, 1.0, 0.0, 1};
-
 void share(Team* team, std::size_t n, std::size_t grain, std::size_t multiply_adds,
            const std::function<void(std::size_t, std::size_t)>& work) {
   team == nullptr ? work(0, n) : team->split(n, grain, multiply_adds, work);
@@ -16,32 +14,41 @@ void share(Team* team, std::size_t n, std::size_t grain, std::size_t multiply_ad
 
 }  // namespace
 
+// Room is made for an eighth more than is asked for, since columns come a few at a time and all have to move.
 void Covariance::reach(std::size_t columns) {
   if (columns <= columns_) return;
-  Buffer<double> wider(columns * columns, 0.0);
-  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile)
-    std::copy_n(tiles_.data() + tile * columns_ * lanes, columns_ * lanes, wider.data() + tile * columns * lanes);
   Buffer<double> longer(max_open * columns, 0.0);
   for (std::size_t j = 0; j < open(); ++j)
     std::copy_n(open_.data() + j * columns_, columns_, longer.data() + j * columns);
-  tiles_ = std::move(wider);
   open_ = std::move(longer);
   largest_.resize(columns, 0.0);
+  if (columns > room_) {
+    const std::size_t room = round_up(columns + columns / 8, isa::score_lanes);
+    Buffer<double> wider(room * room, 0.0);
+    for (std::size_t t = 0; t < columns_ / lanes; ++t)
+      std::copy_n(tile(t), columns_ * lanes, wider.data() + t * room * lanes);
+    tiles_ = std::move(wider);
+    room_ = room;
+  }
   columns_ = columns;
 }
 
 void Covariance::multiply(const double* k, std::size_t n, double* products, Team* team) const {
   share(team, columns_ / lanes, isa::tiles_at_once, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
-    isa::routines<double>().tile(product, k, n, columns_, tiles_.data() + first * columns_ * lanes, last - first,
-                                 columns_, products + first * lanes, columns_);
+    isa::routines<double>().multiply_tiles(k, n, columns_, tile(first), last - first, room_ * lanes, columns_,
+                                           products + first * lanes, columns_);
   });
 }
 
 void Covariance::finish(const double* k, double* product) const {
   const auto& routines = isa::routines<double>();
-  for (std::size_t j = 0; j < open(); ++j) {
+  for (std::size_t j = 0; j < open(); j += 2) {
     const double* c = open_.data() + j * columns_;
-    routines.axpy(-signs_[j] * routines.dot(c, k, columns_), c, product, columns_);
+    const bool pair = j + 1 < open();
+    double dots[2];
+    routines.dot_pair(k, c, pair ? c + columns_ : c, columns_, dots);
+    routines.axpy(-signs_[j] * dots[0], c, product, columns_);
+    if (pair) routines.axpy(-signs_[j + 1] * dots[1], c + columns_, product, columns_);
   }
 }
 
@@ -62,16 +69,16 @@ double Covariance::size_of_terms(std::span<const double> k) {
 
 void Covariance::assign(const Triangle& half) {
   const std::size_t n = half.size(), rows = half.rows();
-  std::fill(tiles_.begin(), tiles_.end(), 0.0);
+  for (std::size_t t = 0; t < columns_ / lanes; ++t) std::fill_n(tile(t), columns_ * lanes, 0.0);
   std::fill(largest_.begin(), largest_.end(), 0.0);
   for (std::size_t i = 0; i < n; ++i) largest_[i] = half.at(i, i);
-  for (std::size_t tile = 0; tile < rows / lanes; ++tile) {
-    const std::size_t begin = tile * lanes, width = std::min(lanes, n - begin);
-    double* to = tiles_.data() + (tile * columns_ + begin) * lanes;
-    std::copy_n(half.tile(tile), (n - begin) * lanes, to);
+  for (std::size_t t = 0; t < rows / lanes; ++t) {
+    const std::size_t begin = t * lanes, width = std::min(lanes, n - begin);
+    double* to = tile(t) + begin * lanes;
+    std::copy_n(half.tile(t), (n - begin) * lanes, to);
     for (std::size_t i = 0; i < n - begin && width < lanes; ++i)
       std::fill_n(to + i * lanes + width, lanes - width, 0.0);
-    mirror(tile);
+    mirror(t);
   }
   signs_.clear();
   ++folds_;
@@ -88,18 +95,20 @@ bool Covariance::can_remove(std::size_t j, std::span<const double> column) const
 }
 
 // The half below the diagonal is computed and moved up; the rest is its mirror image.
-void Covariance::remove(std::size_t j, std::span<const double> column) {
-  Buffer<double> step(columns_);
-  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / column[j];
-  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
-    const std::size_t begin = tile * lanes;
+void Covariance::remove(std::size_t j) {
+  const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
+  Buffer<double> column(columns_), step(columns_);
+  for (std::size_t i = 0; i < columns_; ++i) column[i] = at(i, j);
+  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / variance;
+  for (std::size_t t = 0; t < columns_ / lanes; ++t) {
+    const std::size_t begin = t * lanes;
     isa::routines<double>().add_products(step.data() + begin, column.data() + begin, columns_, 1, 1,
-                                         tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
+                                         tile(t) + begin * lanes, columns_ - begin);
   }
-  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) {
-    const std::size_t begin = tile * lanes, end = begin + lanes;
-    double* rows = tiles_.data() + tile * columns_ * lanes;
-    const double* next = rows + columns_ * lanes;  // the next tile, whose first column moves into this one
+  for (std::size_t t = 0; t < columns_ / lanes; ++t) {
+    const std::size_t begin = t * lanes, end = begin + lanes;
+    double* rows = tile(t);
+    const double* next = tile(t + 1);  // of which the first column comes into this tile
     const std::size_t stays = j < begin ? 0 : std::min(j - begin, lanes);
     for (std::size_t i = begin; i < columns_; ++i) {
       const std::size_t from = i < j ? i : i + 1;
@@ -114,7 +123,7 @@ void Covariance::remove(std::size_t j, std::span<const double> column) {
       if (stays < lanes) to[lanes - 1] = end == columns_ ? 0.0 : next[from * lanes];
     }
   }
-  for (std::size_t tile = 0; tile < columns_ / lanes; ++tile) mirror(tile);
+  for (std::size_t t = 0; t < columns_ / lanes; ++t) mirror(t);
   largest_.erase(largest_.begin() + static_cast<std::ptrdiff_t>(j));
   largest_.push_back(0.0);
   ++folds_;
@@ -134,18 +143,14 @@ Matrix Covariance::among(std::span<const std::size_t> columns) const {
   return result;
 }
 
-// Copies the part of this tile below the diagonal to its mirror image.
-void Covariance::mirror(std::size_t tile) {
-  const std::size_t begin = tile * lanes;
-  double* first = tiles_.data() + tile * columns_ * lanes;
+// What lies below the diagonal in this tile is copied to its mirror image.
+void Covariance::mirror(std::size_t t) {
+  const std::size_t begin = t * lanes;
+  double* first = tile(t);
   for (std::size_t i = 0; i < lanes; ++i)
     for (std::size_t l = 0; l < i; ++l) first[(begin + l) * lanes + i] = first[(begin + i) * lanes + l];
-  for (std::size_t other = tile + 1; other < columns_ / lanes; ++other) {
-    const double* from = first + other * lanes * lanes;
-    double* to = tiles_.data() + (other * columns_ + begin) * lanes;
-    for (std::size_t i = 0; i < lanes; ++i)
-      for (std::size_t l = 0; l < lanes; ++l) to[l * lanes + i] = from[i * lanes + l];
-  }
+  for (std::size_t other = t + 1; other < columns_ / lanes; ++other)
+    isa::routines<double>().transpose(first + other * lanes * lanes, tile(other) + begin * lanes);
 }
 
 // Each long tile is paired with a short one, so that the shares are equal.
@@ -155,15 +160,15 @@ void Covariance::fold(Team* team) {
     for (std::size_t j = 0; j < max_open; ++j)
       packed_[i * max_open + j] = j < open() ? -signs_[j] * open_[j * columns_ + i] : 0.0;
   const std::size_t tiles = columns_ / lanes;
-  const auto fold_tile = [&](std::size_t tile) {
-    const std::size_t begin = tile * lanes;
-    // Copied side by side: rows a power of two apart would evict each other from the cache.
+  const auto fold_tile = [&](std::size_t t) {
+    const std::size_t begin = t * lanes;
+    // Side by side: rows a power of two apart would push each other out of the cache.
     alignas(isa::tile_bytes) double across[max_open * lanes];
     for (std::size_t j = 0; j < open(); ++j)
       std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
     isa::routines<double>().add_products(packed_.data() + begin * max_open, across, lanes, open(), max_open,
-                                         tiles_.data() + (tile * columns_ + begin) * lanes, columns_ - begin);
-    mirror(tile);
+                                         tile(t) + begin * lanes, columns_ - begin);
+    mirror(t);
   };
   share(team, (tiles + 1) / 2, 1, open() * columns_ * columns_ / 2, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {

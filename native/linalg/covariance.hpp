@@ -63,14 +63,16 @@ class Covariance {
 
  private:
   static constexpr std::size_t lanes = isa::lanes<double>;
-  double& at(std::size_t i, std::size_t j) { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
-  double at(std::size_t i, std::size_t j) const { return tiles_[(j / lanes * columns_ + i) * lanes + j % lanes]; }
+  double& at(std::size_t i, std::size_t j) { return tile(j / lanes)[i * lanes + j % lanes]; }
+  double at(std::size_t i, std::size_t j) const { return tile(j / lanes)[i * lanes + j % lanes]; }
+  double* tile(std::size_t t) { return tiles_.data() + t * room_ * lanes; }
+  const double* tile(std::size_t t) const { return tiles_.data() + t * room_ * lanes; }
   void fold(Team* team);
-  void mirror(std::size_t tile);
+  void mirror(std::size_t t);
 
-  std::size_t columns_ = 0;
-  Buffer<double> tiles_;  // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
-  Buffer<double> open_;   // [change][column]
+  std::size_t columns_ = 0, room_ = 0;  // the columns, and for how many there is room
+  Buffer<double> tiles_;                // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
+  Buffer<double> open_;                 // [change][column]
   std::vector<double> signs_;
   Buffer<double> largest_;  // a bound on the diagonal since A was assigned: rounding is relative to it
   std::int64_t folds_ = 0;

@@ -61,7 +61,7 @@ def sum_of(
     Parameters
     ----------
     like : Learner
-        A sum over the terms' kernels. Its state does not matter.
+        A sum over the terms' kernels. Its state does not matter, but that weights which are its own keep every bit.
     terms : sequence of Learner
         Points born at the same row are held once.
     weights : ndarray
@@ -83,16 +83,14 @@ def sum_of(
         result |= {f"{own}seen": result["t"], f"{own}basis.births": state["basis.births"], f"{own}basis.places": place}
         for name, values in state.items():
             if name.startswith("update."):
-                result[f"{own}learner.{name.removeprefix('update.')}"] = values
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING)
+                made[f"{own}learner.{name.removeprefix('update.')}"] = values
     stride = 1
     while rows // stride >= _MOST_REMEMBERED:
         stride *= 2
     summed = like.blank(n_classes=terms[0].n_classes, dtype=terms[0].dtype)
     budgets = _divided(summed, [term.n_support for term in terms])
-    result |= {
-        "update.log_weights": logs,
+    made |= {
+        "update.log_weights": _logarithms(like, weights),
         "update.budget": np.array([summed.budget_of_a_function]),
         "update.budgets": budgets,
         "update.squares": np.array([noise * rows]),
@@ -104,6 +102,14 @@ def sum_of(
         result |= {"update.lowest": np.zeros(1), "update.highest": np.zeros(1)}  # which votes alone go by
     summed.load_state(result, terms[0].n_features, terms[0].sparse)
     return summed
+
+
+def _logarithms(like: Learner, weights: Floats) -> Floats:
+    """Relative to the largest weight. A logarithm and its exponential cost bits, so those that there are stay."""
+    if like.t > 0 and np.array_equal(weights, like.kernel_weights):
+        return np.asarray(like.state()["update.log_weights"])
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING)
 
 
 def _state_of_term(state: State, own: str) -> State:

@@ -414,6 +414,41 @@ void check_dot() {
   }
 }
 
+// One chain for each entry, whatever the number of rows and tiles, and however deep the matrix is.
+void check_multiply_tiles() {
+  constexpr std::size_t lanes = isa::lanes<double>;
+  for (const std::size_t depth : {1, 7, 128, 300})
+    for (const std::size_t n_rows : {1, 2, 3, 8, 15, 24})
+      for (const std::size_t n_tiles : {1, 2, 3, 7}) {
+        const std::size_t x_stride = depth + 3, tile_stride = (depth + 2) * lanes, out_stride = n_tiles * lanes + 8;
+        const std::vector<double> x = random_values<double>(n_rows * x_stride, 41, -1, 1),
+                                  tiles = random_values<double>(n_tiles * tile_stride, 43, -1, 1);
+        std::vector<double> out(n_rows * out_stride, 7.0);
+        isa::routines<double>().multiply_tiles(x.data(), n_rows, x_stride, tiles.data(), n_tiles, tile_stride, depth,
+                                               out.data(), out_stride);
+        bool same = true;
+        for (std::size_t r = 0; r < n_rows; ++r)
+          for (std::size_t c = 0; c < out_stride; ++c) {
+            double expected = c < n_tiles * lanes ? 0.0 : 7.0;
+            for (std::size_t j = 0; j < depth && c < n_tiles * lanes; ++j) {
+              const double factor = x[r * x_stride + j], term = tiles[c / lanes * tile_stride + j * lanes + c % lanes];
+              expected = level_has_fma() ? std::fma(factor, term, expected) : factor * term + expected;
+            }
+            same = same && same_bits(out[r * out_stride + c], expected);
+          }
+        check(same, "multiply_tiles, " + std::to_string(n_rows) + " rows, " + std::to_string(n_tiles) +
+                        " tiles, depth " + std::to_string(depth));
+      }
+}
+
+void check_transpose() {
+  const std::vector<double> block = random_values<double>(64, 47, -1, 1);
+  std::vector<double> out(64);
+  isa::routines<double>().transpose(block.data(), out.data());
+  for (std::size_t i = 0; i < 8; ++i)
+    for (std::size_t l = 0; l < 8; ++l) check(same_bits(out[l * 8 + i], block[i * 8 + l]), "transpose");
+}
+
 void check_reductions() {
   const std::vector<double> ones(96, 1.0);
   for (std::size_t n = 0; n <= 96; ++n) {
@@ -518,6 +553,8 @@ int main() try {
   check_axpy<double>();
   check_pick<float>();
   check_pick<double>();
+  check_multiply_tiles();
+  check_transpose();
   check_reductions();
   check_passes<float>();
   check_passes<double>();
