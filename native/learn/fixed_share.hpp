@@ -26,8 +26,8 @@ class FixedShare {
   void begin_with_first();     // all weight is the first's
   // After a row: w <- w likelihood^r, normalised, of which r `share` is then divided evenly, r = weight / heaviest. A
   // loss that counts `weight` times is mixable at a rate of one over the heaviest row's weight, and not above: rare
-  // rows of great weight would make no difference to the many between them.
-  void update_weights(std::span<const double> log_likelihoods, double weight);
+  // rows of great weight would make no difference to the many between them. Returns r.
+  double update_weights(std::span<const double> log_likelihoods, double weight);
   // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
   // many.
   void remember(std::int64_t t);
