@@ -20,7 +20,8 @@ void RecentLoss::add(double loss, double part) {
 }
 
 // Of losses with the variance v, the mean that moves by 1 / M with every row has the variance v / (2 M - 1).
-bool RecentLoss::has_risen(std::size_t memory) const {
+bool RecentLoss::may_have_risen(std::size_t memory) const {
+  if (rows_ < 10 * memories_[memory]) return true;
   const double before = means_[memory - 1];
   const double variance = std::max(0.0, squares_[memory - 1] - before * before);
   return means_[memory] > before + std::sqrt(variance / (2 * memories_[memory] - 1)) / 2;

@@ -17,8 +17,9 @@ class RecentLoss {
 
   // A row with this loss, between 0 and 1, that counts for so much of a row.
   void add(double loss, double part);
-  // Whether the loss over this memory is more than half a standard deviation above that over the next longer one.
-  bool has_risen(std::size_t memory) const;
+  // Whether the loss over this memory is more than half a standard deviation above that over the next longer one, or
+  // there have not been ten times as many rows, which it takes to compare the two.
+  bool may_have_risen(std::size_t memory) const;
 
   void visit(Archive& archive);
 

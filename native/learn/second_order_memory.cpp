@@ -64,7 +64,7 @@ void SecondOrder::update_weights(const Example& example, const Scored& row) {
 // One that counts for little, while the function does as well as ever, neither learns nor forgets: it costs its score
 // alone. By chance the loss rises every now and then, so that it is not left behind.
 bool SecondOrder::rests(std::size_t posterior) const {
-  return posterior > 0 && share_.weights()[posterior] < least_weight && !recent_loss_.has_risen(posterior);
+  return posterior > 0 && share_.weights()[posterior] < least_weight && !recent_loss_.may_have_risen(posterior);
 }
 
 // At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors

@@ -249,7 +249,7 @@ class Newton(Budgeted):
         deviation = np.sqrt(max(0.0, self.squares[e - 1] - self.means[e - 1] ** 2) / (2 * posterior.memory - 1))
         above = self.means[e] - self.means[e - 1] - deviation / 2
         self.close_call(abs(self.weights[e] - LEAST_WEIGHT))
-        if self.weights[e] >= LEAST_WEIGHT:
+        if self.weights[e] >= LEAST_WEIGHT or self.rows < 10 * posterior.memory:
             return False
         self.close_call(abs(above))
         return above <= 0
