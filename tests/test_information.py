@@ -190,10 +190,10 @@ def test_information_derived_from_the_covariance_has_digits(gamma):
 # -- forgetting
 
 
-def test_information_fades_every_tenth_of_the_memory_counted_from_the_start_of_the_stream():
+def test_information_fades_every_fifth_of_the_memory_counted_from_the_start_of_the_stream():
     X, y = waves(35)
     points = waves(10, seed=3)[0]
-    learner = regression(0.99, budget=10)  # fades every 10 rows by 0.99^10
+    learner = regression(0.98, budget=10)  # fades every 10 rows by 0.98^10
     core = at_points(learner, points)  # the 10 rows behind the points are the first of the stream
     Z = coordinates(X, points)
     H = np.zeros((11, 11))
@@ -201,7 +201,7 @@ def test_information_fades_every_tenth_of_the_memory_counted_from_the_start_of_t
         learner.learn_rows(X[i : i + 1], y[i : i + 1])
         H += np.outer(Z[i], Z[i])
         if (10 + i + 1) % 10 == 0:
-            H *= 0.99**10
+            H *= 0.98**10
         np.testing.assert_allclose(core.information()[1], H, atol=1e-9)
 
 

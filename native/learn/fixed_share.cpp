@@ -23,9 +23,9 @@ void FixedShare::begin_with_first() {
   weights_[0] = 1.0;
 }
 
-void FixedShare::update_weights(std::span<const double> log_likelihoods, double weight) {
+double FixedShare::update_weights(std::span<const double> log_likelihoods, double weight) {
   heaviest_ = std::max(heaviest_, weight);
-  if (heaviest_ == 0) return;
+  if (heaviest_ == 0) return 0.0;
   const double rate = weight / heaviest_;
   const double largest = *std::max_element(log_likelihoods.begin(), log_likelihoods.end());
   double sum = 0.0;
@@ -33,8 +33,11 @@ void FixedShare::update_weights(std::span<const double> log_likelihoods, double 
     weights_[i] *= std::exp(rate * (log_likelihoods[i] - largest));
     sum += weights_[i];
   }
-  if (!(sum > 0)) return begin();  // every expert with any weight gave the row a likelihood of 0
-  for (double& each : weights_) each = with_share(each / sum, rate * share_, weights_.size());
+  if (sum > 0)
+    for (double& each : weights_) each = with_share(each / sum, rate * share_, weights_.size());
+  else
+    begin();  // no expert that the row speaks for has any weight
+  return rate;
 }
 
 void FixedShare::remember(std::int64_t t) {

@@ -13,10 +13,10 @@ namespace {
 constexpr double tolerance = 1e-4;
 constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
 
-// A tenth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
+// A fifth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
 std::int64_t period_of(double forget) {
-  const double tenth = std::floor((1 + 1e-9) / (10 * (1 - forget)));
-  return static_cast<std::int64_t>(std::clamp(tenth, 1.0, 1e15));
+  const double fifth = std::floor((1 + 1e-9) / (5 * (1 - forget)));
+  return static_cast<std::int64_t>(std::clamp(fifth, 1.0, 1e15));
 }
 
 }  // namespace
@@ -44,12 +44,13 @@ void Posterior::begin() {
   solved_ = {};
   covariance_ = {};
   information_ = {};
+  waiting_ = {};
   stale_ = false;
   next_exchange_ = 0;
   make_room();
   if (n_fixed_ == 0) return;
   if (fades()) information_.reach(1);
-  stale_ = fades_at_every_row();
+  stale_ = lives_by_information();
   if (stale_) return;
   k_.assign(padded_columns(), 0.0);
   k_[0] = 1 / std::sqrt(lam_);
@@ -109,7 +110,7 @@ void Posterior::pick(std::span<const double> values, Buffer<double>& k) const {
 }
 
 bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) {
-  if (fades_at_every_row()) return true;
+  if (lives_by_information()) return true;
   derive();
   return precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
          std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) != precomputed_.rows.end();
@@ -166,13 +167,7 @@ void Posterior::solve_ahead(std::size_t first) {
 
 double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
   pick(values, k_);
-  if (fades()) {
-    novelty(k_, 0.0, l_);
-    z_.assign(round_up(columns(), Triangle::lanes), 0.0);
-    if (n_fixed_ == 1) z_[0] = k_[0];
-    std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
-  }
-  if (fades_at_every_row()) return prepare_step_by_information();
+  if (lives_by_information()) return prepare_step_by_information();
   const auto at = std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) - precomputed_.rows.begin();
   h_.assign(padded_columns(), 0.0);
   std::copy_n(precomputed_.products.data() + at * static_cast<std::ptrdiff_t>(precomputed_.columns),
@@ -183,6 +178,10 @@ double Posterior::prepare_step(std::size_t row, std::span<const double> values) 
 }
 
 double Posterior::prepare_step_by_information() {
+  novelty(k_, 0.0, l_);
+  z_.assign(round_up(columns(), Triangle::lanes), 0.0);
+  if (n_fixed_ == 1) z_[0] = k_[0];
+  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
   d_ = z_;
   const Solver root = information_.root(lam_);
   root.solve(d_);
@@ -199,21 +198,58 @@ double Posterior::prepare_step_by_information() {
 }
 
 void Posterior::learn(std::span<const double> b, double s, double v, Team* team) {
-  if (fades() && v != 0) information_.add_row(std::span(z_).first(columns()), v);
+  if (fades() && v != 0) add_information(v);
   if (s == 0) return;
   spread_.assign(basis_columns_, 0.0);
   for (std::size_t column = 0; column < columns(); ++column) spread_[basis_column(column)] = h_[column];
   for (std::size_t o = 0; o < b.size(); ++o)
     isa::routines<double>().axpy(b[o], spread_.data(), a_[o].data(), basis_columns_);
-  if (fades_at_every_row()) stale_ = true;
+  if (lives_by_information()) stale_ = true;
   if (v == 0 || stale_) return;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
   covariance_.change(h_, 1.0, team);
 }
 
+// H += v z z' of the row in k_. Where A is kept the coordinates z are not needed yet: those of several rows are found
+// at once, before the points, and with them L, change.
+void Posterior::add_information(double v) {
+  if (lives_by_information()) return information_.add_row(std::span(z_).first(columns()), v);
+  if (waiting_.v.size() == max_waiting) add_waiting();
+  waiting_.k.insert(waiting_.k.end(), k_.begin(), k_.end());
+  waiting_.v.push_back(v);
+}
+
+// Z = L^-1 K for 8 rows at a time, side by side as a tile; each value is one chain of multiply-adds, whatever their
+// number.
+void Posterior::add_waiting() const {
+  if (waiting_.v.empty()) return;
+  constexpr std::size_t lanes = Triangle::lanes;
+  const Triangle& inverse = this->inverse();
+  const std::size_t n = inverse.rows(), stride = padded_columns();
+  Buffer<double> k(n * lanes), tile(n * lanes);
+  std::vector<double> z(columns());
+  for (std::size_t first = 0; first < waiting_.v.size(); first += lanes) {
+    const std::size_t count = std::min(lanes, waiting_.v.size() - first);
+    std::fill(k.begin(), k.end(), 0.0);
+    std::fill(tile.begin(), tile.end(), 0.0);
+    for (std::size_t row = 0; row < count; ++row)
+      for (std::size_t i = 0; i < columns(); ++i) k[i * lanes + row] = waiting_.k[(first + row) * stride + i];
+    for (std::size_t begin = 0; begin < n; begin += lanes)
+      isa::routines<double>().add_products(inverse.tile(begin / lanes), k.data() + begin * lanes, lanes, lanes, lanes,
+                                           tile.data() + begin * lanes, n - begin);
+    for (std::size_t row = 0; row < count; ++row) {
+      for (std::size_t i = 0; i < z.size(); ++i) z[i] = tile[i * lanes + row];
+      information_.add_row(z, waiting_.v[first + row]);
+    }
+  }
+  waiting_.k.clear();
+  waiting_.v.clear();
+}
+
 void Posterior::fade(std::int64_t t) {
   if (!fades() || t % period_ != 0 || information_.size() == 0) return;
+  add_waiting();
   information_.scale(fading_);
   stale_ = true;
 }
@@ -258,6 +294,7 @@ bool Posterior::extend(std::size_t slot, std::span<const double> values) {
 
 bool Posterior::extend(std::size_t slot, double kappa, double s) {
   if (!is_independent(s, kappa)) return false;
+  add_waiting();
   d_ = l_;
   factor_.solve_transposed(d_);
   factor_.append(l_, std::sqrt(s));
@@ -269,20 +306,11 @@ bool Posterior::extend(std::size_t slot, double kappa, double s) {
 
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
 bool Posterior::join(std::size_t slot, std::span<const double> values) {
-  if (!fades_at_every_row()) derive();
-  return extend(slot, values) && joined();
-}
-
-bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
-  if (!fades_at_every_row()) derive();
-  l_ = l;
-  return extend(slot, kappa, novelty) && joined();
-}
-
-bool Posterior::joined() {
-  const std::size_t n = members_.size() - 1;
+  if (!lives_by_information()) derive();
+  const std::size_t n = members_.size();
+  if (!extend(slot, values)) return false;
   if (fades()) information_.reach(columns());
-  stale_ = fades_at_every_row();
+  stale_ = lives_by_information();
   if (stale_) return true;
   const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
   k_.assign(padded_columns(), 0.0);
@@ -310,7 +338,10 @@ std::size_t Posterior::least_needed() {
   return static_cast<std::size_t>(members_[static_cast<std::size_t>(least)]);
 }
 
-void Posterior::leave(std::size_t slot, double even_information) {
+void Posterior::leave(std::size_t slot) {
+  derive();
+  add_waiting();
+  covariance_.apply_pending();
   const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
   const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
   find_column(column);
@@ -323,8 +354,8 @@ void Posterior::leave(std::size_t slot, double even_information) {
     for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h_[j] * step;
     a[slot] = 0.0;
   }
-  stale_ = fades_at_every_row();
-  if (!stale_) covariance_.remove(column, h_);
+  stale_ = lives_by_information();
+  if (!stale_) covariance_.remove(column);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
   inverse_ = {};
@@ -352,12 +383,16 @@ void Posterior::renew_covariance(double even_information) {
 // Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
 void Posterior::derive() const {
   if (!stale_) return;
+  covariance_.assign(information_.covariance(inverse(), lam_));
+  stale_ = false;
+}
+
+const Triangle& Posterior::inverse() const {
   if (inverse_.size() != columns()) {
     inverse_ = Triangle::identity(columns());
     Solver(coordinates()).solve(inverse_);
   }
-  covariance_.assign(information_.covariance(inverse_, lam_));
-  stale_ = false;
+  return inverse_;
 }
 
 Triangle Posterior::coordinates() const {
@@ -385,20 +420,15 @@ Matrix Posterior::covariance() const {
   return covariance_.among(all);
 }
 
-Information Posterior::current_information(double even_information) const {
-  if (fades()) return information_;
-  const auto found = Information::from_covariance(covariance(), coordinates(), lam_);
-  return found ? *found : spread_evenly(even_information);
-}
-
-Information Posterior::spread_evenly(double information) const {
-  Information even(columns());
-  even.add_evenly(information);
-  return even;
+Information Posterior::current_information() const {
+  if (!fades()) return Information::from_covariance(covariance(), coordinates(), lam_);
+  add_waiting();
+  return information_;
 }
 
 void Posterior::adopt(Information information) {
   information_ = std::move(information);
+  waiting_ = {};
   stale_ = true;
   derive();
   if (!fades()) information_ = {};
@@ -416,6 +446,7 @@ Matrix Posterior::even_covariance(double information) const {
 
 void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
   const std::size_t n = this->columns();
+  add_waiting();
   std::vector<std::int64_t> members;
   Cholesky factor;
   Matrix m(columns.size(), n);  // L'^-1 L_S, whose first columns are L'
@@ -472,14 +503,18 @@ std::vector<double> Posterior::from_mean(std::span<const double> w) const {
 
 // On loading, the members are set already, and there is room for as many outputs as the function has.
 void Posterior::visit(Archive& archive, bool alone) {
-  if (!archive.loading() && !fades_at_every_row()) derive();
+  if (archive.loading()) {
+    waiting_ = {};
+  } else if (!lives_by_information()) {
+    derive();
+    add_waiting();
+  }
   archive.part("factor", factor_);
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
   if (archive.loading()) {
     covariance_ = {};
     inverse_ = {};
-    solved_ = {};
-    stale_ = fades_at_every_row();
+    stale_ = lives_by_information();
     for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
     make_room();
   }
@@ -491,7 +526,7 @@ void Posterior::visit(Archive& archive, bool alone) {
       self.covariance_.visit(inner, all);
     }
   } covariance{*this};
-  if (!fades_at_every_row()) archive.part("covariance", covariance);
+  if (!lives_by_information()) archive.part("covariance", covariance);
   struct {
     Posterior& self;
     void visit(Archive& inner) { self.information_.visit(inner, self.columns()); }

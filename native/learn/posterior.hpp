@@ -1,12 +1,12 @@
 // Posterior: the posterior distribution given the rows that one memory keeps: a mean function on the span of some
 // points (and the constant), and the covariance of its coefficients (docs/newton.md).
 //
-// The coefficients a have the covariance A, at first K^-1 / lam. A row with kernel values k, s = k . A k and curvature
-// v updates them by a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z z'
-// in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by forget to
-// the power of `period`, the function stays, and A is computed from lam I + H anew when it is next needed. A memory so
-// short that it fades at every row uses H alone: with lam I + H = R R' and u = R^-1 z, s = |u|^2 and A k = L^-T R^-T u.
-// Without fading, H is computed from A on request.
+// The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
+// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
+// z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
+// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. A memory so short
+// that it fades every few rows lives by H alone: with lam I + H = R R', u = R^-1 z, it is s = |u|^2, A k = L^-T R^-T u.
+// Without fading H is derived from A when asked for.
 //
 // Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
 #pragma once
@@ -138,8 +138,12 @@ class Posterior {
   bool joined();                                                // the last member, just now
   std::vector<double> own(std::size_t output) const;            // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
-  bool fades_at_every_row() const { return fades() && period_ == 1; }
+  // To derive A takes as long as three steps without it.
+  bool lives_by_information() const { return fades() && period_ <= 3; }
   double prepare_step_by_information();
+  void add_information(double v);
+  void add_waiting() const;  // adds the rows that wait to H
+  const Triangle& inverse() const;
   std::size_t padded_columns() const { return covariance_.columns(); }
 
   double forget_, lam_;
@@ -152,9 +156,15 @@ class Posterior {
   std::vector<Buffer<double>> a_;  // [output][column of the basis]
   Cholesky factor_;
   mutable Covariance covariance_;
-  mutable bool stale_ = false;  // whether A must be computed from H before its next use
-  mutable Triangle inverse_;    // L^-1 of the coordinates, computed on demand; empty where L has changed
-  Information information_;     // where the memory fades
+  mutable bool stale_ = false;       // A is to be derived from H, when it is needed
+  mutable Triangle inverse_;         // L^-1 of the coordinates, made when it is needed; empty where L has changed
+  mutable Information information_;  // where the memory fades
+  static constexpr std::size_t max_waiting = 32;
+  struct Waiting {
+    Buffer<double> k;  // [row][column]
+    std::vector<double> v;
+  };
+  mutable Waiting waiting_;  // rows that H is without
 
   // Scratch.
   struct Precomputed {

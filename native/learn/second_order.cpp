@@ -62,7 +62,9 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       spread_(recipe.part("dictionary").at("spread")),
       posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
       share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
+      recent_loss_(memories()),
       each_(posteriors_.size()) {
+  if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave
   widen(outputs);
   begin();
 }
@@ -147,13 +149,13 @@ void SecondOrder::commit() {
   offered_.reset();
   const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
   if (!example.in_order) suspend_others();
-  if (several) update_weights(example);
+  if (several) update_weights(example, row);
   if (informative) offer(row);
   grow(example.t);
   double variance = 0.0;
   for (std::size_t e = 0; e < rows_.size(); ++e) {
     rows_[e].weight = std::min(rows_[e].weight, max_weight);
-    if (!seen || !is_informative(rows_[e])) continue;
+    if (!seen || rests(e) || !is_informative(rows_[e])) continue;
     if (e > 0) exchange(posteriors_[e], rows_[e]);
     variance += share_.weights()[e] * take_step(posteriors_[e], example, rows_[e]);
   }
@@ -162,7 +164,8 @@ void SecondOrder::commit() {
     noise_ += weight * residual * residual / (1 + weight * variance);
     ++steps_;
   }
-  for (std::size_t e = 0; e < n_active(); ++e) posteriors_[e].fade(example.t);
+  for (std::size_t e = 0; e < n_active(); ++e)
+    if (!rests(e)) posteriors_[e].fade(example.t);
   if (several || informative) publish();
   if (others_suspended_ && example.in_order) resume_others();
   function_.tick();
@@ -446,6 +449,7 @@ void SecondOrder::visit(Archive& archive) {
     return;
   }
   archive.part("share", share_);
+  archive.part("recent_loss", recent_loss_);
   auto resting = static_cast<std::int64_t>(others_suspended_);
   archive.scalar("resting", resting);
   archive.require(resting == 0 || resting == 1, "resting", "must be 0 or 1");

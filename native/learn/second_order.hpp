@@ -30,6 +30,7 @@
 #include "learn/informed.hpp"
 #include "learn/loss.hpp"
 #include "learn/posterior.hpp"
+#include "learn/recent_loss.hpp"
 #include "learn/spec.hpp"
 #include "learn/update.hpp"
 #include "linalg/draws.hpp"
@@ -115,7 +116,8 @@ class SecondOrder final : public Update, public Informed {
   // The memories (second_order_memory.cpp).
   void suspend_others();
   void resume_others();
-  void update_weights(const Example& example);
+  void update_weights(const Example& example, const Scored& row);
+  bool rests(std::size_t posterior) const;
   void renew(const Scored& row);
   void exchange(Posterior& posterior, Scored& row);
   std::size_t nearest() const;
@@ -145,6 +147,7 @@ class SecondOrder final : public Update, public Informed {
   double lam_, min_slope_, spread_;
   std::vector<Posterior> posteriors_;
   FixedShare share_;
+  RecentLoss recent_loss_;         // of the function
   bool others_suspended_ = false;  // all but the first posterior
   double due_ = 0.0;               // the fraction of a point that is due to be renewed
   std::vector<Candidate> candidates_;

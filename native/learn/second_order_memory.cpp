@@ -9,8 +9,11 @@
 namespace onkel {
 namespace {
 
-// The log likelihood of a row counts for no less than this: one surprise must not silence an expert.
-const double least_log_likelihood = std::log(1e-4);
+// What an expert believed of a row counts for no less: one surprise must not silence it.
+const double least_log_likelihood = std::log(1e-2);
+
+// A memory of less weight rests while nothing seems to change.
+constexpr double least_weight = 0.01;
 
 }  // namespace
 
@@ -47,17 +50,25 @@ double SecondOrder::log_likelihood(const Scored& row) const {
   return noise > 0 ? std::max(-row.g[0] * row.g[0] / (2 * noise), least_log_likelihood) : 0.0;
 }
 
-void SecondOrder::update_weights(const Example& example) {
+// `row`: what the function makes of it.
+void SecondOrder::update_weights(const Example& example, const Scored& row) {
   std::vector<double> logs;
-  for (const Scored& row : rows_) logs.push_back(log_likelihood(row));
-  share_.update_weights(logs, example.weight);
+  for (const Scored& each : rows_) logs.push_back(log_likelihood(each));
+  const double part = share_.update_weights(logs, example.weight);
+  recent_loss_.add(1 - std::exp(log_likelihood(row)), part);
   share_.remember(example.t);
   const Posterior& winner = posteriors_[share_.winner()];
   if (winner.fades() && is_full(example.position)) due_ = std::min(1.0, due_ + 1 / winner.memory());
 }
 
-// At a full budget the row replaces the point that the function needs least, where a replacement is due. Posteriors
-// that use fewer points make room for it too.
+// One that counts for little, while the function does as well as ever, neither learns nor forgets: it costs its score
+// alone. By chance the loss rises every now and then, so that it is not left behind.
+bool SecondOrder::rests(std::size_t posterior) const {
+  return posterior > 0 && share_.weights()[posterior] < least_weight && !recent_loss_.may_have_risen(posterior);
+}
+
+// At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
+// that stand on fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
   if (due_ < 1 - 1e-9) return;  // the sum of so many parts
   if (first().size() == 0) return;  // other kernels have all the points that there may be

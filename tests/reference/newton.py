@@ -21,7 +21,8 @@ MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
 LARGE = 1e3  # scores of several classes beyond it are held on to the less
 MEMORIES = ((1000, 2, 150), (100, 4, 70), (10, 10, 30))  # rows, the share of the points, and at most
 SHARE = 1e-3
-LEAST_LIKELIHOOD = 1e-4
+LEAST_LIKELIHOOD = 1e-2
+LEAST_WEIGHT = 0.01  # of a memory that does not rest
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Posterior:
 
     @property
     def period(self):
-        return max(1, int((1 + 1e-9) / (10 * (1 - self.forget))))
+        return max(1, int((1 + 1e-9) / (5 * (1 - self.forget))))
 
     @property
     def P(self):
@@ -109,7 +110,7 @@ class Posterior:
         return self.learner.cheapest(self.order, costs, costs)
 
     def fade(self, t):
-        """Every tenth of the memory, counted in rows of the stream: H <- rho^m H, and w stays."""
+        """Every fifth of the memory, counted in rows of the stream: H <- rho^m H, and w stays."""
         if self.forget < 1 and t % self.period == 0:
             self.H = self.forget**self.period * self.H
 
@@ -133,6 +134,7 @@ class Newton(Budgeted):
         else:
             self.posteriors = [Posterior(self, self.forget)]
         self.weights = np.full(len(self.posteriors), 1 / len(self.posteriors))
+        self.rows, self.means, self.squares = 0.0, np.zeros(len(self.weights)), np.zeros(len(self.weights))
 
     @property
     def first(self):
@@ -175,7 +177,8 @@ class Newton(Budgeted):
 
         several = len(self.posteriors) > 1
         if several:
-            self.weigh(x, label, weight)
+            part = self.weigh(x, label, weight)
+            self.observe(self.columns(x) @ self._full(self.f), label, part)
         informative = hard(slope)
         if informative:
             self.offer(x, slope, weight)
@@ -184,7 +187,7 @@ class Newton(Budgeted):
         variance = 0.0
         for posterior, share in zip(self.posteriors, self.weights, strict=True):
             own = np.abs(self.at(posterior.z(x) @ posterior.w, label, 1.0)[1]).max() if several else slope
-            if hard(own):
+            if not self.rests(posterior) and hard(own):
                 if several and posterior is not self.first:
                     self.exchange(posterior, x)
                 variance += share * self.step(posterior, x, label, weight)
@@ -192,7 +195,8 @@ class Newton(Budgeted):
             self.noise += weight * slope**2 / (1 + weight * variance)
             self.steps += 1
         for posterior in self.posteriors:
-            posterior.fade(self.t)
+            if not self.rests(posterior):
+                posterior.fade(self.t)
         self.publish()
         for member in self._columns_in_order():
             member.total = member.total + member.a
@@ -211,16 +215,10 @@ class Newton(Budgeted):
     # -- the memories
     def weigh(self, x, label, weight):
         """Fixed share (Herbster and Warmuth) on the likelihood of what each memory predicted."""
-        logs = np.zeros(len(self.posteriors))
-        for e, posterior in enumerate(self.posteriors):
-            value, g, _ = self.at(posterior.z(x) @ posterior.w, label, 1.0)
-            if self.task != "regression":
-                logs[e] = -value
-            elif self.noise > 0:
-                logs[e] = -(g[0] ** 2) / (2 * self.noise / self.steps)
+        logs = np.array([self.log_likelihood(posterior.z(x) @ posterior.w, label) for posterior in self.posteriors])
         self.heaviest = max(self.heaviest, weight)
         rate = weight / self.heaviest
-        logs = rate * np.maximum(logs, np.log(LEAST_LIKELIHOOD))
+        logs = rate * logs
         shares = self.weights * np.exp(logs - logs.max())
         self.weights = (1 - rate * SHARE) * shares / shares.sum() + rate * SHARE / len(logs)
         winner = self.posteriors[int(np.argmax(self.weights))]
@@ -228,6 +226,34 @@ class Newton(Budgeted):
             apart = np.sort(self.weights)
             self.close_call(apart[-1] - apart[-2])
             self.due = min(1.0, self.due + 1 / winner.memory)
+        return rate
+
+    def log_likelihood(self, f, label):
+        value, g, _ = self.at(f, label, 1.0)
+        if self.task == "regression":
+            value = g[0] ** 2 / (2 * self.noise / self.steps) if self.noise > 0 else 0.0
+        return max(-value, np.log(LEAST_LIKELIHOOD))
+
+    def observe(self, f, label, part):
+        """How the function has done of late: means over each memory of the loss 1 - likelihood, and of its square."""
+        self.rows += part
+        loss = 1 - np.exp(self.log_likelihood(f, label))
+        rates = part * np.maximum(1 / self.rows, [1 / posterior.memory for posterior in self.posteriors])
+        self.means += rates * (loss - self.means)
+        self.squares += rates * (loss**2 - self.squares)
+
+    def rests(self, posterior):
+        """Whether a memory counts for little while the function does as well as over the next longer one."""
+        e = next(i for i, other in enumerate(self.posteriors) if other is posterior)
+        if e == 0:
+            return False
+        deviation = np.sqrt(max(0.0, self.squares[e - 1] - self.means[e - 1] ** 2) / (2 * posterior.memory - 1))
+        above = self.means[e] - self.means[e - 1] - deviation / 2
+        self.close_call(abs(self.weights[e] - LEAST_WEIGHT))
+        if self.weights[e] >= LEAST_WEIGHT or self.rows < 10 * posterior.memory:
+            return False
+        self.close_call(abs(above))
+        return above <= 0
 
     def renew(self, x):
         """At a full budget a hard row takes the place of the point that is needed least, once in a memory."""

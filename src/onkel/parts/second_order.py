@@ -47,7 +47,7 @@ class Memory(Part):
 @dataclass(frozen=True)
 class FadingMemory(Memory):
     """What earlier rows told fades by the factor ``forget`` (ρ) with every row, so that about ``1 / (1 - forget)`` rows
-    count; 1 forgets nothing. It is applied every tenth of that number of rows, and leaves the function as it is.
+    count; 1 forgets nothing. It is applied every fifth of that number of rows, and leaves the function as it is.
     """
 
     forget: float = number(1.0, above=0, at_most=1)
