@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +24,8 @@ class DecisionSurfaceDisplay(Drawn):
     """What a model of two features says over the plane, with its support vectors and some rows.
 
     Classes are regions; where there is one score per row, or one probability, its shades show how sure the model is. Of
-    a regressor the shades are its predictions, or their standard deviations. Large dots are the support vectors.
+    a regressor the shades are its predictions, or their standard deviations. Circles are the support vectors. The line
+    is where two classes are equally likely. ``display.ax_.legend()`` says which colour is which class.
 
     Parameters
     ----------
@@ -37,6 +39,10 @@ class DecisionSurfaceDisplay(Drawn):
     rows : ndarray of shape (n_rows, 2), default=None
     shades : ndarray of shape (n_rows,), default=None
         Indices of the rows' classes, or their targets.
+    classes : list of str, default=()
+        Names of the classes.
+    features : pair of str, default=("feature 1", "feature 2")
+        Names of the features.
 
     Examples
     --------
@@ -55,6 +61,8 @@ class DecisionSurfaceDisplay(Drawn):
     support: Floats
     rows: Floats | None = None
     shades: NDArray[Any] | None = None
+    classes: Sequence[str] = ()
+    features: tuple[str, str] = ("feature 1", "feature 2")
 
     @classmethod
     def from_estimator(
@@ -107,7 +115,11 @@ class DecisionSurfaceDisplay(Drawn):
         classes = contents_of(model).classes
         if shades is not None and classes is not None:
             shades = np.searchsorted(classes, shades)
-        made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
+        named = [] if classes is None else [str(name) for name in classes]
+        made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades, named)
+        if hasattr(model, "feature_names_in_"):
+            first, second = model.feature_names_in_
+            made.features = str(first), str(second)
         return made.plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -129,16 +141,20 @@ class DecisionSurfaceDisplay(Drawn):
                 self.figure_.colorbar(drawn, ax=ax, label=self.kind)
         else:
             drawn = ax.contourf(*where, 20, cmap="viridis" if self.kind == "prediction" else "magma_r")
-            self.figure_.colorbar(drawn, ax=ax, label=self.kind)
+            self.figure_.colorbar(drawn, ax=ax, label="standard deviation" if self.kind == "std" else self.kind)
         if self.rows is not None:
             if self.shades is None:
                 ax.scatter(*self.rows.T, s=4, color="0.3", linewidths=0)
             elif self.kind in ("prediction", "std"):
                 ax.scatter(*self.rows.T, s=4, c=self.shades, cmap="viridis", linewidths=0)
             else:
-                ax.scatter(*self.rows.T, s=4, c=[COLOURS[int(k) % len(COLOURS)] for k in self.shades], linewidths=0)
-        ax.scatter(*self.support.T, s=36, facecolors="none", edgecolors="black", linewidths=1.2)
+                for k, name in enumerate(self.classes):
+                    own = self.rows[self.shades == k]
+                    ax.scatter(*own.T, s=4, color=COLOURS[k % len(COLOURS)], linewidths=0, label=f"class {name}")
+        circles = {"facecolors": "none", "edgecolors": "black", "linewidths": 1.2, "label": "support vectors"}
+        ax.scatter(*self.support.T, s=36, **circles)
         ax.set(xlim=self.horizontal[[0, -1]], ylim=self.vertical[[0, -1]])
+        ax.set(xlabel=self.features[0], ylabel=self.features[1])
 
 
 def _asked(model: Any, plane: Floats, response: str) -> tuple[Floats, str]:
