@@ -68,7 +68,7 @@ class DecisionSurfaceDisplay(Drawn):
     def from_estimator(
         cls,
         model: Any,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike | None = None,
         *,
         response: str = "prediction",
@@ -81,8 +81,8 @@ class DecisionSurfaceDisplay(Drawn):
         ----------
         model : a model of onkel
             Of two features.
-        X : array-like of shape (n_rows, 2)
-            Rows that give the rectangle, drawn as small dots.
+        X : array-like or data frame of shape (n_rows, 2)
+            Rows that give the rectangle, drawn as small dots. The columns of a frame name the axes.
         y : array-like of shape (n_rows,), default=None
             Their labels or targets, which colour the dots.
         response : {"prediction", "probability", "std"}, default="prediction"
@@ -105,7 +105,9 @@ class DecisionSurfaceDisplay(Drawn):
         low, high = rows.min(axis=0) - margin, rows.max(axis=0) + margin
         horizontal, vertical = np.linspace(low[0], high[0], grid), np.linspace(low[1], high[1], grid)
         plane = np.column_stack([part.ravel() for part in np.meshgrid(horizontal, vertical)])
-        values, kind = _asked(model, plane, response)
+        columns = getattr(X, "columns", None)
+        asked = plane if columns is None else type(X)(dict(zip(columns, plane.T, strict=True)))
+        values, kind = _asked(model, asked, response)
         support = learner.support()[0]
         transformers = contents_of(model).transformers
         shown = np.asarray(support.toarray() if issparse(support) else support, dtype=np.float64).reshape(-1, 2)
@@ -117,9 +119,8 @@ class DecisionSurfaceDisplay(Drawn):
             shades = np.searchsorted(classes, shades)
         named = [] if classes is None else [str(name) for name in classes]
         made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades, named)
-        if hasattr(model, "feature_names_in_"):
-            first, second = model.feature_names_in_
-            made.features = str(first), str(second)
+        if columns is not None:
+            made.features = str(columns[0]), str(columns[1])
         return made.plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -157,7 +158,7 @@ class DecisionSurfaceDisplay(Drawn):
         ax.set(xlabel=self.features[0], ylabel=self.features[1])
 
 
-def _asked(model: Any, plane: Floats, response: str) -> tuple[Floats, str]:
+def _asked(model: Any, plane: Any, response: str) -> tuple[Floats, str]:
     """The model's answers at each point of the plane, and what they are."""
     if response == "std":
         return model.predict(plane, return_std=True)[1], "std"
