@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench bench-long sanitize arm mutants soak fuzz flat wheel test-lowest docs clean
+.PHONY: help demo test test-all native-tests lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -24,6 +24,7 @@ help:
 	@echo 'make bench-long  ten million rows: speed and memory from the first to the last'
 	@echo 'make sanitize the C++ tests and fuzzers under the Address-, UndefinedBehavior- and ThreadSanitizer'
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
+	@echo 'make cross    the core and its C++ tests compiled by clang for musl, macOS and Windows; those for musl are run'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches; MOST=40)'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
@@ -31,6 +32,7 @@ help:
 	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
 	@echo 'make test-lowest  the oldest numpy, scipy and scikit-learn that pyproject.toml allows'
 	@echo 'make docs     the site, in build/site/index.html'
+	@echo 'make look     every page of it in Chromium, as a screen and as a phone, light and dark: overflow, errors, contrast'
 	@echo 'make clean    remove .venv, build and caches'
 
 demo: $(VENV)/installed $(VENV)/with-cli
@@ -71,6 +73,9 @@ sanitize: $(VENV)/installed $(VENV)/with-test
 arm: $(VENV)/installed $(VENV)/with-test
 	scripts/arm
 
+cross: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cross
+	$(BIN)/python scripts/cross $(TARGETS)
+
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed) $(if $(MOST),--most $(MOST))
 
@@ -94,6 +99,9 @@ test-lowest: $(VENV)/created $(VENV)/with-wheel
 
 docs: $(VENV)/installed $(VENV)/with-docs $(VENV)/with-cli
 	$(BIN)/python scripts/site
+
+look: docs $(VENV)/with-test
+	$(BIN)/python scripts/look
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -128,6 +128,7 @@ def test_importances_have_the_names_of_what_columns_become(run):
 
 def test_tables_that_are_not_what_they_seem(run):
     Path("empty.csv").write_text("")
+    assert "empty.csv is empty" in run("fit", "empty.csv")[2]
     assert "empty.csv has no column 'y' for target: it is empty" in run("fit", "empty.csv", "--target", "y")[2]
     Path("semicolons.csv").write_text(Path("customers.csv").read_text().replace(",", ";"))
     code, _, err = run("fit", "semicolons.csv", "--target", "churn")

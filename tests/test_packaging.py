@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import onkel
 
 EXTRAS = {"matplotlib", "pandas", "polars", "pyarrow", "rich", "typer", "river", "onnx", "pooch", "dask", "starlette"}
 MEGABYTE = 1_000_000
+ROOT = Path(__file__).parents[1]
 
 
 def after(*statements):
@@ -50,3 +52,13 @@ def test_what_is_installed_is_small():
     python = sum(path.stat().st_size for path in folder.rglob("*.py"))
     assert core.stat().st_size < 6 * MEGABYTE
     assert python < 2 * MEGABYTE
+
+
+def test_the_conda_recipe_asks_for_what_the_project_asks_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    recipe = (ROOT / "packaging" / "conda-forge" / "meta.yaml").read_text()
+    built_with = project["build-system"]["requires"]
+    run_with = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["cli"]
+    for needed in built_with + run_with:
+        assert f"- {needed.replace('>=', ' >=')}\n" in recipe, needed
+    assert f'version = "{onkel.__version__}"' in recipe

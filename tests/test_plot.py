@@ -54,6 +54,19 @@ def test_a_surface_of_several_classes_names_them_by_their_places():
     assert np.array_equal(display.shades, places)
 
 
+def test_a_surface_names_its_axes_and_its_classes():
+    pandas = pytest.importorskip("pandas")
+    model = onkel.PerceptronClassifier(gamma=2.0).fit(X, np.array(["no", "yes"])[y])
+    display = DecisionSurfaceDisplay.from_estimator(model, X, np.array(["no", "yes"])[y], grid=10)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("feature 1", "feature 2")
+    assert display.ax_.get_legend_handles_labels()[1] == ["class no", "class yes", "support vectors"]
+
+    frame = pandas.DataFrame(X, columns=["length", "weight"])
+    model = onkel.PerceptronClassifier(gamma=2.0).fit(frame, y)
+    display = DecisionSurfaceDisplay.from_estimator(model, frame, y, grid=10)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("length", "weight")
+
+
 @pytest.mark.parametrize("scaler", [onkel.StreamStandardScaler(), onkel.StreamMinMaxScaler()])
 def test_support_vectors_of_a_pipeline_lie_among_the_rows(scaler):
     rows = X * [1, 100] + [0, 5000]
@@ -142,7 +155,7 @@ def test_a_notebook_shows_what_was_learned():
     assert f"{model.nbytes_:,}" in model._repr_html_()
     assert f"{model.gamma_:.4g}" in model._repr_html_()
     assert "<th" in model._repr_html_().split("memory")[0]
-    assert "before learning" not in model._repr_html_()
+    assert "progressive loss" not in model._repr_html_()
     # of rows that were predicted first, however they were cut
     whole, cut = (onkel.NewtonClassifier(budget=30, random_state=0) for _ in range(2))
     scores = whole.predict_then_learn(X, y, classes=[0, 1])

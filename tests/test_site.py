@@ -55,6 +55,26 @@ def test_links_of_the_repository_become_links_of_the_site(site, tmp_path):
     )
 
 
+def test_a_link_named_by_a_file_is_named_by_its_title(site, tmp_path):
+    site.ROOT = tmp_path
+    (tmp_path / "docs").mkdir()
+    page = tmp_path / "docs" / "page.md"
+    page.write_text("[docs/newton.md](newton.md) [streams.md](streams.md#tables) [CONTRIBUTING.md](../CONTRIBUTING.md)")
+    assert site.text_of(page).decode() == "[](newton.md) [](streams.md#tables) [](contributing.md)"
+
+
+def test_markup_that_was_not_read_is_found(site, tmp_path):
+    good = '<article><p>a <code>b`</code> **c</p><pre>`</pre><img alt="c" src="d"></article>`'
+    (tmp_path / "good.html").write_text(good)
+    assert site.unread_markup() == []
+    (tmp_path / "bad.html").write_text("<article>a `b <b>c</b></article><article>")
+    (tmp_path / "worse.html").write_text("<article>[a](b.md)</article>")
+    assert site.unread_markup() == [
+        "bad.html shows its Markdown: a `b c",
+        "worse.html shows its Markdown: [a](b.md)",
+    ]
+
+
 def test_the_reference_has_every_public_estimator_once(site):
     import onkel
 

@@ -17,3 +17,5 @@ for ax, name in zip(axes, ("NORMA", "RBP", "Projectron"), strict=True):
     model = getattr(onkel, f"{name}Classifier")(gamma=2.0, budget=60, random_state=0).fit(X, y)
     onkel.plot.SupportDisplay.from_estimator(model, ax=ax)
     ax.set_title(f"{name}: {model.score(X, y):.1%} right")
+    ax.set_ylabel("size of the coefficient" if ax is axes[0] else "")
+figure.suptitle("Sixty support vectors each: when they came, and how much they count")

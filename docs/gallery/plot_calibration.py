@@ -25,3 +25,4 @@ for name, model in learners.items():
     print(f"{name}: {model.score(X[4000:], y[4000:]):.1%} right, off by at most "
           f"{abs(display.claimed - display.came).max():.2f}")  # fmt: skip
 ax.legend(frameon=False)
+ax.set_title("Predicted and observed: the diagonal is right")

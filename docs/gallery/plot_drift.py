@@ -27,7 +27,7 @@ for name, model in learners.items():
         scores = model.predict_then_learn(X, y, classes=[0, 1])
         right.append(np.mean((scores > 0) == y))
     ax.plot(np.arange(1, len(right) + 1) * window, right, label=name)
-ax.set(xlabel="rows", ylabel=f"accuracy over {window} rows")
+ax.set(xlabel="rows", ylabel=f"accuracy over {window} rows", title="Learners follow a boundary that turns")
 ax.legend(frameon=False)
 
 # %%
@@ -35,4 +35,5 @@ ax.legend(frameon=False)
 # stream asked for:
 
 figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
-display = onkel.plot.MemoryDisplay.from_estimator(learners["Newton"], ax=ax)
+onkel.plot.MemoryDisplay.from_estimator(learners["Newton"], ax=ax)
+ax.set_title("How much Newton trusts each of its memories")

@@ -23,4 +23,6 @@ def stream():
 
 figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
 onkel.plot.LearningCurveDisplay.from_estimator(learners, stream, classes=range(5), ax=ax)
-ax.set(xscale="log", ylim=(0.75, 1))
+ax.set(xscale="log", ylim=(0.75, 1), ylabel="accuracy so far", title="Five learners with 80 support vectors")
+ax.set_xticks([100, 300, 1000, 3000, 6000], ["100", "300", "1,000", "3,000", "6,000"])
+ax.minorticks_off()

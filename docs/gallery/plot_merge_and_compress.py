@@ -23,16 +23,20 @@ quarters = [
 ]
 merged = onkel.merge(quarters).model
 print("quarters:", *(f"{model.score(X_new, y_new):.1%}" for model in quarters))
-print(f"merged:   {merged.score(X_new, y_new):.1%} with {merged.n_support_} points")
+print(f"merged:   {merged.score(X_new, y_new):.1%} with {merged.n_support_} support vectors")
 
 # %%
-# From there down to four points:
+# From there down to four support vectors:
 
 sizes = [size for size in (200, 120, 80, 60, 40, 30, 20, 12, 8, 4) if size < merged.n_support_]
 scores = [onkel.compress(merged, n_support=size).model.score(X_new, y_new) for size in sizes]
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 left.plot([merged.n_support_, *sizes], np.multiply([merged.score(X_new, y_new), *scores], 100), marker="o")
-left.set(xscale="log", xlabel="points", ylabel="accuracy on new rows, %")
+left.set(xscale="log", xlabel="support vectors", ylabel="accuracy on new rows, %", title="What each size costs")
+ticks = [merged.n_support_, 60, 30, 12, 8, 4]
+left.set_xticks(ticks, ticks)
+left.minorticks_off()
 small = onkel.compress(merged, n_support=20).model
 onkel.plot.DecisionSurfaceDisplay.from_estimator(small, X[:300], y[:300], ax=right)
-right.set_title(f"{small.n_support_} points")
+right.set_title(f"Compressed to {small.n_support_} support vectors: {small.score(X_new, y_new):.1%} right")
+right.legend(loc="lower left", markerscale=2)

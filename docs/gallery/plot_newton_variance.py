@@ -19,8 +19,10 @@ model = onkel.NewtonRegressor(budget=80, random_state=0).fit(X, y)
 corners = np.array([[-6, -3], [6, 3]])  # where the model is asked, beyond the rows
 shown = np.vstack([X[:500], corners])
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), sharey=True, layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
 onkel.plot.DecisionSurfaceDisplay.from_estimator(model, shown, ax=left)
 onkel.plot.DecisionSurfaceDisplay.from_estimator(model, shown, response="std", ax=right)
-left.set_title("prediction")
-right.set_title("standard deviation")
+left.set_title("What it predicts")
+right.set_title("How far it may be off")
+right.label_outer()
+figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", frameon=False)

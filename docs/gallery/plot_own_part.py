@@ -38,4 +38,7 @@ for ax, eviction in zip(axes, (RemoveOldest(), RemoveCrowded()), strict=True):
     recipe = FirstOrder(HingeLoss(), OnGradient(), GradientStep(eta=0.5), eviction)
     model = onkel.KernelClassifier(recipe, gamma=2.0, budget=15, random_state=0).fit(X, y)
     onkel.plot.DecisionSurfaceDisplay.from_estimator(model, X[-300:], y[-300:], ax=ax, grid=80)
-    ax.set_title(f"{type(eviction).__name__}: {model.score(X, y):.1%}")
+    ax.set_title(f"{type(eviction).__name__}: {model.score(X, y):.1%} right")
+    ax.label_outer()
+figure.suptitle("An eviction of onkel, and one of your own")
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3, markerscale=2, frameon=False)

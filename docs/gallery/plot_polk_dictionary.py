@@ -19,9 +19,10 @@ for parsimony in (0.0025, 0.01, 0.04):
     stream = onkel.streams.generators.mixture(6144, seed=0)
     curve = onkel.evaluate.progressive(model, stream, classes=range(5), every=192)
     left.plot(curve["rows"], curve["n_support"], label=f"K = {parsimony:g}: {curve.last.accuracy:.1%} right")
-left.set(xlabel="rows", ylabel="points in the dictionary")
+left.set(xlabel="rows", ylabel="points in the dictionary", title="The dictionary finds its size")
 left.legend(frameon=False)
 
 X, y = next(onkel.streams.generators.mixture(1000, seed=1, chunk_rows=1000))
 onkel.plot.DecisionSurfaceDisplay.from_estimator(model, X, y, ax=right)
-right.set_title(f"K = {parsimony:g}: {model.n_support_} points")
+right.set_title(f"Five classes with {model.n_support_} points (K = {parsimony:g})")
+right.legend(loc="upper right", fontsize="small", markerscale=2)

@@ -27,11 +27,14 @@ model = onkel.NewtonRegressor(budget=60, random_state=0).fit(X, y)
 grid = np.linspace(-1, 11, 400)[:, None]
 mean, std = model.predict(grid, return_std=True)
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-ax.scatter(X[:, 0], y, s=4, color="0.5", linewidths=0)
-ax.plot(grid[:, 0], mean, color="#0072b2")
-for width in (1, 2):
-    ax.fill_between(grid[:, 0], mean - width * std, mean + width * std, color="#0072b2", alpha=0.15, linewidth=0)
-ax.set(xlabel="x", ylabel="y", title=f"{model.n_support_} points, {model.t_} rows")
+ax.scatter(X[:, 0], y, s=4, color="0.5", linewidths=0, label="rows learned from")
+ax.plot(grid[:, 0], mean, color="#0072b2", label="prediction")
+for width, alpha in ((1, 0.3), (2, 0.15)):
+    label = f"within {width} standard deviation{'s' if width > 1 else ''}"
+    band = mean - width * std, mean + width * std
+    ax.fill_between(grid[:, 0], *band, color="#0072b2", alpha=alpha, linewidth=0, label=label)
+ax.set(xlabel="x", ylabel="y", title=f"{model.t_} rows, {model.n_support_} support vectors")
+ax.legend(frameon=False, loc="upper left")
 
 # %%
 # How often the target was within so many standard deviations:

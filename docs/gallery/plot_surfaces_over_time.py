@@ -16,10 +16,13 @@ X = random.uniform(-2, 2, size=(5000, 2))
 y = (np.sin(3 * X[:, 0]) > X[:, 1]).astype(int)
 
 model = onkel.NewtonClassifier(budget=40, gamma=1.0, random_state=0)
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(12, 4.5), sharey=True, layout="constrained")
 seen = 0
 for ax, until in zip(axes, (50, 500, 5000), strict=True):
     model.partial_fit(X[seen:until], y[seen:until], classes=[0, 1])
     seen = until
     onkel.plot.DecisionSurfaceDisplay.from_estimator(model, X[:until][-500:], y[:until][-500:], ax=ax)
-    ax.set_title(f"{model.t_:,} rows, {model.n_support_} points, {model.score(X, y):.1%} right")
+    ax.set_title(f"after {model.t_:,} rows: {model.score(X, y):.1%} right")
+    ax.label_outer()
+figure.suptitle("Decisions of one learner that keeps at most 40 support vectors")
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3, markerscale=2, frameon=False)

@@ -38,7 +38,10 @@ def stream():
 
 
 model = onkel.NewtonClassifier(budget=120, random_state=0)
+models = {"Newton": model, "Projectron": onkel.ProjectronClassifier(budget=120, random_state=0)}
 figure, ax = plt.subplots(figsize=(8, 3.5), layout="constrained")
-onkel.plot.LearningCurveDisplay.from_estimator(model, stream, classes=list(WORDS), ax=ax)
-ax.set(ylabel="accuracy so far", ylim=(0.6, 0.9))
+onkel.plot.LearningCurveDisplay.from_estimator(models, stream, classes=list(WORDS), ax=ax)
+ax.axhline(5 / 6, color="0.5", linestyle="dotted", label="the most to have")
+ax.legend(frameon=False, loc="lower right")
+ax.set(ylabel="accuracy so far", ylim=(0.7, 0.88), title="Which of three subjects is a message about?")
 print(f"{model.n_support_} points of 4,096 columns take {model.nbytes_:,} bytes")

@@ -44,7 +44,7 @@ ValidationLoss::ValidationLoss(const Data& data)
       columns_(points_ + 1),
       stride_(round_up(columns_, isa::score_lanes)),
       features_(round_up(data.width, isa::lanes<double>)) {
-  for (const std::size_t first : {0, 1}) {
+  for (std::size_t first = 0; first < 2; ++first) {
     folds_[first].begin = order_.size();
     for (std::size_t i = first; i < data.count; i += 2) order_.push_back(i);
     folds_[first].end = order_.size();

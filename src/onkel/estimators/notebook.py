@@ -38,7 +38,7 @@ def learned(model: Any) -> dict[str, str]:
         memory = contents.estimator.memory_
         facts["memory"] = "all rows" if memory == float("inf") else f"{memory:,.0f} rows"
     if hasattr(contents.estimator, "_progress"):
-        facts["before learning"] = str(contents.estimator._progress)
+        facts["progressive loss"] = str(contents.estimator._progress)
     return facts
 
 

@@ -112,4 +112,4 @@ class ImportanceDisplay(Drawn):
         """Draw a bar for each feature, the largest first; of many features the first thirty."""
         order = np.argsort(-self.importances, kind="stable")[:30][::-1]
         ax.barh([self.names[i] for i in order], self.importances[order], color=COLOURS[0])
-        ax.set(xlabel="importance", xlim=(0, 1))
+        ax.set(xlabel="importance", ylabel="feature", xlim=(0, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +24,8 @@ class DecisionSurfaceDisplay(Drawn):
     """What a model of two features says over the plane, with its support vectors and some rows.
 
     Classes are regions; where there is one score per row, or one probability, its shades show how sure the model is. Of
-    a regressor the shades are its predictions, or their standard deviations. Large dots are the support vectors.
+    a regressor the shades are its predictions, or their standard deviations. Circles are the support vectors. The line
+    is where two classes are equally likely. ``display.ax_.legend()`` says which colour is which class.
 
     Parameters
     ----------
@@ -37,6 +39,10 @@ class DecisionSurfaceDisplay(Drawn):
     rows : ndarray of shape (n_rows, 2), default=None
     shades : ndarray of shape (n_rows,), default=None
         Indices of the rows' classes, or their targets.
+    classes : list of str, default=()
+        Names of the classes.
+    features : pair of str, default=("feature 1", "feature 2")
+        Names of the features.
 
     Examples
     --------
@@ -55,12 +61,14 @@ class DecisionSurfaceDisplay(Drawn):
     support: Floats
     rows: Floats | None = None
     shades: NDArray[Any] | None = None
+    classes: Sequence[str] = ()
+    features: tuple[str, str] = ("feature 1", "feature 2")
 
     @classmethod
     def from_estimator(
         cls,
         model: Any,
-        X: ArrayLike,
+        X: Any,
         y: ArrayLike | None = None,
         *,
         response: str = "prediction",
@@ -73,8 +81,8 @@ class DecisionSurfaceDisplay(Drawn):
         ----------
         model : a model of onkel
             Of two features.
-        X : array-like of shape (n_rows, 2)
-            Rows that give the rectangle, drawn as small dots.
+        X : array-like or data frame of shape (n_rows, 2)
+            Rows that give the rectangle, drawn as small dots. The columns of a frame name the axes.
         y : array-like of shape (n_rows,), default=None
             Their labels or targets, which colour the dots.
         response : {"prediction", "probability", "std"}, default="prediction"
@@ -97,7 +105,9 @@ class DecisionSurfaceDisplay(Drawn):
         low, high = rows.min(axis=0) - margin, rows.max(axis=0) + margin
         horizontal, vertical = np.linspace(low[0], high[0], grid), np.linspace(low[1], high[1], grid)
         plane = np.column_stack([part.ravel() for part in np.meshgrid(horizontal, vertical)])
-        values, kind = _asked(model, plane, response)
+        columns = getattr(X, "columns", None)
+        asked = plane if columns is None else type(X)(dict(zip(columns, plane.T, strict=True)))
+        values, kind = _asked(model, asked, response)
         support = learner.support()[0]
         transformers = contents_of(model).transformers
         shown = np.asarray(support.toarray() if issparse(support) else support, dtype=np.float64).reshape(-1, 2)
@@ -107,8 +117,11 @@ class DecisionSurfaceDisplay(Drawn):
         classes = contents_of(model).classes
         if shades is not None and classes is not None:
             shades = np.searchsorted(classes, shades)
-        display = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades)
-        return display.plot(ax)
+        named = [] if classes is None else [str(name) for name in classes]
+        made = cls(horizontal, vertical, values.reshape(grid, grid), kind, shown, rows, shades, named)
+        if columns is not None:
+            made.features = str(columns[0]), str(columns[1])
+        return made.plot(ax)
 
     def _draw(self, ax: Any) -> None:
         """Draw the surface."""
@@ -129,19 +142,23 @@ class DecisionSurfaceDisplay(Drawn):
                 self.figure_.colorbar(drawn, ax=ax, label=self.kind)
         else:
             drawn = ax.contourf(*where, 20, cmap="viridis" if self.kind == "prediction" else "magma_r")
-            self.figure_.colorbar(drawn, ax=ax, label=self.kind)
+            self.figure_.colorbar(drawn, ax=ax, label="standard deviation" if self.kind == "std" else self.kind)
         if self.rows is not None:
             if self.shades is None:
                 ax.scatter(*self.rows.T, s=4, color="0.3", linewidths=0)
             elif self.kind in ("prediction", "std"):
                 ax.scatter(*self.rows.T, s=4, c=self.shades, cmap="viridis", linewidths=0)
             else:
-                ax.scatter(*self.rows.T, s=4, c=[COLOURS[int(k) % len(COLOURS)] for k in self.shades], linewidths=0)
-        ax.scatter(*self.support.T, s=36, facecolors="none", edgecolors="black", linewidths=1.2)
+                for k, name in enumerate(self.classes):
+                    own = self.rows[self.shades == k]
+                    ax.scatter(*own.T, s=4, color=COLOURS[k % len(COLOURS)], linewidths=0, label=f"class {name}")
+        circles = {"facecolors": "none", "edgecolors": "black", "linewidths": 1.2, "label": "support vectors"}
+        ax.scatter(*self.support.T, s=36, **circles)
         ax.set(xlim=self.horizontal[[0, -1]], ylim=self.vertical[[0, -1]])
+        ax.set(xlabel=self.features[0], ylabel=self.features[1])
 
 
-def _asked(model: Any, plane: Floats, response: str) -> tuple[Floats, str]:
+def _asked(model: Any, plane: Any, response: str) -> tuple[Floats, str]:
     """The model's answers at each point of the plane, and what they are."""
     if response == "std":
         return model.predict(plane, return_std=True)[1], "std"

@@ -68,6 +68,8 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         features = [_number(table, known, column, "columns") for column in columns]
     if goal in features:
         raise ValueError(f"{table}: column {known[goal]!r} cannot be both the target and a feature")
+    if not "".join(known):
+        raise ValueError(f"{table} is empty")
     if not features:
         raise ValueError(f"{table} has no column for features beside the target")
     return Columns(known, features, goal)
