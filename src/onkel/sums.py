@@ -83,13 +83,13 @@ def sum_of(
         result |= {f"{own}seen": result["t"], f"{own}basis.births": state["basis.births"], f"{own}basis.places": place}
         for name, values in state.items():
             if name.startswith("update."):
-                made[f"{own}learner.{name.removeprefix('update.')}"] = values
+                result[f"{own}learner.{name.removeprefix('update.')}"] = values
     stride = 1
     while rows // stride >= _MOST_REMEMBERED:
         stride *= 2
     summed = like.blank(n_classes=terms[0].n_classes, dtype=terms[0].dtype)
     budgets = _divided(summed, [term.n_support for term in terms])
-    made |= {
+    result |= {
         "update.log_weights": _logarithms(like, weights),
         "update.budget": np.array([summed.budget_of_a_function]),
         "update.budgets": budgets,
