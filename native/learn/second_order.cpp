@@ -370,7 +370,7 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
     posterior.add_precomputed_row(i, values_);
     ++found;
   }
-  const bool may_join = &posterior == &first() && basis_.size() - candidates_.size() < budget_;
+  const bool may_join = &posterior == &first() && !is_full(example.position);
   posterior.finish_precomputing(may_join, example.team);
 }
 
