@@ -36,7 +36,7 @@ double FixedShare::update_weights(std::span<const double> log_likelihoods, doubl
   if (sum > 0)
     for (double& each : weights_) each = with_share(each / sum, rate * share_, weights_.size());
   else
-    begin();  // no expert that the row speaks for has any weight
+    begin();  // every expert with any weight gave the row a likelihood of 0
   return rate;
 }
 

@@ -21,15 +21,15 @@ class FixedShare {
   FixedShare(std::size_t experts, double share);
 
   const std::vector<double>& weights() const { return weights_; }
-  std::size_t winner() const;  // the expert with the most weight, the first of equals
-  void begin();                // all are equal
-  void begin_with_first();     // all weight is the first's
-  // After a row: w <- w likelihood^r, normalised, of which r `share` is then divided evenly, r = weight / heaviest. A
-  // loss that counts `weight` times is mixable at a rate of one over the heaviest row's weight, and not above: rare
-  // rows of great weight would make no difference to the many between them. Returns r.
+  std::size_t winner() const;  // the expert with the largest weight, the first of equal ones
+  void begin();                // all weights are equal
+  void begin_with_first();     // the first expert has all weight
+  // After a row: w <- w likelihood^r, normalised; then the fraction r `share` of it is divided evenly, with r = weight
+  // / heaviest, which is returned. A loss that counts `weight` times is mixable at rates up to the inverse of the
+  // heaviest row's weight; beyond that, rare rows of great weight would outweigh the many rows between them.
   double update_weights(std::span<const double> log_likelihoods, double weight);
-  // The weights after row t go into a bounded history: those of multiples of a stride that doubles when there are too
-  // many.
+  // Records the weights after row t in a bounded history: those at multiples of a stride that doubles when there are
+  // too many.
   void remember(std::int64_t t);
   const std::vector<std::int64_t>& rows() const { return rows_; }
   const std::vector<double>& history() const { return history_; }  // [row][expert]

@@ -13,7 +13,7 @@ namespace {
 constexpr double tolerance = 1e-4;
 constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
 
-// A fifth of the memory 1 / (1 - forget), which a number such as 0.99 is a rounding error away from.
+// A fifth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
 std::int64_t period_of(double forget) {
   const double fifth = std::floor((1 + 1e-9) / (5 * (1 - forget)));
   return static_cast<std::int64_t>(std::clamp(fifth, 1.0, 1e15));
@@ -307,8 +307,17 @@ bool Posterior::extend(std::size_t slot, double kappa, double s) {
 // In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
 bool Posterior::join(std::size_t slot, std::span<const double> values) {
   if (!lives_by_information()) derive();
-  const std::size_t n = members_.size();
-  if (!extend(slot, values)) return false;
+  return extend(slot, values) && joined();
+}
+
+bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
+  if (!lives_by_information()) derive();
+  l_ = l;
+  return extend(slot, kappa, novelty) && joined();
+}
+
+bool Posterior::joined() {
+  const std::size_t n = members_.size() - 1;
   if (fades()) information_.reach(columns());
   stale_ = lives_by_information();
   if (stale_) return true;
@@ -338,10 +347,8 @@ std::size_t Posterior::least_needed() {
   return static_cast<std::size_t>(members_[static_cast<std::size_t>(least)]);
 }
 
-void Posterior::leave(std::size_t slot) {
-  derive();
+void Posterior::leave(std::size_t slot, double even_information) {
   add_waiting();
-  covariance_.apply_pending();
   const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
   const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
   find_column(column);
@@ -355,7 +362,7 @@ void Posterior::leave(std::size_t slot) {
     a[slot] = 0.0;
   }
   stale_ = lives_by_information();
-  if (!stale_) covariance_.remove(column);
+  if (!stale_) covariance_.remove(column, h_);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
   inverse_ = {};
@@ -420,10 +427,19 @@ Matrix Posterior::covariance() const {
   return covariance_.among(all);
 }
 
-Information Posterior::current_information() const {
-  if (!fades()) return Information::from_covariance(covariance(), coordinates(), lam_);
-  add_waiting();
-  return information_;
+Information Posterior::current_information(double even_information) const {
+  if (fades()) {
+    add_waiting();
+    return information_;
+  }
+  const auto found = Information::from_covariance(covariance(), coordinates(), lam_);
+  return found ? *found : spread_evenly(even_information);
+}
+
+Information Posterior::spread_evenly(double information) const {
+  Information even(columns());
+  even.add_evenly(information);
+  return even;
 }
 
 void Posterior::adopt(Information information) {
@@ -514,6 +530,7 @@ void Posterior::visit(Archive& archive, bool alone) {
   if (archive.loading()) {
     covariance_ = {};
     inverse_ = {};
+    solved_ = {};
     stale_ = lives_by_information();
     for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
     make_room();

@@ -1,14 +1,12 @@
 // Posterior: the posterior distribution given the rows that one memory keeps: a mean function on the span of some
 // points (and the constant), and the covariance of its coefficients (docs/newton.md).
 //
-// The coefficients a have the covariance A: at first K^-1 / lam, and then a row with kernel values k, s = k . A k and
-// curvature v makes it a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z
-// z' in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by the
-// power of forget, the function stays, and A is derived from lam I + H anew when it is next needed. A memory so short
-// that it fades every few rows lives by H alone: with lam I + H = R R', u = R^-1 z, it is s = |u|^2, A k = L^-T R^-T u.
-// Without fading H is derived from A when asked for.
-//
-// Its columns are the constant, where there is one, and the points in the order in which they joined, which is L's.
+// The coefficients a have the covariance A, at first K^-1 / lam. A row with kernel values k, s = k . A k and curvature
+// v updates them by a += A k b, A -= v / (1 + v s) A k (A k)'. Where the memory fades, the information H = sum v z z'
+// in the orthonormal coordinates z = L^-1 k of the span is kept as well: every `period` rows it is scaled by forget to
+// the power of `period`, the function stays, and A is computed from lam I + H anew when it is next needed. A memory so
+// short that it fades every few rows uses H alone: with lam I + H = R R' and u = R^-1 z, s = |u|^2 and
+// A k = L^-T R^-T u. Without fading, H is computed from A on request.
 #pragma once
 
 #include <cmath>
@@ -117,9 +115,9 @@ class Posterior {
   Information spread_evenly(double information) const;
   void adopt(Information information);  // from now on this is known
   const Cholesky& factor() const { return factor_; }
-  Matrix covariance() const;                          // of the coefficients
-  Matrix even_covariance(double information) const;   // what it would be by so much of every coordinate
-  std::vector<double> sizes_of_variances() const;     // that rounding is measured by (see Covariance)
+  Matrix covariance() const;                         // of the coefficients
+  Matrix even_covariance(double information) const;  // what it would be by so much of every coordinate
+  std::vector<double> sizes_of_variances() const;    // that rounding is measured by (see Covariance)
   // Keeps only these columns, with this covariance. `rows`: L of all of them, with L_S of those that stay: in their
   // coordinates the information is M H M', M = L'^-1 L_S; in the coefficients the rows and columns of the others are
   // left out.
@@ -133,6 +131,8 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
+  void find_column(std::size_t column);  // A_:j, in h_
+  void renew_covariance(double even_information);
   bool extend(std::size_t slot, double kappa, double novelty);  // with l_
   void solve_ahead(std::size_t first);                          // for the precomputed rows from this one on
   bool joined();                                                // the last member, just now
@@ -156,15 +156,15 @@ class Posterior {
   std::vector<Buffer<double>> a_;  // [output][column of the basis]
   Cholesky factor_;
   mutable Covariance covariance_;
-  mutable bool stale_ = false;       // A is to be derived from H, when it is needed
-  mutable Triangle inverse_;         // L^-1 of the coordinates, made when it is needed; empty where L has changed
+  mutable bool stale_ = false;       // whether A must be computed from H before its next use
+  mutable Triangle inverse_;         // L^-1 of the coordinates, computed on demand; empty where L has changed
   mutable Information information_;  // where the memory fades
   static constexpr std::size_t max_waiting = 32;
   struct Waiting {
     Buffer<double> k;  // [row][column]
     std::vector<double> v;
   };
-  mutable Waiting waiting_;  // rows that H is without
+  mutable Waiting waiting_;  // rows that H does not include yet
 
   // Scratch.
   struct Precomputed {

@@ -70,7 +70,7 @@ bool SecondOrder::rests(std::size_t posterior) const {
 // At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
 // that stand on fewer points make room for it too.
 void SecondOrder::renew(const Scored& row) {
-  if (due_ < 1 - 1e-9) return;  // the sum of so many parts
+  if (due_ < 1 - 1e-9) return;      // the sum of so many parts
   if (first().size() == 0) return;  // other kernels have all the points that there may be
   const double kappa = kernel_with_itself(*row.block, row.row);
   if (!is_independent(novelty(k_, kappa, l_), kappa)) return;

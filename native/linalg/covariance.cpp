@@ -97,11 +97,9 @@ bool Covariance::can_remove(std::size_t j, std::span<const double> column) const
 }
 
 // The half below the diagonal is computed and moved up; the rest is its mirror image.
-void Covariance::remove(std::size_t j) {
-  const double variance = std::max(at(j, j), std::numeric_limits<double>::min());
-  Buffer<double> column(columns_), step(columns_);
-  for (std::size_t i = 0; i < columns_; ++i) column[i] = at(i, j);
-  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / variance;
+void Covariance::remove(std::size_t j, std::span<const double> column) {
+  Buffer<double> step(columns_);
+  for (std::size_t i = 0; i < columns_; ++i) step[i] = -column[i] / column[j];
   for (std::size_t t = 0; t < columns_ / lanes; ++t) {
     const std::size_t begin = t * lanes;
     isa::routines<double>().add_products(step.data() + begin, column.data() + begin, columns_, 1, 1,
