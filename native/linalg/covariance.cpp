@@ -7,8 +7,6 @@
 namespace onkel {
 namespace {
 
-constexpr Kernel dot_product{Base::dot, Shape::identity, 1.0, 0.0, 1};
-
 void share(Team* team, std::size_t n, std::size_t grain, std::size_t multiply_adds,
            const std::function<void(std::size_t, std::size_t)>& work) {
   team == nullptr ? work(0, n) : team->split(n, grain, multiply_adds, work);
@@ -37,8 +35,8 @@ void Covariance::reach(std::size_t columns) {
 
 void Covariance::multiply(const double* k, std::size_t n, double* products, Team* team) const {
   share(team, columns_ / lanes, isa::tiles_at_once, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
-    isa::routines<double>().tile(dot_product, k, n, columns_, tiles_.data() + first * columns_ * lanes, last - first,
-                                 columns_, products + first * lanes, columns_);
+    isa::routines<double>().multiply_tiles(k, n, columns_, tile(first), last - first, room_ * lanes, columns_,
+                                           products + first * lanes, columns_);
   });
 }
 
