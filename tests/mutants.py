@@ -665,7 +665,7 @@ MUTANTS = [
     Mutant(
         "points leave at the pace of the memory that wins",
         "native/learn/second_order_memory.cpp",
-        "if (winner.fades() && first().size() >= budget_)",
+        "if (winner.fades() && is_full(example.position))",
         "if (false)",
         "test_following.py -k leave",
     ),
