@@ -113,9 +113,14 @@ def learn(
     """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
+    parts = terms_of(sampled)
+    budgets = [part.budget or 1 for part in parts]
+    for part, budget in zip(parts, budgets, strict=True):
+        # In a stream terms share points, and the budget counts those once; here each has its own.
+        part.budget = max(1, budget * (sampled.budget or 1) // sum(budgets))
     optima = [
-        optimum(term, number, census, encoding, team, rounds, checkpoint.of_term(number), report)
-        for number, term in enumerate(terms_of(sampled))
+        optimum(part, number, census, encoding, team, rounds, checkpoint.of_term(number), report)
+        for number, part in enumerate(parts)
     ]
     firsts = np.cumsum([0] + [len(each) for each in optima])
     terms = [learner_of(each, first, memory, census.rows) for each, first in zip(optima, firsts.tolist(), strict=False)]
