@@ -109,7 +109,7 @@ def _logarithms(like: Learner, weights: Floats) -> Floats:
     if like.t > 0 and np.array_equal(weights, like.kernel_weights):
         return np.asarray(like.state()["update.log_weights"])
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING)
+        return np.asarray(np.maximum(np.log(weights / weights.max()), _LOG_OF_NOTHING))
 
 
 def _state_of_term(state: State, own: str) -> State:
