@@ -86,18 +86,14 @@ class Competition:
         """Return the losses on the later half of the rows, each predicted before it is learned from, of a learner with
         this kernel and λ; its budget is the learner's own over ``share``."""
         own, rows = self.own, self.rows
-        competitor = Learner(
-            replace(self.recipe, prior=GaussianPrior(lam)),
-            task=own.task,
+        competitor = own.blank(
+            recipe=replace(self.recipe, prior=GaussianPrior(lam)),
             kernel=kernel,
             budget=self.most if own.budget is None else max(1, min(self.most, own.budget) // share),
+            average=self.recipe.average,
             fit_intercept=True,
             n_classes=self.n_classes,
-            dtype=own.dtype,
-            seed=own.seed,
-            n_jobs=own.n_jobs,
         )
-        competitor.in_order = own.in_order
         self.learned_from += len(rows)
         scores = competitor.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
         assert scores is not None
@@ -118,7 +114,7 @@ class Competition:
 
     def _is_like(self, run: Learner, fresh: Learner) -> bool:
         """Whether a competitor equals the learner, or a term of it."""
-        names = ("recipe", "task", "fit_intercept", "average", "n_classes", "dtype", "seed")
+        names = set(Learner.NAMES) - {"kernel", "budget"}
         same = all(getattr(run, name) == getattr(fresh, name) for name in names)
         return same and run.budget == fresh.budget_of_a_function
 
