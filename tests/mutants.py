@@ -646,7 +646,7 @@ MUTANTS = [
         "native/learn/second_order.cpp",
         "  if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave\n",
         "",
-        "test_differential.py -k 'Newton and longer'",
+        "test_following.py -k average_remembers",
     ),
     Mutant(
         "the information about a point that leaves goes with it",

@@ -122,3 +122,19 @@ def test_a_compressed_model_keeps_its_function_and_follows_again():
     scores = smaller.learn_rows(*turning(3000, seed=2), scores=True)[:, 0]
     assert np.mean((scores > 0) != turning(3000, seed=2)[1]) < 0.15
     assert smaller.memory < np.inf
+
+
+def test_the_average_remembers_points_that_have_left():
+    rng = np.random.default_rng(0)
+    X, places = rng.normal(size=(600, 2)), rng.normal(size=(5, 2))
+    y = np.sin(X[:, 0] + 0.05 * np.arange(600))  # it changes, so that points leave
+    settings = {"task": "regression", "gamma": 1.0, "budget": 10}
+    recipe = recipes.Newton(loss="squared_error")
+    last, averaged = (onkel.Learner(recipe, average=average, **settings) for average in (False, True))
+    total = np.zeros((5, 1))  # the first function is 0
+    for x, target in zip(X, y, strict=True):
+        last.learn(x, target)
+        averaged.learn(x, target)
+        total += last.score_rows(places)
+    assert (last.support()[1] > 300).any()
+    np.testing.assert_allclose(averaged.score_rows(places), total / 601, rtol=1e-9, atol=1e-12)

@@ -363,10 +363,11 @@ def test_points_leave_where_the_covariance_has_no_digits_left(task, seed, budget
 @pytest.mark.parametrize(
     ("task", "seed", "budget", "gamma", "lam"),
     [
-        ("regression", 0, 20, 0.003, 0.01),
-        ("regression", 1, 60, 0.1, 10.0),
-        ("binary", 1, 20, 0.1, 0.01),
-        ("multiclass", 1, 60, 0.1, 0.01),
+        ("regression", 0, 12, 0.003, 0.01),
+        ("regression", 1, 60, 0.1, 0.01),
+        ("binary", 0, 60, 0.1, 10.0),
+        ("binary", 1, 40, 0.1, 10.0),
+        ("multiclass", 1, 40, 0.1, 0.01),
     ],
 )
 def test_sums_share_their_budget_where_the_covariance_has_no_digits_left(task, seed, budget, gamma, lam):

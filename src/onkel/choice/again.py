@@ -41,16 +41,16 @@ class Watch:
         self._scored = []
         return self._losses
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Discard the rows since the last check."""
         self._losses, self._scored = np.empty(0), []
 
-    def look(self, unit: float) -> int | None:
+    def check(self, unit: float) -> int | None:
         """Check the loss; if it has risen, return for how many rows it has been higher."""
         losses, blocks = self.losses, []
         if len(losses) == PERIOD:
             blocks = bounded(self.task, losses, unit).reshape(-1, BLOCK).mean(axis=1).tolist()
-        self.forget()
+        self.clear()
         for i, loss in enumerate(blocks):
             if self.test.add(loss):
                 return (self.test.blocks + len(blocks) - 1 - i) * BLOCK

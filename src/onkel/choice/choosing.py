@@ -69,8 +69,8 @@ class ChoosingLearner(Stateful):
         for name in chosen:
             check_choice("what is chosen", name, ("gamma", "lam", "relevances", "kernel"))
         started = learner.t > 0 and "relevances" in chosen
-        made = isinstance(learner.kernel, RBF | Hedge) if started else isinstance(learner.kernel, RBF)
-        if "gamma" in chosen and not made:
+        has_width = isinstance(learner.kernel, RBF | Hedge) if started else isinstance(learner.kernel, RBF)
+        if "gamma" in chosen and not has_width:
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
         if "relevances" in chosen and "gamma" not in chosen:
             raise ValueError("relevances='stream' are chosen with a width: gamma must be 'stream', too")
@@ -103,7 +103,7 @@ class ChoosingLearner(Stateful):
     def learn_rows(
         self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
     ) -> Floats | None:
-        """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
+        """Learn from rows in order; with ``scores`` return each row's scores from before it was learned from."""
         if self._is_plain(y, weight) and not self.current.sparse:
             return self._learn_one(self.current.as_core_rows(X), y, scores)
         pieces: list[Floats | None] = []
@@ -141,14 +141,14 @@ class ChoosingLearner(Stateful):
         judged = watching or self.trial is not None
         weight = np.ones(len(y)) if weight is None else weight
         try:
-            made = learner.learn_rows(X, y, weight, scores=scores or judged, block_rows=block_rows)
+            predicted = learner.learn_rows(X, y, weight, scores=scores or judged, block_rows=block_rows)
             if judged:
-                self._judge(X, y, weight, made, watching)
+                self._judge(X, y, weight, predicted, watching)
             done = True
-            return made if scores else None
+            return predicted if scores else None
         finally:  # also after an interruption: exactly the rows that were learned from are kept
             if not done:
-                self.watch.forget()
+                self.watch.clear()
                 self.trial = self._due = None
             n = learner.t - before
             learned = slice(None) if n == len(y) else np.flatnonzero(weight)[:n]
@@ -164,9 +164,9 @@ class ChoosingLearner(Stateful):
         if self.trial is not None:
             challenger = self.trial.challenger
             challenger.n_jobs, challenger.in_order = own.n_jobs, own.in_order
-            made = challenger.learn_rows(X, y, weight, scores=True)
-            assert made is not None
-            lost = (bounded_losses(own.task, each, y) for each in (scores, made))
+            predicted = challenger.learn_rows(X, y, weight, scores=True)
+            assert predicted is not None
+            lost = (bounded_losses(own.task, each, y) for each in (scores, predicted))
             self.trial.add(*(np.minimum(weight * each, MAX_LOSS)[counts] for each in lost))
 
     @property
@@ -217,14 +217,14 @@ class ChoosingLearner(Stateful):
         if t == self._stage(t - 1):
             self._choose() if self._is_first else self._challenge(0 < t - self.begun == stages.AGAIN)
         if t % PERIOD == 0:
-            self._look()
+            self._check_loss()
 
-    def _look(self) -> None:
+    def _check_loss(self) -> None:
         """Start a new count of rows if the loss has risen."""
         if not self._is_watching:
-            return self.watch.forget()
+            return self.watch.clear()
         assert self.window is not None
-        rows = self.watch.look(self.current.noise_variance)
+        rows = self.watch.check(self.current.noise_variance)
         if rows is not None:
             self.begun = self.t - min(rows, len(self.window))
             self.window.cut(self.t - self.begun)
@@ -352,20 +352,20 @@ class ChoosingLearner(Stateful):
     def _learn_one(self, row: Array | Csr, y: Floats, scores: bool) -> Floats | None:
         """Learn from such a row in the core's format: the same as `learn_rows`, without what only several rows need."""
         assert self.window is not None
-        own, watching, before, made = self.current, self._is_watching, self.t, None
+        own, watching, before, predicted = self.current, self._is_watching, self.t, None
         learn: Any = own.learn_csr if isinstance(row, tuple) else own.learn_rows
         y = y.copy()
         try:
-            made = learn(row, y, scores=scores or watching)
+            predicted = learn(row, y, scores=scores or watching)
             if watching:
-                self.watch.add(made.copy() if scores else made, y)
+                self.watch.add(predicted.copy() if scores else predicted, y)
         except BaseException:
-            self.watch.forget()
+            self.watch.clear()
             raise
         finally:
             if own.t > before:
                 self.window.add_one(row, y, self._most_kept)
-        return made if scores else None
+        return predicted if scores else None
 
     def reach(self, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""

@@ -128,8 +128,8 @@ class Competition:
     @cached_property
     def over_spread(self) -> Floats:
         """One over the squared spread of each feature, scaled to a mean of 1; features that do not vary have 1."""
-        made, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
-        return np.where(known, made / made[known].mean(), 1.0) if known.any() else np.ones(len(made))
+        inverse, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
+        return np.where(known, inverse / inverse[known].mean(), 1.0) if known.any() else np.ones(len(inverse))
 
     def start(self) -> Floats:
         """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.
@@ -197,9 +197,9 @@ class Competition:
             least = float(-np.sum(xlogy(counts, counts / counts.sum())))
         return self.loss_of(kernel, lam, share) < (1 - SLACK) * least
 
-    def _searched(self, rows: Rows, starts: Sequence[Floats], made: Sequence[Search], lam: float) -> list[Metric]:
+    def _searched(self, rows: Rows, starts: Sequence[Floats], kinds: Sequence[Search], lam: float) -> list[Metric]:
         return learned_kernels(
-            rows, self.own.task, self.n_classes, made, starts, lambda kernel: self.loss_of(kernel, lam, 2)
+            rows, self.own.task, self.n_classes, kinds, starts, lambda kernel: self.loss_of(kernel, lam, 2)
         )
 
     # -- later choices: whoever replaces another must be better by more than 1 %, and than chance allows ---------------

@@ -55,7 +55,7 @@ def learned_kernels(
     rows: Rows,
     task: str,
     n_classes: int,
-    made: Sequence[Search],
+    kinds: Sequence[Search],
     starts: Sequence[Floats],
     loss_of: Callable[[Kernel], float],
 ) -> list[RBF | Laplacian]:
@@ -76,10 +76,10 @@ def learned_kernels(
     if len(np.unique(groups[known])) > len(X):  # more scales than rows to learn them from
         return []
     found: dict[type[Kernel], list[RBF | Laplacian]] = {}
-    for start, search in product(starts, made):
+    for start, search in product(starts, kinds):
         power = search.kernel.base.power
         # 1 for the gaussian kernel, and where no other is considered
-        width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(made) > 1 else 1.0
+        width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(kinds) > 1 else 1.0
         centre = tied(np.log(width * start), groups)
         _, at = _core.learn_scales(
             X,
