@@ -200,8 +200,9 @@ class MultiKernelClassifier(ClassifierBase, SeveralKernels):
     `decision_function` is the weighted vote, ``sum_i θ_i sign f_i(x)`` (with several classes: the weight of the votes
     for each), and so is `predict_then_learn`; `weighted_score` is ``sum_i θ_i f_i(x)``. The functions that vote are the
     last ones, unless `average` asks for the averages. A `budget` is divided equally among the kernels with combinations
-    "uniform" and "deterministic", and shared by all with the others, where the kernel that has inserted a point removes
-    one of its own.
+    "uniform", "deterministic" and "sum" (of first-order learners), and shared by all with the others, where the kernel
+    that has inserted a point removes one of its own. A "sum" of second-order learners counts a point that several of
+    them hold once.
 
     Examples
     --------
