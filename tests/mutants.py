@@ -91,9 +91,37 @@ MUTANTS = [
     Mutant(
         "the gradient of the validation loss knows that the fit moves, too",
         "native/choice/relevances.cpp",
-        "add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);",
+        "add_products(down, fitted, own.begin);",
         "",
         "test_relevances_choice.py -k exact",
+    ),
+    Mutant(
+        "a search has no smaller lambda than learners have",
+        "native/choice/relevances.cpp",
+        "std::max(least_lam, std::exp(at[data_.width]))",
+        "std::exp(at[data_.width])",
+        "test_relevances_choice.py -k smaller_lambda",
+    ),
+    Mutant(
+        "runs that were looked at ahead count when they are asked for",
+        "src/onkel/choice/competition.py",
+        "            self._ahead |= {(entry, best): run for entry, run in found.items()}",
+        "            self.learned_from += sum(run[2] for run in found.values())",
+        "test_relevances_choice.py -k side_by_side",
+    ),
+    Mutant(
+        "a competitor stops when it has lost",
+        "src/onkel/choice/contest.py",
+        "return bool(losses.sum() > (1 + SLACK) * best.sum()) and surely_better(losses, best)",
+        "return False",
+        "test_relevances_choice.py -k no_further_row",
+    ),
+    Mutant(
+        "few rows need a search that holds the scales together",
+        "src/onkel/choice/relevances.py",
+        "if n_rows < ENOUGH_ROWS else (math.inf,)",
+        "if n_rows > ENOUGH_ROWS else (math.inf,)",
+        "test_relevances_choice.py -k holds_scales_together",
     ),
     Mutant(
         "a run that competed with another budget is not the learner's",
@@ -133,8 +161,8 @@ MUTANTS = [
     Mutant(
         "a learned kernel is judged by rows that no search has seen",
         "src/onkel/choice/relevances.py",
-        "n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])",
-        "n_rows = min(len(rows), MOST_NUMBERS)",
+        "return min(len(rows), MOST_NUMBERS // int(rows.rows.shape[1]))",
+        "return min(len(rows), MOST_NUMBERS)",
         "test_relevances.py -k more_features",
     ),
     Mutant(
@@ -439,10 +467,17 @@ MUTANTS = [
         "test_newton.py -k any_block",
     ),
     Mutant(
+        "changes are folded in at the same steps whatever the blocks",
+        "native/learn/posterior.cpp",
+        "return !covariance_.is_full() && precomputed_.block == block",
+        "return precomputed_.block == block",
+        "test_newton.py -k any_block",
+    ),
+    Mutant(
         "both halves of the covariance are kept",
         "native/linalg/covariance.cpp",
-        "isa::routines<double>().transpose(first + other * lanes * lanes, tile(other) + begin * lanes);",
-        "std::copy_n(first + other * lanes * lanes, lanes * lanes, tile(other) + begin * lanes);",
+        "isa::routines<double>().transpose(tile(other) + begin * lanes, own + other * lanes * lanes);",
+        "std::copy_n(tile(other) + begin * lanes, lanes * lanes, own + other * lanes * lanes);",
         "test_differential.py -k 'Newton and longer'",
     ),
     Mutant(
@@ -763,8 +798,8 @@ MUTANTS = [
     Mutant(
         "every piece of what threads share is computed",
         "native/linalg/team.cpp",
-        "work(begin, std::min(n, begin + piece));",
-        "if (begin > 0) work(begin, std::min(n, begin + piece));",
+        "phases[phase](begin, std::min(n, begin + piece));",
+        "if (begin > 0) phases[phase](begin, std::min(n, begin + piece));",
         "test_exactness.py -k threads_share",
     ),
     Mutant(
@@ -1554,6 +1589,34 @@ MUTANTS = [
         "level = now.sum / (now.count - 1);",
         "level = now.sum / now.count;",
         "test_budget_rules.py -k bogd_probabilities",
+    ),
+    Mutant(
+        "BOGD++ skips a group of points with its share of the draw",
+        "native/learn/eviction/resample.cpp",
+        "      left -= share;\n      return true;",
+        "      return true;",
+        "test_budget_rules.py -k among_many",
+    ),
+    Mutant(
+        "points are alike only while their lengths are equal",
+        "native/basis/basis.cpp",
+        "(!is_measured_ || diagonal_[index] == self_of_all_[0])",
+        "(!is_measured_ || true)",
+        "test_budget_rules.py -k whatever_its_length",
+    ),
+    Mutant(
+        "rows of another width are no plain rows",
+        "src/onkel/utils/validation.py",
+        "X.shape[1] == n_features and ",
+        "",
+        "test_contract.py -k plain_arrays",
+    ),
+    Mutant(
+        "a model that knows names asks for them",
+        "src/onkel/estimators/base.py",
+        'not hasattr(self, "feature_names_in_") and are_float_rows',
+        "are_float_rows",
+        "test_contract.py -k plain_arrays",
     ),
     Mutant(
         "a newcomer takes the first hole",

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import onkel
 from inside import NEEDS_COMPILER, best_merge, forgetron_factor, water_level
 from looping import loop
-from onkel import recipes
+from onkel import _core, recipes
 from onkel.parts import (
     RemoveOldest,
     RemoveRandom,
@@ -68,6 +68,25 @@ def test_forgetron_keeps_its_damage_below_the_mistakes():
     assert learner.n_support == 15
 
 
+# -- BPA --------------------------------------------------------------------------------------------------------------
+
+
+def test_bpa_lets_the_point_go_whose_projection_costs_least_whatever_its_length():
+    X, y = rows(200)
+    learner = onkel.Learner(recipes.BPA(), kernel="linear", budget=20)
+    checked = 0
+    for i in range(200):
+        before = model(learner)
+        learner.learn_rows(X[i : i + 1], y[i : i + 1])
+        gone = set(before) - set(model(learner))
+        if not gone:
+            continue
+        cost = {b: (a @ a) * (x @ x - (x @ X[i]) ** 2 / (X[i] @ X[i])) for b, (x, a) in before.items()}
+        assert cost[gone.pop()] == pytest.approx(min(cost.values()), rel=1e-9, abs=1e-15)
+        checked += 1
+    assert checked > 50
+
+
 # -- BOGD -------------------------------------------------------------------------------------------------------------
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, max_size=12)
@@ -99,6 +118,29 @@ def test_bogd_is_unbiased_over_the_draw(weights):
     w, stay = np.array(weights), 1 - probabilities(weights)
     after = sum((1 - stay[i]) * np.where(np.arange(len(w)) == i, 0, w / stay) for i in range(len(w)))
     np.testing.assert_allclose(after, w, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_bogd_draws_among_many_points_as_among_few(kernel):
+    """The core skips whole groups of points; the one that leaves is where the probabilities add up to the draw."""
+    X, y = rows(900)
+    recipe = recipes.BOGD(eta=0.4, lam=0.01, cap=5, sampling="weighted")
+    learner = onkel.Learner(recipe, kernel=kernel, budget=300, seed=2)
+    learner.learn_rows(X[:500], y[:500])
+    left = []
+    for i in range(500, 900):
+        (points, births), w = learner.support(), np.abs(learner.coefficients[0])
+        if kernel == "linear":
+            w *= np.linalg.norm(points, axis=1)
+        learner.learn_rows(X[i : i + 1], y[i : i + 1])
+        gone = set(births) - set(learner.support()[1])
+        edges, u = np.cumsum(leaving_probabilities(w)), _core.uniform(2, 0, i + 1, 1, 0)
+        if gone and np.abs(edges - u).min() > 1e-9:
+            left.append(int(np.searchsorted(edges, u, side="right")))
+            assert gone == {births[left[-1]]}
+    assert len(left) > 100
+    assert min(left) < 30
+    assert max(left) > 270
 
 
 @loop

@@ -65,6 +65,32 @@ def test_frames_with_names(case):
             model.predict(strange)
 
 
+def test_plain_arrays_are_taken_as_scikit_learn_takes_rows():
+    """A plain array of floats goes round scikit-learn's validation: it must not make a difference."""
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    model = onkel.RBPClassifier(budget=10).fit(X, y)
+    expected = model.decision_function(X.tolist())
+    spread = np.zeros((60, 6))[:, ::2]
+    spread[:] = X
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for rows in (X, np.asfortranarray(X), spread, frozen, X.astype(">f8")):
+        np.testing.assert_array_equal(model.decision_function(rows), expected)
+    np.testing.assert_array_equal(
+        model.decision_function(X.astype(np.float32)), model.decision_function(X.astype(np.float32).tolist())
+    )
+    for bad, sentence in ((X[:, :2], "2 features"), (X[:0], "0 sample"), (X[0], "1D array"), (X[None], "dim 3")):
+        with pytest.raises(ValueError, match=sentence):
+            model.predict(bad)
+    with pytest.raises(TypeError, match="matrix"), pytest.warns(PendingDeprecationWarning):
+        model.predict(np.matrix(X))
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        onkel.RBPClassifier().predict(X)
+    named = onkel.RBPClassifier(budget=10).fit(pd.DataFrame(X, columns=["a", "b", "c"]), y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        named.predict(X)
+
+
 @every_learner
 def test_parameters(case):
     model = case.estimator(budget=17)

@@ -2,11 +2,13 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import dask
 import dask.array
@@ -344,3 +346,27 @@ def test_a_worker_that_dies_before_it_is_known_does_not_end_the_cluster(cluster)
     known = dict(cluster.scheduler_info["workers"])
     cluster._update_worker_status("remove", "tcp://127.0.0.1:1")
     assert cluster.scheduler_info["workers"] == known
+
+
+def test_the_examples_of_the_page_run(cluster, client, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = rows(200)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    for folder in ("data", "new"):
+        (tmp_path / folder).mkdir()
+    for part in range(2):
+        rest = frame[part::2]
+        for path in (f"part-{part}.parquet", f"data/{part}.parquet"):
+            rest.assign(y=y[part::2]).to_parquet(path)
+        rest.assign(id=rest.index).to_parquet(f"new/{part}.parquet")
+    page = (Path(__file__).parents[1] / "docs" / "scale.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        names = {}
+        exec(example.replace("tcp://scheduler:8786", cluster.scheduler_address), names)
+        if "client" in names:
+            names["client"].close()
+        assert onkel.load("model.onkel").score(frame, y) > 0.8
+        os.remove("model.onkel")
+    assert sorted(pandas.read_parquet("predictions")["id"]) == list(range(200))

@@ -116,7 +116,7 @@ def test_rows_that_newton_prepares_ahead(kernel, dtype, rows):
 def test_threads_share_large_matrices_and_tables():
     # what the cases above compute is too little to be shared
     rng = np.random.default_rng(5)
-    X = rng.normal(size=(900, 250))
+    X = rng.normal(size=(1000, 250))
     recipe = recipes.Newton(loss="squared_error", spread=1.0, forget=1.0)
     learned = []
     for n_jobs in (1, 2, 3):

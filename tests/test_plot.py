@@ -6,6 +6,7 @@ from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_moons
 
 import onkel
+import onkel.river
 from onkel.plot import (
     CalibrationDisplay,
     DecisionSurfaceDisplay,
@@ -127,6 +128,18 @@ def test_calibration_counts_what_came():
     given = np.sort(model.predict_proba(X[300:])[:, 1])
     assert np.allclose(display.claimed, given.reshape(3, 100).mean(axis=1))
     assert np.isclose(display.came.mean(), y[300:].mean())
+
+
+def test_models_of_river_are_drawn_by_what_is_inside():
+    model = onkel.river.NewtonClassifier(budget=30, seed=0)
+    for row, label in zip(X[:200], y[:200], strict=True):
+        model.learn_one({"left": row[0], "right": row[1]}, int(label))
+    assert len(SupportDisplay.from_estimator(model).ages) == model.n_support
+    memory = MemoryDisplay.from_estimator(model)
+    assert memory.memories == list(model.memory_weights)
+    assert np.array_equal(memory.weights, model.memory_weights_history[1])
+    importance = ImportanceDisplay.from_estimator(model)
+    assert dict(zip(importance.names, importance.importances, strict=True)) == model.feature_importances
 
 
 def test_what_cannot_be_drawn_is_refused():

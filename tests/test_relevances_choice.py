@@ -8,11 +8,11 @@ import pytest
 import onkel
 from looping import loop
 from onkel import _core
-from onkel.choice.competition import Competition
-from onkel.choice.relevances import categories
+from onkel.choice.competition import LAMS, Competition, Entry, lam_at
+from onkel.choice.relevances import categories, searches
 from onkel.choice.rows import Rows
 from onkel.parts import RBF
-from reference.relevances import validation_loss
+from reference.relevances import LEAST_LAM, validation_loss
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -41,6 +41,16 @@ def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):
     np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-6 * value)
 
 
+def test_a_smaller_lambda_than_learners_have_changes_nothing():
+    given = {"task": "binary", "classes": 1, "kernel": "rbf", "max_points": 20}
+    least, less = (
+        _core.validation_loss(X, TARGETS["binary"], WEIGHT, at=[*AT[:-1], np.log(lam)], **given)
+        for lam in (0.9 * LEAST_LAM, 1e-9)
+    )
+    assert less[0] == least[0] and np.array_equal(less[1], least[1]) and less[1][-1] == 0
+    assert lam_at(-LAMS) == pytest.approx(LEAST_LAM)
+
+
 def test_a_feature_that_says_nothing_loses_its_scale():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(600, 4))
@@ -67,6 +77,12 @@ def test_columns_of_one_category_share_a_relevance():
     assert relevances[1] > 2 * relevances[7]
 
 
+def test_few_rows_need_a_search_that_holds_scales_together():
+    assert [search.spread for search in searches("binary", None, 2047)] == [0.3, np.inf]
+    assert [search.spread for search in searches("multiclass", RBF, 2048)] == [np.inf]
+    assert [search.kernel.name for search in searches("regression", None, 2048)] == ["rbf", "laplacian"]
+
+
 def test_what_is_no_category():
     rng = np.random.default_rng(3)
     two = rng.integers(2, size=(50, 2)).astype(float)
@@ -89,3 +105,37 @@ def test_a_kernel_that_is_no_better_than_a_constant_says_nothing_about_where_to_
     for labels, says in ((np.float64(y), True), (rng.permutation(np.float64(y)), False)):
         competition = Competition(learner, Rows(rows, labels, np.ones(512)), 3 if task == "multiclass" else 1)
         assert competition.says_something(RBF(0.5), 0.01) is says
+
+
+def competition(rows, y, n_jobs=1, **settings):
+    learner = onkel.Learner(onkel.recipes.Newton(), budget=30, fit_intercept=True, n_jobs=n_jobs)
+    return Competition(learner, Rows(rows, y, np.ones(len(y))), 1, **settings)
+
+
+@pytest.mark.parametrize("gamma", [0.02, 0.5, 20.0])
+def test_competitors_that_run_side_by_side_change_nothing(gamma):
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(512, 2))
+    y = np.float64(np.sin(3 * rows[:, 0]) > rows[:, 1])
+    one, two = (competition(rows, y, n_jobs) for n_jobs in (1, 2))
+    for each in (one, two):
+        each.found = each.better_width(RBF(gamma), 0.01, 1, False), each.better_lam(RBF(gamma), 0.01, 1)
+    assert one.found == two.found
+    assert one.learned_from == two.learned_from
+
+
+def test_a_competitor_that_has_lost_learns_from_no_further_row():
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(1024, 2))
+    y = np.float64(np.sin(3 * rows[:, 0]) > rows[:, 1])
+    found = competition(rows, y)
+    good, bad = Entry(RBF(1.0), 0.01, 1), Entry(RBF(1e-4), 0.01, 1)
+    best = found.losses_of(*good)
+    _, losses, n_rows = found._run_one(bad, best, 1)
+    assert 512 < n_rows < 1024 and len(losses) == len(best)
+    assert np.mean(losses[n_rows - 512 :] - best[n_rows - 512 :]) == pytest.approx(
+        np.mean(losses[: n_rows - 512] - best[: n_rows - 512])
+    )
+    assert found._run_one(good, best, 1)[2] == 1024
+    # The best one may have no loss at all.
+    assert np.isfinite(found._run_one(bad, np.zeros(512), 1)[1]).all()

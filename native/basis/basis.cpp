@@ -57,15 +57,18 @@ void Basis::values(const Block& block, std::size_t row, std::span<double> values
     }
 }
 
-void Basis::price(const Block& block, std::size_t row, std::pair<std::size_t, std::size_t> slots, double inverse_self,
-                  double unit, const double* weights, bool add, std::span<double> costs) const {
-  const std::size_t first = slots.first, from = first - first_slot(), n = slots.second - first;
-  if (type_ == Type::f32)
-    isa::routines<float>().price(table_row<float>(block, row) + first, diagonal_.data() + from, inverse_self, unit,
-                                 weights + first, add, costs.data() + from, n);
-  else
-    isa::routines<double>().price(table_row<double>(block, row) + first, diagonal_.data() + from, inverse_self, unit,
-                                  weights + first, add, costs.data() + from, n);
+Priced Basis::cheapest(const Block& block, std::size_t row, std::size_t first, std::size_t end, double inverse_self,
+                       const double* weights, std::span<const double> squares) const {
+  const std::size_t from = first - first_slot();
+  const auto among = [&]<class T>(const T* values) {
+    Priced found;
+    found.slot =
+        first + isa::routines<T>().cheapest(values + first, units(diagonal_, self_of_all_).from(from), inverse_self,
+                                            squares.empty() ? weights + first : squares.data() + from, !squares.empty(),
+                                            end - first, &found.cost);
+    return found;
+  };
+  return type_ == Type::f32 ? among(table_row<float>(block, row)) : among(table_row<double>(block, row));
 }
 
 void Basis::compare(const Block& block, std::span<const double> products, std::span<const double> squares, double least,
@@ -94,8 +97,7 @@ std::size_t Basis::occupy(std::int64_t position) {
   if (holes_ > 0) {
     const auto from = births_.begin() + static_cast<std::ptrdiff_t>(no_hole_before_);
     index = static_cast<std::size_t>(std::find(from, births_.end(), -1) - births_.begin());
-    no_hole_before_ = index + 1;
-    --holes_;
+    no_hole_before_ = --holes_ > 0 ? index + 1 : births_.size();
   } else {
     if (index % isa::score_lanes == 0) grow();
     births_.push_back(-1);
@@ -137,6 +139,12 @@ void Basis::measure(std::size_t slot) {
   diagonal_[index] = self_kernel(slot, 0);
   lengths_[index] = std::sqrt(std::max(0.0, diagonal_[index]));
   inverse_lengths_[index] = lengths_[index] > 0 ? 1 / lengths_[index] : 0.0;
+  are_alike_ = are_alike_ && (!is_measured_ || diagonal_[index] == self_of_all_[0]);
+  if (is_measured_) return;
+  is_measured_ = true;
+  self_of_all_.fill(diagonal_[index]);
+  length_of_all_.fill(lengths_[index]);
+  inverse_length_of_all_.fill(inverse_lengths_[index]);
 }
 
 void Basis::restore_diagonal() {
@@ -176,6 +184,7 @@ void Basis::visit(Archive& archive) {
     archive.array("diagonal", diagonal_);
     archive.array("lengths", lengths_);
     archive.array("inverse_lengths", inverse_lengths_);
+    are_alike_ = are_alike_ && !archive.loading();
   }
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -121,6 +122,12 @@ struct Plane {
   Scales scales;
 };
 
+// A slot and what it costs to remove its point; infinite where there is none.
+struct Priced {
+  std::size_t slot;
+  double cost;
+};
+
 class Basis {
  public:
   // Each plane of the table is one kernel. A learner has one; several planes are the base quantities that several
@@ -154,8 +161,8 @@ class Basis {
   void keep_diagonal() { keeps_diagonal_ = true; }
   double diagonal(std::size_t slot) const { return diagonal_[slot - first_slot()]; }
   std::span<const double> diagonal() const { return diagonal_; }
-  std::span<const double> lengths() const { return lengths_; }
-  std::span<const double> inverse_lengths() const { return inverse_lengths_; }
+  isa::Units lengths() const { return units(lengths_, length_of_all_); }
+  isa::Units inverse_lengths() const { return units(inverse_lengths_, inverse_length_of_all_); }
 
   // How many rows a block may have: 1 where values are not computed for several rows at once.
   virtual std::size_t max_rows() const { return std::numeric_limits<std::size_t>::max(); }
@@ -194,10 +201,10 @@ class Basis {
     return type_ == Type::f32 ? static_cast<double>(table_row<float>(block, row)[column])
                               : table_row<double>(block, row)[column];
   }
-  // isa::Routines::price for the slots [first, second) at a row of the block; there is one weight per column and one
-  // cost per slot.
-  void price(const Block& block, std::size_t row, std::pair<std::size_t, std::size_t> slots, double inverse_self,
-             double unit, const double* weights, bool add, std::span<double> costs) const;
+  // isa::Routines::cheapest among the slots [first, end) at a row of the block, with one weight per column or its
+  // square per slot.
+  Priced cheapest(const Block& block, std::size_t row, std::size_t first, std::size_t end, double inverse_self,
+                  const double* weights, std::span<const double> squares) const;
   // The values of a block of one row at the slots where products^2 > least * squares and products > 0 (one of each per
   // slot); 0 at the other slots.
   void compare(const Block& block, std::span<const double> products, std::span<const double> squares, double least,
@@ -272,6 +279,10 @@ class Basis {
   double dot_without_holes(const Block& block, std::size_t row, const double* weights) const;
   std::size_t occupy(std::int64_t position);  // a slot for a new point: the first hole, or else a new slot
   void measure(std::size_t slot);             // computes its diagonal and lengths
+  using Alike = std::array<double, isa::score_lanes>;
+  isa::Units units(const std::vector<double>& each, const Alike& all) const {
+    return are_alike_ ? isa::Units{all.data(), 0} : isa::Units{each.data()};
+  }
   void changed(std::size_t slot, Block& block, std::size_t row);
 
   Type type_;
@@ -286,6 +297,9 @@ class Basis {
   std::size_t no_hole_before_ = 0;  // where the search for the first hole starts
   bool keeps_ghosts_ = false, keeps_diagonal_ = false;
   std::vector<double> diagonal_, lengths_, inverse_lengths_;
+  // The same for all points, as long as they are alike: kernels of distances have the same kernel(s, s) everywhere.
+  bool are_alike_ = true, is_measured_ = false;
+  Alike self_of_all_{}, length_of_all_{}, inverse_length_of_all_{};
 };
 
 template <class T>

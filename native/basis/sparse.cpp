@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "basis/basis.hpp"
@@ -119,7 +120,14 @@ template <class T>
 class SparseBasis final : public Basis {
  public:
   SparseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
-      : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {}
+      : Basis(type_of<T>(), planes, constant, fourier), width_(width), sides_(n_metrics()) {
+    // x - x is 0 for every row.
+    for (std::size_t plane = 0; plane < n_planes(); ++plane)
+      if (uses(terms(plane), Base::dot))
+        self_.emplace_back();
+      else
+        self_.emplace_back(static_cast<double>(value_at<T>(terms(plane), [](Base) { return T{0}; })));
+  }
 
   // Blocks make no row cheaper, and a new point costs a column for the rows after it.
   bool is_quicker_by_blocks() const override { return false; }
@@ -138,11 +146,13 @@ class SparseBasis final : public Basis {
   }
 
   double self_kernel(Block& block, std::size_t row, std::size_t plane) const override {
+    if (self_[plane]) return *self_[plane];
     T square = 0;
     for (const T x : row_at(block, row, metric(plane)).values) square += x * x;
     return self_kernel(square, terms(plane));
   }
   double self_kernel(std::size_t slot, std::size_t plane) const override {
+    if (self_[plane]) return *self_[plane];
     return self_kernel(sides_[metric(plane)].squares[slot - first_slot()], terms(plane));
   }
 
@@ -191,6 +201,16 @@ class SparseBasis final : public Basis {
     std::vector<std::int32_t> features;
     std::vector<T> values;
     Sparse<T> view() const { return {features, values}; }
+    // The memory stays for the next point in the slot, unless that needs less than half of it.
+    void become(const Sparse<T>& row) {
+      if (features.capacity() > 2 * row.features.size() + isa::score_lanes) *this = {};
+      features.assign(row.features.begin(), row.features.end());
+      values.assign(row.values.begin(), row.values.end());
+    }
+    void clear() {
+      features.clear();
+      values.clear();
+    }
   };
   // The points as one metric sees them, and the index over them.
   struct Side {
@@ -226,7 +246,7 @@ class SparseBasis final : public Basis {
             scaled(m, static_cast<std::size_t>(block.rows.indices[first + static_cast<std::int64_t>(i)]), values[i]);
   }
 
-  // kernel(x, x) of a row with |x|^2 = square.
+  // kernel(x, x) of a row with |x|^2 = square, where the kernel uses dot products.
   static double self_kernel(T square, const Terms& terms) {
     return static_cast<double>(value_at<T>(terms, [&](Base base) { return base == Base::dot ? square : T{0}; }));
   }
@@ -357,9 +377,7 @@ class SparseBasis final : public Basis {
   void store(std::size_t slot, const Block& block, std::size_t row) override {
     const std::size_t index = slot - first_slot();
     make_room();
-    const Sparse<T> point = row_at(block, row, 0);
-    points()[index].features.assign(point.features.begin(), point.features.end());
-    points()[index].values.assign(point.values.begin(), point.values.end());
+    points()[index].become(row_at(block, row, 0));
     enter(index);
   }
 
@@ -369,7 +387,7 @@ class SparseBasis final : public Basis {
       Side& side = sides_[m];
       for (const std::int32_t number : side.points[index].features)
         if (is_used(m)) side.features.remove(number, static_cast<std::uint32_t>(index));
-      side.points[index] = {};
+      side.points[index].clear();
       side.squares[index] = side.lengths[index] = T{0};
     }
   }
@@ -429,7 +447,7 @@ class SparseBasis final : public Basis {
       if (!is_used(m)) continue;
       Side& side = sides_[m];
       Point& point = side.points[index];
-      if (m > 0) point = points()[index];
+      if (m > 0) point.become(points()[index].view());
       T square = 0, length = 0;
       for (std::size_t i = 0; i < point.values.size(); ++i) {
         const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);
@@ -472,7 +490,8 @@ class SparseBasis final : public Basis {
   }
 
   std::size_t width_;
-  std::vector<Side> sides_;  // one per metric
+  std::vector<std::optional<double>> self_;  // kernel(x, x) of each plane, where it is the same for all rows
+  std::vector<Side> sides_;                  // one per metric
   mutable Buffer<T> frequencies_;
   mutable std::once_flag frequencies_computed_;
 };

@@ -14,15 +14,19 @@ namespace {
 
 constexpr double constant_column = 0.3125;  // the same as in a learner
 constexpr std::size_t rows_at_once = 64;
+constexpr std::size_t together = 4;  // rows that isa::update_rows updates
 constexpr int max_newton_steps = 40, max_halvings = 20;
 constexpr int max_conjugate_steps = 50;
-constexpr double converged = 1e-9;  // bound on the Newton decrement, per row
+constexpr double converged = 1e-7;  // bound on the Newton decrement before the last step, per row
 // Bounds on the relative squared residual of a linear system: that of a Newton step, and that of the adjoint.
-constexpr double rough = 1e-2, exact = 1e-10;
+constexpr double rough = 1e-2, exact = 1e-9;
 // Where the kernel matrix of the points is numerically singular, rounding keeps Newton's method from converging: it is
 // given up after two steps that reduce the loss by no more than this fraction without halving the decrement.
 constexpr double negligible = 1e-4;
 constexpr int max_stalls = 2;
+// Learners choose their lambda from 0.001 on. Where the classes hardly overlap a smaller one would win here, with
+// systems so badly conditioned that each takes hundreds of steps.
+constexpr double least_lam = 1e-3;
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // the largest change of a log scale in one step
 constexpr std::size_t remembered = 8;
@@ -75,12 +79,9 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < d; ++j) scaled_[i * features_ + j] = data_.rows[order_[i] * d + j] * scales[j];
   tiles_.assign(n_tiles * lanes * d, 0.0);
-  points_as_rows_.assign(stride_ * features_, 0.0);
   for (std::size_t k = 0; k < points_; ++k)
-    for (std::size_t j = 0; j < d; ++j) {
-      const double value = scaled_[place_[k] * features_ + j];
-      tiles_[(k / lanes * d + j) * lanes + k % lanes] = points_as_rows_[k * features_ + j] = value;
-    }
+    for (std::size_t j = 0; j < d; ++j)
+      tiles_[(k / lanes * d + j) * lanes + k % lanes] = scaled_[place_[k] * features_ + j];
   phi_.resize(n * stride_);
   const Kernel kernel{data_.base, Shape::exponential, 1.0, 0.0, 1};
   isa::routines<double>().tile(kernel, scaled_.data(), n, features_, tiles_.data(), n_tiles, d, phi_.data(), stride_);
@@ -101,22 +102,43 @@ Buffer<double> ValidationLoss::padded(std::span<const double> a, std::size_t col
 // phi a, [row][output], of the rows [begin, end).
 std::vector<double> ValidationLoss::times(std::span<const double> a, std::size_t begin, std::size_t end) const {
   std::vector<double> result((end - begin) * outputs_);
-  const Buffer<double> by = padded(a, columns_);
-  for (std::size_t i = begin; i < end; ++i)
-    for (std::size_t o = 0; o < outputs_; ++o)
-      result[(i - begin) * outputs_ + o] =
-          isa::routines<double>().dot(phi_.data() + i * stride_, by.data() + o * stride_, stride_);
+  const double* const rows = phi_.data() + begin * stride_;
+  if (outputs_ == 1) {
+    const Buffer<double> by = padded(a, columns_);
+    for (std::size_t i = 0; i < end - begin; ++i)
+      result[i] = isa::routines<double>().dot(rows + i * stride_, by.data(), stride_);
+    return result;
+  }
+  constexpr std::size_t lanes = isa::lanes<double>;
+  const std::size_t n_tiles = (outputs_ + lanes - 1) / lanes, tile_stride = columns_ * lanes, wide = n_tiles * lanes;
+  Buffer<double> tiles(n_tiles * tile_stride, 0.0), products((end - begin) * wide);
+  for (std::size_t o = 0; o < outputs_; ++o)
+    for (std::size_t j = 0; j < columns_; ++j)
+      tiles[o / lanes * tile_stride + j * lanes + o % lanes] = a[o * columns_ + j];
+  isa::routines<double>().multiply_tiles(rows, end - begin, stride_, tiles.data(), n_tiles, tile_stride, columns_,
+                                         products.data(), wide);
+  for (std::size_t i = 0; i < end - begin; ++i)
+    std::copy_n(products.data() + i * wide, outputs_, result.data() + i * outputs_);
   return result;
 }
 
 // phi' v, [output][column], of v [row][output].
 std::vector<double> ValidationLoss::transposed_times(std::span<const double> v, std::size_t begin,
                                                      std::size_t end) const {
-  Buffer<double> sums(outputs_ * stride_, 0.0);
-  for (std::size_t i = begin; i < end; ++i)
-    for (std::size_t o = 0; o < outputs_; ++o)
-      isa::routines<double>().axpy(v[(i - begin) * outputs_ + o], phi_.data() + i * stride_, sums.data() + o * stride_,
-                                   stride_);
+  Buffer<double> sums(round_up(outputs_, together) * stride_, 0.0);
+  const double* const rows = phi_.data() + begin * stride_;
+  if (outputs_ == 1)
+    for (std::size_t i = 0; i < end - begin; ++i)
+      isa::routines<double>().axpy(v[i], rows + i * stride_, sums.data(), stride_);
+  else
+    for (std::size_t first = 0; first < outputs_; first += together) {
+      std::vector<double> shares((end - begin) * together, 0.0);
+      for (std::size_t i = 0; i < end - begin; ++i)
+        std::copy_n(v.data() + i * outputs_ + first, std::min(together, outputs_ - first),
+                    shares.data() + i * together);
+      isa::routines<double>().update_rows(shares.data(), rows, stride_, end - begin, sums.data() + first * stride_,
+                                          stride_);
+    }
   std::vector<double> result(outputs_ * columns_);
   for (std::size_t o = 0; o < outputs_; ++o)
     std::copy_n(sums.data() + o * stride_, columns_, result.data() + o * columns_);
@@ -150,25 +172,87 @@ std::vector<double> ValidationLoss::penalty_times(std::span<const double> a) con
   return result;
 }
 
+// g of the rows from `begin` on += shares values: shares is [row][output], values [output][stride]. Rows after the last
+// one, up to a multiple of `together`, are updated by zeros.
+void ValidationLoss::add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin) {
+  const std::size_t n = shares.size() / outputs_;
+  std::vector<double> columns(outputs_ * together);
+  for (std::size_t first = 0; first < n; first += together) {
+    for (std::size_t o = 0; o < outputs_; ++o)
+      for (std::size_t r = 0; r < together; ++r)
+        columns[o * together + r] = first + r < n ? shares[(first + r) * outputs_ + o] : 0.0;
+    isa::routines<double>().update_rows(columns.data(), values.data(), stride_, outputs_,
+                                        g_.data() + (begin + first) * stride_, stride_);
+  }
+}
+
+// sum_ik g_ik |z_ij - z_kj|.
+Buffer<double> ValidationLoss::weighed_differences() const {
+  Buffer<double> sums(features_, 0.0), points(stride_ * features_, 0.0);
+  for (std::size_t k = 0; k < points_; ++k)
+    std::copy_n(scaled_.data() + place_[k] * features_, features_, points.data() + k * features_);
+  for (std::size_t i = 0; i < data_.count; ++i)
+    isa::routines<double>().weigh_differences(g_.data() + i * stride_, stride_, scaled_.data() + i * features_,
+                                              points.data(), sums.data(), features_);
+  return sums;
+}
+
+// sum_ik g_ik (z_ij - z_kj)^2 = sum_i z_ij (z_ij sum_k g_ik - 2 sum_k g_ik z_kj) + sum_k z_kj^2 sum_i g_ik: a product
+// of matrices, a third of the work of the differences. z is measured from the mean of the points, so that little
+// cancels.
+Buffer<double> ValidationLoss::weighed_squares() const {
+  constexpr std::size_t lanes = isa::lanes<double>;
+  const std::size_t tile_stride = points_ * lanes;
+  Buffer<double> mean(features_, 0.0), tiles(features_ * points_), products(rows_at_once * features_);
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t j = 0; j < features_; ++j)
+      mean[j] += scaled_[place_[k] * features_ + j] / static_cast<double>(points_);
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t j = 0; j < features_; ++j)
+      tiles[j / lanes * tile_stride + k * lanes + j % lanes] = scaled_[place_[k] * features_ + j] - mean[j];
+  Buffer<double> sums(features_, 0.0), of_points(stride_, 0.0);
+  for (std::size_t begin = 0; begin < data_.count; begin += rows_at_once) {
+    const std::size_t n = std::min(rows_at_once, data_.count - begin);
+    isa::routines<double>().multiply_tiles(g_.data() + begin * stride_, n, stride_, tiles.data(), features_ / lanes,
+                                           tile_stride, points_, products.data(), features_);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* const g = g_.data() + (begin + i) * stride_;
+      const double* const row = scaled_.data() + (begin + i) * features_;
+      double total = 0.0;
+      for (std::size_t k = 0; k < points_; ++k) {
+        total += g[k];
+        of_points[k] += g[k];
+      }
+      for (std::size_t j = 0; j < features_; ++j) {
+        const double z = row[j] - mean[j];
+        sums[j] += z * (z * total - 2 * products[i * features_ + j]);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t j = 0; j < features_; ++j) {
+      const double z = tiles[j / lanes * tile_stride + k * lanes + j % lanes];
+      sums[j] += of_points[k] * z * z;
+    }
+  return sums;
+}
+
 double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
   compute_kernel(at);
-  g_.assign(data_.count * stride_, 0.0);
-  const double lam = std::exp(at[data_.width]);
+  g_.assign((data_.count + together) * stride_, 0.0);
+  const double lam = std::max(least_lam, std::exp(at[data_.width]));
   double slope = 0.0;
   const double loss = validate(0, lam, slope) + validate(1, lam, slope);
   // dl/dtheta_j = -p sum_ik g_ik k_ik |z_ij - z_kj|^p, z the scaled rows.
-  const std::size_t d = data_.width;
-  const bool squared = data_.base == Base::squared_distance;
-  Buffer<double> sums(features_, 0.0);
   for (std::size_t i = 0; i < data_.count; ++i) {
     double* const g = g_.data() + i * stride_;
     for (std::size_t k = 0; k < points_; ++k) g[k] *= phi_[i * stride_ + k];
     std::fill(g + points_, g + stride_, 0.0);
-    isa::routines<double>().weigh_distances(squared, g, stride_, scaled_.data() + i * features_, points_as_rows_.data(),
-                                            sums.data(), features_);
   }
-  for (std::size_t j = 0; j < d; ++j) gradient[j] = (squared ? -2.0 : -1.0) * sums[j];
-  gradient[d] = slope;
+  const bool squared = data_.base == Base::squared_distance;
+  const Buffer<double> sums = squared ? weighed_squares() : weighed_differences();
+  for (std::size_t j = 0; j < data_.width; ++j) gradient[j] = (squared ? -2.0 : -1.0) * sums[j];
+  gradient[data_.width] = lam > least_lam ? slope : 0.0;
   return loss;
 }
 
@@ -302,24 +386,26 @@ double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
       r[i * outputs_ + o] = share * (logistic ? -y * onkel::logistic(-y * score) : score - y);
     }
   const std::vector<double> u = solved_here(transposed_times(r, other.begin, other.end), exact);
-  slope -= lam * dot(u, penalty_times(a));
+  const std::vector<double> held = penalty_times(a);
+  slope -= lam * dot(u, held);
+  if (logistic) {  // the loss at the limit of Newton's method, to second order in the distance from it
+    const std::vector<double> rest = transposed_times(e, own.begin, own.end);
+    for (std::size_t i = 0; i < rest.size(); ++i) loss += u[i] * (rest[i] - lam * held[i]);
+  }
 
   // The derivative with respect to each kernel value, divided by that value: r a' on B, e u' - v (phi u) a' on A, -lam
   // u a' among the points.
   const std::vector<double> along = times(u, own.begin, own.end);
   const Buffer<double> fitted = padded(a, points_), adjoint = padded(u, points_);
-  const auto add = [&](std::size_t row, double share, const Buffer<double>& values, std::size_t o) {
-    isa::routines<double>().axpy(share, values.data() + o * stride_, g_.data() + row * stride_, stride_);
-  };
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t o = 0; o < outputs_; ++o) add(other.begin + i, r[i * outputs_ + o], fitted, o);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t o = 0; o < outputs_; ++o) {
-      add(own.begin + i, -v[i] * along[i * outputs_ + o], fitted, o);
-      add(own.begin + i, e[i * outputs_ + o], adjoint, o);
-    }
+  std::vector<double> down(along.size());
+  for (std::size_t i = 0; i < down.size(); ++i) down[i] = -v[i / outputs_] * along[i];
+  add_products(r, fitted, other.begin);
+  add_products(down, fitted, own.begin);
+  add_products(e, adjoint, own.begin);
   for (std::size_t k = 0; k < points_; ++k)
-    for (std::size_t o = 0; o < outputs_; ++o) add(place_[k], -lam * u[o * columns_ + k], fitted, o);
+    for (std::size_t o = 0; o < outputs_; ++o)
+      isa::routines<double>().axpy(-lam * u[o * columns_ + k], fitted.data() + o * stride_,
+                                   g_.data() + place_[k] * stride_, stride_);
   return loss;
 }
 

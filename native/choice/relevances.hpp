@@ -48,6 +48,9 @@ class ValidationLoss {
   std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
   std::vector<double> curved(std::span<const double> coefficients, std::span<const double> v, double lam,
                              std::size_t begin, std::size_t end) const;
+  void add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin);
+  Buffer<double> weighed_differences() const;
+  Buffer<double> weighed_squares() const;
   Buffer<double> padded(std::span<const double> coefficients, std::size_t columns) const;
   std::vector<double> penalty_times(std::span<const double> coefficients) const;
 
@@ -60,8 +63,8 @@ class ValidationLoss {
   std::vector<double> weights_;
   Fold folds_[2];
   std::size_t features_;  // rounded up with zeros
-  // Scaled rows, points as tiles and as rows, kernel values, and the derivative with respect to each of them.
-  Buffer<double> scaled_, tiles_, points_as_rows_, phi_, g_;
+  // Scaled rows, points as tiles, kernel values, and the derivative with respect to each of them.
+  Buffer<double> scaled_, tiles_, phi_, g_;
 };
 
 // L-BFGS with a limited number of evaluations of `objective(at, gradient)`, from `at`, which becomes the best point

@@ -57,6 +57,15 @@ inline constexpr std::size_t score_lanes = 16;
 // A multiple of the number of tiles that any level processes at once, so that pieces of this size leave no remainder.
 inline constexpr std::size_t tiles_at_once = 12;
 
+// A number for each index, or with step 0 the same score_lanes numbers, all equal, for every index: they stay in the
+// first-level cache.
+struct Units {
+  const double* values;
+  std::size_t step = 1;
+  Units from(std::size_t index) const { return {values + index * step, step}; }
+  double operator[](std::size_t index) const { return values[index * step]; }
+};
+
 template <class T>
 struct Routines {
   // out[r * out_stride + tile * lanes<T> + lane] = kernel(row r, point (tile, lane)).
@@ -96,28 +105,29 @@ struct Routines {
   // out[lane][i] = tile[i][lane], i < 8: a block on one side of a symmetric matrix's diagonal becomes that on the
   // other.
   void (*transpose)(const double* block, double* out);
-  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|^power, k < m, power 1 or 2, fused where the level has it; m and n
-  // (the length of a row) are multiples of 8.
-  void (*weigh_distances)(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
-                          double* sums, std::size_t n);
+  // sums[j] += sum_k weights[k] |x[j] - rows[k][j]|, k < m, fused where the level has it; m and n (the length of a row)
+  // are multiples of 8.
+  void (*weigh_differences)(const double* weights, std::size_t m, const double* x, const double* rows, double* sums,
+                            std::size_t n);
   // The passes of evictions over all points, for any n, with nothing fused. The index of the smallest of n values, the
   // first of equal ones; n where all are infinite or NaN.
   std::size_t (*least)(const double* values, std::size_t n);
   // squares[j] += unit * weights[j]^2
   void (*add_squares)(double unit, const double* weights, double* squares, std::size_t n);
-  // lengths[j] = scale * |weights[j]| * units[j]
-  void (*lengths_of)(double scale, const double* weights, const double* units, double* lengths, std::size_t n);
-  // costs[j] = unit * weights[j]^2 * (diagonal[j] - values[j]^2 * inverse), added to the present costs or replacing
-  // them: the cost of projecting points on one whose kernel with itself is 1 / inverse.
-  void (*price)(const T* values, const double* diagonal, double inverse, double unit, const double* weights, bool add,
-                double* costs, std::size_t n);
+  // lengths[j] = scale * |weights[j]| * units[j], their sum (lanes as in dot, the remainder after them) and the largest
+  // of them, 0 where there is none.
+  void (*weigh)(double scale, const double* weights, Units units, double* lengths, std::size_t n, double* sum,
+                double* largest);
+  // The cost of projecting a point on one whose kernel with itself is 1 / inverse: weights[j]^2 * (diagonal[j] -
+  // values[j]^2 * inverse), where the weights may come squared. The index of the least cost, the first of equal ones;
+  // n, and an infinite cost, where all are infinite or NaN.
+  std::size_t (*cheapest)(const T* values, Units diagonal, double inverse, const double* weights, bool squared,
+                          std::size_t n, double* cost);
   // similarities[j] = values[j] where products[j] is positive and its square above least * squares[j], 0 elsewhere.
   void (*compare)(const T* values, const double* products, const double* squares, double least, double* similarities,
                   std::size_t n);
-  // scale * |weights[j]| becomes factor times that, but no less than level * units[j], and no more than cap. Zeros
-  // stay.
-  void (*stretch)(double scale, double factor, double level, const double* units, double cap, double* weights,
-                  std::size_t n);
+  // |weights[j]| becomes factor times that, but no less than level * units[j], and no more than cap. Zeros stay.
+  void (*stretch)(double factor, double level, Units units, double cap, double* weights, std::size_t n);
   // How many of n values are below a limit, their sum (lanes as in dot, the remainder after them), and the largest of
   // them, 0 where there is none; values are not negative.
   void (*below)(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest);

@@ -549,24 +549,6 @@ void add_squares(double unit, const double* __restrict weights, double* __restri
   for (std::size_t j = 0; j < n; ++j) squares[j] += unit * (weights[j] * weights[j]);
 }
 
-void lengths_of(double scale, const double* __restrict weights, const double* __restrict units,
-                double* __restrict lengths, std::size_t n) {
-  for (std::size_t j = 0; j < n; ++j) lengths[j] = scale * __builtin_fabs(weights[j]) * units[j];
-}
-
-template <class T>
-void price(const T* __restrict values, const double* __restrict diagonal, double inverse, double unit,
-           const double* __restrict weights, bool add, double* __restrict costs, std::size_t n) {
-  const auto cost = [=](std::size_t j) {
-    const double value = static_cast<double>(values[j]);
-    return unit * (weights[j] * weights[j]) * (diagonal[j] - value * value * inverse);
-  };
-  if (add)
-    for (std::size_t j = 0; j < n; ++j) costs[j] += cost(j);
-  else
-    for (std::size_t j = 0; j < n; ++j) costs[j] = cost(j);
-}
-
 template <class T>
 void compare(const T* __restrict values, const double* __restrict products, const double* __restrict squares,
              double least, double* __restrict similarities, std::size_t n) {
@@ -576,15 +558,117 @@ void compare(const T* __restrict values, const double* __restrict products, cons
   }
 }
 
-void stretch(double scale, double factor, double level, const double* __restrict units, double cap,
-             double* __restrict weights, std::size_t n) {
-  const double inverse_scale = 1 / scale;
-  for (std::size_t j = 0; j < n; ++j) {
-    const double weight = weights[j], wanted = factor * (scale * __builtin_fabs(weight)), least = level * units[j];
-    const double raised = wanted < least ? least : wanted;
-    const double length = (raised > cap ? cap : raised) * inverse_scale;
-    weights[j] = weight == 0 ? 0.0 : __builtin_copysign(length, weight);
+// Not left to the compiler: it masks what need not be masked.
+void stretch(double factor, double level, Units units, double cap, double* weights, std::size_t n) {
+  typedef Simd<double> S;
+  const auto growth = S::broadcast(factor), lowest = S::broadcast(level), highest = S::broadcast(cap);
+  std::size_t j = 0;
+  for (; j + S::size <= n; j += S::size) {
+    const auto weight = S::load(weights + j);
+    const auto wanted = growth * S::absolute(weight), least = lowest * S::load(units.values + j * units.step);
+    const auto length = S::at_most(S::at_least(wanted, least), highest);
+    const auto is_not_zero = reinterpret_cast<S::Bits>(weight != S::Vector{});
+    S::store(weights + j, S::from_bits((S::to_bits(length) & is_not_zero) | (S::to_bits(weight) & S::sign_bit)));
   }
+  for (; j < n; ++j) {
+    const double wanted = factor * __builtin_fabs(weights[j]), least = level * units[j];
+    const double raised = wanted < least ? least : wanted;
+    if (weights[j] != 0) weights[j] = __builtin_copysign(raised > cap ? cap : raised, weights[j]);
+  }
+}
+
+double largest_lane(const Simd<double>::Vector (&lanes)[score_lanes / Simd<double>::size]) {
+  typedef Simd<double> S;
+  auto largest = lanes[0];
+  ONKEL_UNROLL
+  for (std::size_t v = 1; v < score_lanes / S::size; ++v) largest = S::at_least(largest, lanes[v]);
+  double found = 0.0;
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < S::size; ++i) found = largest[i] > found ? largest[i] : found;
+  return found;
+}
+
+void weigh(double scale, const double* __restrict weights, Units units, double* __restrict lengths, std::size_t n,
+           double* sum, double* largest) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_vectors = score_lanes / S::size;
+  S::Vector sums[n_vectors], maxima[n_vectors];
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) sums[v] = maxima[v] = S::Vector{};
+  const auto factor = S::broadcast(scale);
+  std::size_t j = 0;
+  for (; j + score_lanes <= n; j += score_lanes) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+      const std::size_t at = j + v * S::size;
+      const auto length = factor * S::absolute(S::load(weights + at)) * S::load(units.values + at * units.step);
+      S::store(lengths + at, length);
+      sums[v] += length;
+      maxima[v] = S::at_least(maxima[v], length);
+    }
+  }
+  *sum = add_lanes(sums);
+  *largest = largest_lane(maxima);
+  for (; j < n; ++j) {
+    lengths[j] = scale * __builtin_fabs(weights[j]) * units[j];
+    *sum += lengths[j];
+    *largest = lengths[j] > *largest ? lengths[j] : *largest;
+  }
+}
+
+// The least cost of each lane and its index, as a number: the index stays exact up to 2^53.
+template <class T, bool squared>
+ONKEL_INLINE std::size_t cheapest_of(const T* values, Units diagonal, double inverse, const double* weights,
+                                     std::size_t n, double* cost) {
+  typedef Simd<double> S;
+  constexpr std::size_t n_vectors = score_lanes / S::size;
+  S::Vector least[n_vectors], places[n_vectors], place[n_vectors];
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    least[v] = S::broadcast(__builtin_inf());
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < S::size; ++i) place[v][i] = static_cast<double>(v * S::size + i);
+    places[v] = place[v];
+  }
+  const auto factor = S::broadcast(inverse), step = S::broadcast(static_cast<double>(score_lanes));
+  std::size_t j = 0;
+  for (; j + score_lanes <= n; j += score_lanes) {
+    ONKEL_UNROLL
+    for (std::size_t v = 0; v < n_vectors; ++v) {
+      const std::size_t at = j + v * S::size;
+      const auto value = load_as_double(values + at), weight = S::load(weights + at);
+      const auto here = (squared ? weight : weight * weight) *
+                        (S::load(diagonal.values + at * diagonal.step) - value * value * factor);
+      places[v] = here < least[v] ? place[v] : places[v];
+      least[v] = S::at_most(least[v], here);
+      place[v] += step;
+    }
+  }
+  double found = __builtin_inf(), where = static_cast<double>(n);
+  ONKEL_UNROLL
+  for (std::size_t v = 0; v < n_vectors; ++v) {
+    ONKEL_UNROLL
+    for (std::size_t i = 0; i < S::size; ++i) {
+      if (least[v][i] < found || (least[v][i] == found && places[v][i] < where && found < __builtin_inf()))
+        where = places[v][i];
+      found = least[v][i] < found ? least[v][i] : found;
+    }
+  }
+  for (; j < n; ++j) {
+    const double value = static_cast<double>(values[j]);
+    const double here = (squared ? weights[j] : weights[j] * weights[j]) * (diagonal[j] - value * value * inverse);
+    if (here < found) where = static_cast<double>(j);
+    found = here < found ? here : found;
+  }
+  *cost = found;
+  return static_cast<std::size_t>(where);
+}
+
+template <class T>
+std::size_t cheapest(const T* values, Units diagonal, double inverse, const double* weights, bool squared,
+                     std::size_t n, double* cost) {
+  return squared ? cheapest_of<T, true>(values, diagonal, inverse, weights, n, cost)
+                 : cheapest_of<T, false>(values, diagonal, inverse, weights, n, cost);
 }
 
 void below(double limit, const double* values, std::size_t n, double* count, double* sum, double* largest) {
@@ -608,12 +692,7 @@ void below(double limit, const double* values, std::size_t n, double* count, dou
   }
   *count = add_lanes(counts);
   *sum = add_lanes(sums);
-  *largest = 0.0;
-  ONKEL_UNROLL
-  for (std::size_t v = 0; v < n_vectors; ++v) {
-    ONKEL_UNROLL
-    for (std::size_t i = 0; i < S::size; ++i) *largest = maxima[v][i] > *largest ? maxima[v][i] : *largest;
-  }
+  *largest = largest_lane(maxima);
   for (; j < n; ++j) {
     if (!(values[j] < limit)) continue;
     *count += 1.0;
@@ -690,16 +769,18 @@ void multiply_sweep(const double* x, std::size_t n_rows, std::size_t x_stride, c
     for (std::size_t j = 0; j < m; j += multiply_depth) {
       const std::size_t depth = m - j < multiply_depth ? m - j : multiply_depth;
       const double* const part = tiles + tile * tile_stride + j * lanes<double>;
-      const auto rows = [&]<std::size_t N>(std::size_t from) {
-        for (; from + N <= n_rows; from += N)
+      const auto rows = [&]<std::size_t N>(std::size_t from, std::size_t end) {
+        for (; from + N <= end; from += N)
           multiply_block<N, T>(x + from * x_stride + j, x_stride, part, tile_stride, depth, j == 0,
                                out + from * out_stride + tile * lanes<double>, out_stride);
         return from;
       };
-      std::size_t row = rows.template operator()<R>(0);
-      if constexpr (R > 4) row = rows.template operator()<4>(row);
-      if constexpr (R > 2) row = rows.template operator()<2>(row);
-      rows.template operator()<1>(row);
+      // Two rows alone would wait for each other's sums: twice four take the place of six and two.
+      const bool in_fours = R == 6 && n_rows % 6 == 2 && n_rows >= 8;
+      std::size_t row = rows.template operator()<R>(0, in_fours ? n_rows - 8 : n_rows);
+      if constexpr (R > 4) row = rows.template operator()<4>(row, n_rows);
+      if constexpr (R > 2) row = rows.template operator()<2>(row, n_rows);
+      rows.template operator()<1>(row, n_rows);
     }
   if constexpr (T > 1)
     multiply_sweep<R, 1>(x, n_rows, x_stride, tiles + tile * tile_stride, n_tiles - tile, tile_stride, m,
@@ -744,6 +825,27 @@ void transpose(const double* __restrict block, double* __restrict out) {
     _mm512_storeu_pd(out + 8 * k, _mm512_shuffle_f64x2(a[k], a[k + 4], 0x88));
     _mm512_storeu_pd(out + 8 * (k + 4), _mm512_shuffle_f64x2(a[k], a[k + 4], 0xdd));
   }
+#elif defined(__AVX2__)
+  // Four blocks of four rows: pairs of rows by pairs of columns, then fours.
+  ONKEL_UNROLL
+  for (std::size_t i = 0; i < 8; i += 4) {
+    ONKEL_UNROLL
+    for (std::size_t l = 0; l < 8; l += 4) {
+      __m256d a[4], b[4];
+      ONKEL_UNROLL
+      for (std::size_t k = 0; k < 4; ++k) a[k] = _mm256_loadu_pd(block + (i + k) * 8 + l);
+      ONKEL_UNROLL
+      for (std::size_t k = 0; k < 4; k += 2) {
+        b[k] = _mm256_unpacklo_pd(a[k], a[k + 1]);
+        b[k + 1] = _mm256_unpackhi_pd(a[k], a[k + 1]);
+      }
+      ONKEL_UNROLL
+      for (std::size_t k = 0; k < 2; ++k) {
+        _mm256_storeu_pd(out + (l + k) * 8 + i, _mm256_permute2f128_pd(b[k], b[k + 2], 0x20));
+        _mm256_storeu_pd(out + (l + k + 2) * 8 + i, _mm256_permute2f128_pd(b[k], b[k + 2], 0x31));
+      }
+    }
+  }
 #else
   for (std::size_t i = 0; i < 8; ++i)
     for (std::size_t l = 0; l < 8; ++l) out[l * 8 + i] = block[i * 8 + l];
@@ -751,9 +853,8 @@ void transpose(const double* __restrict block, double* __restrict out) {
 }
 
 // One vector of features at a time, in four chains of every fourth row.
-template <Base base>
-ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows,
-                                    double* sums, std::size_t n) {
+void weigh_differences(const double* weights, std::size_t m, const double* x, const double* rows, double* sums,
+                       std::size_t n) {
   typedef Simd<double> S;
   constexpr std::size_t n_chains = 4;
   for (std::size_t j = 0; j < n; j += S::size) {
@@ -764,20 +865,12 @@ ONKEL_INLINE void weigh_differences(const double* weights, std::size_t m, const 
     for (std::size_t k = 0; k < m; k += n_chains) {
       ONKEL_UNROLL
       for (std::size_t c = 0; c < n_chains; ++c) {
-        const auto distance = add_feature<double, base>(S::Vector{}, here, S::load(rows + (k + c) * n + j));
+        const auto distance = add_feature<double, Base::manhattan>(S::Vector{}, here, S::load(rows + (k + c) * n + j));
         chains[c] = multiply_add(S::broadcast(weights[k + c]), distance, chains[c]);
       }
     }
     S::store(sums + j, S::load(sums + j) + ((chains[0] + chains[1]) + (chains[2] + chains[3])));
   }
-}
-
-void weigh_distances(bool squared, const double* weights, std::size_t m, const double* x, const double* rows,
-                     double* sums, std::size_t n) {
-  if (squared)
-    weigh_differences<Base::squared_distance>(weights, m, x, rows, sums, n);
-  else
-    weigh_differences<Base::manhattan>(weights, m, x, rows, sums, n);
 }
 
 // Not fused: the sparse points add the same products one at a time.
@@ -855,14 +948,21 @@ constexpr const char* level_name = "baseline";
 
 const Level ONKEL_LEVEL_OBJECT = {
     level_name,
-    {tile<float>,     shape<float>,  dot<float>,     dot_pair<float>, axpy<float>,    distances<float>,
-     pick<float>,     multiply_rows, update_rows,    add_products,    multiply_tiles, transpose,
-     weigh_distances, least,         add_squares,    lengths_of,      price<float>,   compare<float>,
-     stretch,         below,         fma_peak<float>},
-    {tile<double>,    shape<double>, dot<double>,     dot_pair<double>, axpy<double>,   distances<double>,
-     pick<double>,    multiply_rows, update_rows,     add_products,     multiply_tiles, transpose,
-     weigh_distances, least,         add_squares,     lengths_of,       price<double>,  compare<double>,
-     stretch,         below,         fma_peak<double>},
+    {tile<float>,       shape<float>,  dot<float>,     dot_pair<float>, axpy<float>,     distances<float>,
+     pick<float>,       multiply_rows, update_rows,    add_products,    multiply_tiles,  transpose,
+     weigh_differences, least,         add_squares,    weigh,           cheapest<float>, compare<float>,
+     stretch,           below,         fma_peak<float>},
+    {tile<double>,      shape<double>,
+     dot<double>,       dot_pair<double>,
+     axpy<double>,      distances<double>,
+     pick<double>,      multiply_rows,
+     update_rows,       add_products,
+     multiply_tiles,    transpose,
+     weigh_differences, least,
+     add_squares,       weigh,
+     cheapest<double>,  compare<double>,
+     stretch,           below,
+     fma_peak<double>},
 };
 
 }  // namespace onkel::isa

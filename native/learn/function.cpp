@@ -71,29 +71,27 @@ void Function::squares(std::size_t first, std::span<double> squares) const {
     isa::routines<double>().add_squares(scale_ * scale_, b.data() + first, squares.data(), squares.size());
 }
 
-void Function::price(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
-                     double inverse_self, std::span<double> costs) const {
-  for (std::size_t o = 0; o < outputs(); ++o)
-    basis.price(block, row, {first, end}, inverse_self, scale_ * scale_, b_[o].data(), o > 0, costs);
+Function::Lengths Function::lengths(std::size_t first, isa::Units units, std::span<double> lengths) const {
+  const auto weigh = [&](double scale, const double* weights) {
+    Lengths all;
+    isa::routines<double>().weigh(scale, weights, units, lengths.data(), lengths.size(), &all.sum, &all.largest);
+    return all;
+  };
+  if (outputs() == 1) return weigh(scale_, b_[0].data() + first);
+  std::vector<double> norms(lengths.size());
+  squares(first, norms);
+  for (double& norm : norms) norm = std::sqrt(norm);
+  return weigh(1.0, norms.data());
 }
 
-void Function::lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const {
-  if (outputs() == 1) {
-    isa::routines<double>().lengths_of(scale_, b_[0].data() + first, units.data(), lengths.data(), lengths.size());
-    return;
-  }
-  squares(first, lengths);
-  for (std::size_t j = 0; j < lengths.size(); ++j) lengths[j] = std::sqrt(lengths[j]) * units[j];
-}
-
-void Function::stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap) {
+void Function::stretch(std::size_t first, std::size_t n, double factor, double level, isa::Units units, double cap) {
   if (outputs() == 1 && !averaged_) {
-    isa::routines<double>().stretch(scale_, factor, level, units.data(), cap, b_[0].data() + first, units.size());
+    isa::routines<double>().stretch(factor, level / scale_, units, cap / scale_, b_[0].data() + first, n);
     return;
   }
-  std::vector<double> squares(units.size());
+  std::vector<double> squares(n);
   this->squares(first, squares);
-  for (std::size_t j = 0; j < units.size(); ++j) {
+  for (std::size_t j = 0; j < n; ++j) {
     if (squares[j] == 0) continue;
     const double length = std::sqrt(squares[j]), wanted = std::min(std::max(factor * length, level * units[j]), cap);
     // The direction first: the quotient of two lengths may overflow.

@@ -32,9 +32,9 @@ class Function {
   void become(std::size_t column, std::size_t output, double value) { replace(column, output, value / scale_); }
   void become(std::size_t output, std::span<const double> values);  // those of the first columns
   void drop(std::size_t column);  // exactly 0 in f from now on; the average keeps its part
-  // The coefficients a of column first + j keep their direction, and their length |a| becomes factor |a|, but no less
-  // than level * units[j] and no more than cap, for every unit; zeros stay.
-  void stretch(std::size_t first, double factor, double level, std::span<const double> units, double cap);
+  // The coefficients a of column first + j, j < n, keep their direction, and their length |a| becomes factor |a|, but
+  // no less than level * units[j] and no more than cap; zeros stay.
+  void stretch(std::size_t first, std::size_t n, double factor, double level, isa::Units units, double cap);
   void scale(double factor);  // f <- factor f; exactly 0 resets it
   // For a fresh function: `ticks` rows have been learned from, and what is set from now on is the last f and the
   // average of all.
@@ -46,14 +46,20 @@ class Function {
   double last_coefficient(std::size_t column, std::size_t output) const { return scale_ * b_[output][column]; }
   double coefficient(std::size_t column, std::size_t output, Which which = Which::predicting) const;
   std::vector<double> coefficients(const Basis& basis, std::size_t output, Which which) const;  // one per slot
-  // |a|^2 and |a| units[j] over the outputs, of the coefficients a of the last f at column first + j.
+  // |a|^2 over the outputs, of the coefficients a of the last f at column first + j.
   void squares(std::size_t first, std::span<double> squares) const;
-  // |a|^2 times the squared distance in the kernel's space of the points in slots [first, end) from the direction of a
-  // row of the block, whose kernel with itself is 1 / inverse_self. `costs` has one value per slot, from the first of
-  // all slots on.
-  void price(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
-             double inverse_self, std::span<double> costs) const;
-  void lengths(std::size_t first, std::span<const double> units, std::span<double> lengths) const;
+  // lengths[j] = |a| units[j] for the same.
+  struct Lengths {
+    double sum, largest;
+  };
+  Lengths lengths(std::size_t first, isa::Units units, std::span<double> lengths) const;
+  // The point in slots [first, end) of least |a|^2 times its squared distance in the kernel's space from the direction
+  // of a row of the block, whose kernel with itself is 1 / inverse_self. `squares` holds |a|^2 of all slots, up to a
+  // common factor; it may be empty where there is one output. The cost is in the unit of the squares.
+  Priced cheapest(const Basis& basis, const Block& block, std::size_t row, std::size_t first, std::size_t end,
+                  double inverse_self, std::span<const double> squares) const {
+    return basis.cheapest(block, row, first, end, inverse_self, b_[0].data(), squares);
+  }
   bool is_zero(std::size_t column) const;  // whether it is exactly 0 in the last f and in the average
   bool averaged() const { return averaged_; }
   // At a row of the block: the last f, and where `predicted` is not empty the function that predicts.

@@ -112,14 +112,15 @@ void Posterior::pick(std::span<const double> values, Buffer<double>& k) const {
 bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) {
   if (lives_by_information()) return true;
   derive();
-  return precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
+  return !covariance_.is_full() && precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
          std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) != precomputed_.rows.end();
 }
 
 // A matrix that stays in the first-level cache is read for each row as quickly as for several.
 std::size_t Posterior::steps_ahead() const {
   constexpr std::size_t columns_in_cache = 64;
-  return padded_columns() <= columns_in_cache ? 1 : Covariance::max_open - covariance_.open() + 1;
+  if (padded_columns() <= columns_in_cache) return 1;
+  return Covariance::max_open - (covariance_.is_full() ? 0 : covariance_.open());
 }
 
 std::size_t Posterior::rows_ahead(std::int64_t t) const {
@@ -128,12 +129,11 @@ std::size_t Posterior::rows_ahead(std::int64_t t) const {
 
 void Posterior::begin_precomputing(std::uint64_t block) {
   auto& [number, folds, columns, done, rows, k, products] = precomputed_;
-  if (number != block || folds != covariance_.folds() || columns != padded_columns()) {
+  if (covariance_.is_full() || number != block || folds != covariance_.folds() || columns != padded_columns()) {
     rows.clear();
     k.clear();
   }
   number = block;
-  folds = covariance_.folds();
   columns = padded_columns();
   done = rows.size();
 }
@@ -148,6 +148,7 @@ void Posterior::finish_precomputing(bool may_join, Team* team) {
   auto& [number, folds, columns, done, rows, k, products] = precomputed_;
   products.resize(k.size());
   covariance_.multiply(k.data() + done * columns, rows.size() - done, products.data() + done * columns, team);
+  folds = covariance_.folds();
   // The first has been asked about already.
   if (may_join && rows.size() > done + 1) solve_ahead(done + 1);
 }
@@ -197,7 +198,7 @@ double Posterior::prepare_step_by_information() {
   return s;
 }
 
-void Posterior::learn(std::span<const double> b, double s, double v, Team* team) {
+void Posterior::learn(std::span<const double> b, double s, double v) {
   if (fades() && v != 0) add_information(v);
   if (s == 0) return;
   spread_.assign(basis_columns_, 0.0);
@@ -208,7 +209,7 @@ void Posterior::learn(std::span<const double> b, double s, double v, Team* team)
   if (v == 0 || stale_) return;
   const double root = std::sqrt(v / (1 + v * s));
   for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0, team);
+  covariance_.change(h_, 1.0);
 }
 
 // H += v z z' of the row in k_. Where A is kept the coordinates z are not needed yet: those of several rows are found
@@ -256,9 +257,7 @@ void Posterior::fade(std::int64_t t) {
 
 double Posterior::variance(const Buffer<double>& k) const {
   derive();
-  Buffer<double> h(padded_columns());
-  covariance_.multiply(k.data(), 1, h.data());
-  covariance_.finish(k.data(), h.data());
+  const Buffer<double> h = covariance_.product(k);
   return std::max(0.0, isa::routines<double>().dot(k.data(), h.data(), h.size()));
 }
 
@@ -375,8 +374,7 @@ void Posterior::find_column(std::size_t column) {
   covariance_.apply_pending();
   k_.assign(padded_columns(), 0.0);
   k_[column] = 1.0;
-  h_.resize(padded_columns());
-  covariance_.multiply(k_.data(), 1, h_.data());
+  h_ = covariance_.product(k_);
   h_[column] = std::max(h_[column], std::numeric_limits<double>::min());
 }
 

@@ -80,7 +80,7 @@ class Posterior {
   // the function is taken as known.
   double prepare_step(std::size_t row, std::span<const double> values);
   // Then updates a += h b for each output, and adds the information v of the row.
-  void learn(std::span<const double> b, double s, double v, Team* team);
+  void learn(std::span<const double> b, double s, double v);
   // Whether it is full and may exchange a point at row t; and that it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }

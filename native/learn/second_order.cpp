@@ -275,7 +275,7 @@ double SecondOrder::take_step(Posterior& posterior, const Example& example, Scor
   if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
   const double s = posterior.prepare_step(example.row, k_);
   const double v = solve(row, s);
-  posterior.learn(b_, s, v, example.team);
+  posterior.learn(b_, s, v);
   return s;
 }
 

@@ -1,16 +1,14 @@
 #include "linalg/covariance.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 namespace onkel {
 namespace {
 
-void share(Team* team, std::size_t n, std::size_t grain, std::size_t multiply_adds,
-           const std::function<void(std::size_t, std::size_t)>& work) {
-  team == nullptr ? work(0, n) : team->split(n, grain, multiply_adds, work);
-}
+// What one thread folds another reads: with fewer multiply-adds than a matrix of 600 columns takes, a second thread
+// costs more than it saves.
+constexpr std::size_t worth_a_team = std::size_t{1} << 24;
 
 }  // namespace
 
@@ -33,11 +31,17 @@ void Covariance::reach(std::size_t columns) {
   columns_ = columns;
 }
 
-void Covariance::multiply(const double* k, std::size_t n, double* products, Team* team) const {
-  share(team, columns_ / lanes, isa::tiles_at_once, n * columns_ * columns_, [&](std::size_t first, std::size_t last) {
-    isa::routines<double>().multiply_tiles(k, n, columns_, tile(first), last - first, room_ * lanes, columns_,
-                                           products + first * lanes, columns_);
-  });
+void Covariance::multiply_tiles(std::size_t first, std::size_t count, const double* k, std::size_t n,
+                                double* products) const {
+  isa::routines<double>().multiply_tiles(k, n, columns_, tile(first), count, room_ * lanes, columns_,
+                                         products + first * lanes, columns_);
+}
+
+Buffer<double> Covariance::product(const Buffer<double>& k) const {
+  Buffer<double> result(columns_);
+  multiply_tiles(0, columns_ / lanes, k.data(), 1, result.data());
+  finish(k.data(), result.data());
+  return result;
 }
 
 void Covariance::finish(const double* k, double* product) const {
@@ -52,8 +56,8 @@ void Covariance::finish(const double* k, double* product) const {
   }
 }
 
-void Covariance::change(std::span<const double> c, double sign, Team* team) {
-  if (open() == max_open) fold(team);
+void Covariance::change(std::span<const double> c, double sign) {
+  if (is_full()) apply_pending();
   std::copy_n(c.begin(), columns_, open_.data() + open() * columns_);
   signs_.push_back(sign);
   if (sign > 0) return;
@@ -141,39 +145,70 @@ Matrix Covariance::among(std::span<const std::size_t> columns) const {
   return result;
 }
 
-// What lies below the diagonal in this tile is copied to its mirror image.
+// What lies above the diagonal in this tile is the mirror image of what lies below it in the tiles before.
 void Covariance::mirror(std::size_t t) {
   const std::size_t begin = t * lanes;
-  double* first = tile(t);
+  double* own = tile(t);
   for (std::size_t i = 0; i < lanes; ++i)
-    for (std::size_t l = 0; l < i; ++l) first[(begin + l) * lanes + i] = first[(begin + i) * lanes + l];
-  for (std::size_t other = t + 1; other < columns_ / lanes; ++other)
-    isa::routines<double>().transpose(first + other * lanes * lanes, tile(other) + begin * lanes);
+    for (std::size_t l = 0; l < i; ++l) own[(begin + l) * lanes + i] = own[(begin + i) * lanes + l];
+  for (std::size_t other = 0; other < t; ++other)
+    isa::routines<double>().transpose(tile(other) + begin * lanes, own + other * lanes * lanes);
 }
 
-// Each long tile is paired with a short one, so that the shares are equal.
-void Covariance::fold(Team* team) {
+// In blocks of 8 changes by 8 columns.
+void Covariance::pack() {
   packed_.resize(columns_ * max_open);
-  for (std::size_t i = 0; i < columns_; ++i)
-    for (std::size_t j = 0; j < max_open; ++j)
-      packed_[i * max_open + j] = j < open() ? -signs_[j] * open_[j * columns_ + i] : 0.0;
-  const std::size_t tiles = columns_ / lanes;
-  const auto fold_tile = [&](std::size_t t) {
-    const std::size_t begin = t * lanes;
-    // Side by side: rows a power of two apart would push each other out of the cache.
-    alignas(isa::tile_bytes) double across[max_open * lanes];
-    for (std::size_t j = 0; j < open(); ++j)
-      std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
-    isa::routines<double>().add_products(packed_.data() + begin * max_open, across, lanes, open(), max_open,
-                                         tile(t) + begin * lanes, columns_ - begin);
-    mirror(t);
-  };
-  share(team, (tiles + 1) / 2, 1, open() * columns_ * columns_ / 2, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      fold_tile(i);
-      if (tiles - 1 - i > i) fold_tile(tiles - 1 - i);
+  alignas(isa::tile_bytes) double changes[lanes * lanes], across[lanes * lanes];
+  for (std::size_t column = 0; column < columns_; column += lanes)
+    for (std::size_t first = 0; first < max_open; first += lanes) {
+      for (std::size_t j = 0; j < lanes; ++j) {
+        const double* c = open_.data() + (first + j) * columns_ + column;
+        const double minus = first + j < open() ? -signs_[first + j] : 0.0;
+        for (std::size_t l = 0; l < lanes; ++l) changes[j * lanes + l] = minus * c[l];
+      }
+      isa::routines<double>().transpose(changes, across);
+      for (std::size_t l = 0; l < lanes; ++l)
+        std::copy_n(across + l * lanes, lanes, packed_.data() + (column + l) * max_open + first);
     }
-  });
+}
+
+// The changes that wait come into what lies below the diagonal in this tile.
+void Covariance::fold(std::size_t t) {
+  const std::size_t begin = t * lanes;
+  // Side by side: rows a power of two apart would push each other out of the cache.
+  alignas(isa::tile_bytes) double across[max_open * lanes];
+  for (std::size_t j = 0; j < open(); ++j) std::copy_n(open_.data() + j * columns_ + begin, lanes, across + j * lanes);
+  isa::routines<double>().add_products(packed_.data() + begin * max_open, across, lanes, open(), max_open,
+                                       tile(t) + begin * lanes, columns_ - begin);
+}
+
+// Below the diagonal the tiles are of different length: each long one is paired with a short one, so that the shares of
+// a team are equal.
+void Covariance::fold_and_multiply(bool folds, const double* k, std::size_t n, double* products, Team* team) {
+  constexpr std::size_t at_once = 3;  // tiles, on every level
+  const std::size_t tiles = columns_ / lanes, pairs = (tiles + 1) / 2;
+  const auto in_pairs = [&](const auto& work) {
+    return [&, work](std::size_t first, std::size_t last) {
+      work(first, last);
+      work(std::max(last, tiles - last), tiles - first);
+    };
+  };
+  const Team::Work phases[] = {in_pairs([&](std::size_t first, std::size_t last) {
+                                 for (std::size_t t = first; t < last; ++t) fold(t);
+                               }),
+                               in_pairs([&](std::size_t first, std::size_t last) {
+                                 for (std::size_t t = first; t < last; t += at_once) {
+                                   const std::size_t end = std::min(t + at_once, last);
+                                   for (std::size_t each = t; each < end && folds; ++each) mirror(each);
+                                   multiply_tiles(t, end - t, k, n, products);
+                                 }
+                               })};
+  const std::span<const Team::Work> due = std::span(phases).subspan(folds ? 0 : 1);
+  if (folds) pack();
+  Team alone(1);
+  const std::size_t multiply_adds = (n + (folds ? open() / 2 : 0)) * columns_ * columns_;
+  (team == nullptr || multiply_adds < worth_a_team ? alone : *team).split(pairs, at_once, multiply_adds, due);
+  if (!folds) return;
   signs_.clear();
   ++folds_;
 }

@@ -30,22 +30,28 @@ class Covariance {
   std::size_t columns() const { return columns_; }
   void reach(std::size_t columns);  // adds columns of zeros; a multiple of 16
   std::size_t open() const { return signs_.size(); }
-  std::int64_t folds() const { return folds_; }  // A_0 is unchanged as long as this number is
+  std::int64_t folds() const { return folds_; }        // A_0 is unchanged as long as this number is
+  bool is_full() const { return open() == max_open; }  // no more changes may wait
 
-  // A_0 k for n rows of columns() values; the results take as many. The members of a team share the columns of A_0.
-  void multiply(const double* k, std::size_t n, double* products, Team* team = nullptr) const;
+  // A_0 k for n rows of columns() values; the results take as many. Where as many changes wait as may, they are folded
+  // in first. The members of a team share the columns of A_0, each of them the same ones at every call.
+  void multiply(const double* k, std::size_t n, double* products, Team* team) {
+    fold_and_multiply(is_full(), k, n, products, team);
+  }
   // Turns A_0 k into A k.
   void finish(const double* k, double* product) const;
   // A -= sign c c'; folds first when 32 changes are pending.
-  void change(std::span<const double> c, double sign, Team* team = nullptr);
+  void change(std::span<const double> c, double sign);
   // The magnitude of the terms that k . A k is the sum of: a sum that is not far above their rounding is not known to
   // be positive.
   double size_of_terms(std::span<const double> k);
   // The same of column j alone.
   double size_of_variance(std::size_t j) const { return largest_[j]; }
+  // A k.
+  Buffer<double> product(const Buffer<double>& k) const;
   // The changes that wait are folded in.
   void apply_pending() {
-    if (open() > 0) fold(nullptr);
+    if (open() > 0) fold_and_multiply(true, nullptr, 0, nullptr, nullptr);
   }
   // The variance of column j; no change may be pending.
   double variance(std::size_t j) const { return at(j, j); }
@@ -67,8 +73,11 @@ class Covariance {
   double at(std::size_t i, std::size_t j) const { return tile(j / lanes)[i * lanes + j % lanes]; }
   double* tile(std::size_t t) { return tiles_.data() + t * room_ * lanes; }
   const double* tile(std::size_t t) const { return tiles_.data() + t * room_ * lanes; }
-  void fold(Team* team);
+  void fold_and_multiply(bool folds, const double* k, std::size_t n, double* products, Team* team);
+  void pack();
+  void fold(std::size_t t);
   void mirror(std::size_t t);
+  void multiply_tiles(std::size_t first, std::size_t count, const double* k, std::size_t n, double* products) const;
 
   std::size_t columns_ = 0, room_ = 0;  // the columns, and for how many there is room
   Buffer<double> tiles_;                // A_0, the columns as tiles (see isa.hpp): tiles_[column / 8][row][column % 8]
@@ -76,7 +85,7 @@ class Covariance {
   std::vector<double> signs_;
   Buffer<double> largest_;  // a bound on the diagonal since A was assigned: rounding is relative to it
   std::int64_t folds_ = 0;
-  Buffer<double> packed_, squares_;  // scratch
+  Buffer<double> packed_, squares_;  // scratch; the changes that are folded, [column][change], each times -sign
 };
 
 }  // namespace onkel

@@ -208,6 +208,11 @@ class _KernelModel:
             self._learner.reach(16)
 
     @property
+    def learner(self) -> Learner:
+        """What is inside: the thin learner of the records' rows, which `onkel.plot` draws."""
+        return self._learner.current
+
+    @property
     def n_support(self) -> int:
         """Number of support vectors."""
         return self._learner.current.n_support

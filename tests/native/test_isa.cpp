@@ -474,6 +474,49 @@ void check_reductions() {
   }
 }
 
+// The first of the least costs, whether the weights come squared or not; NaN is less than nothing.
+template <class T>
+void check_cheapest(const std::vector<T>& values, const std::vector<double>& units, const std::vector<double>& weights,
+                    const std::vector<double>& costs) {
+  const std::size_t n = costs.size();
+  const std::string where = std::string(type_name<T>()) + ", n " + std::to_string(n);
+  const auto found = static_cast<std::size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+  double cost = -1.0;
+  const auto cheapest = [&](const std::vector<double>& from, bool squared) {
+    return isa::routines<T>().cheapest(values.data(), {units.data()}, 0.9, from.data(), squared, n, &cost);
+  };
+  check(cheapest(weights, false) == found && (n == 0 || same_bits(cost, costs[found])), "cheapest " + where);
+  std::vector<double> squares(n);
+  for (std::size_t j = 0; j < n; ++j) squares[j] = weights[j] * weights[j];
+  check(cheapest(squares, true) == found, "cheapest of squares " + where);
+  for (std::size_t j = 0; j < n; ++j) squares[j] = std::numeric_limits<double>::quiet_NaN();
+  check(cheapest(squares, true) == n && cost == std::numeric_limits<double>::infinity(), "none is cheapest " + where);
+  const std::vector<double> zeros(n);
+  check(cheapest(zeros, false) == 0, "the first of equal ones is cheapest " + where);
+}
+
+// Sixteen equal units that stand for all give the bits of one unit per index.
+template <class T>
+void check_equal_units(const std::vector<T>& values, const std::vector<double>& weights) {
+  const std::size_t n = weights.size();
+  const auto& routines = isa::routines<T>();
+  const std::vector<double> each(n, 0.75), all(isa::score_lanes, 0.75);
+  std::vector<double> results[2] = {weights, weights};
+  double costs[2], sums[2], largest[2];
+  std::size_t found[2];
+  for (const std::size_t step : {0, 1}) {
+    const isa::Units units{step == 0 ? all.data() : each.data(), step};
+    std::vector<double>& result = results[step];
+    routines.stretch(1.1, 0.3, units, 0.5, result.data(), n);
+    result.resize(2 * n);
+    routines.weigh(0.7, weights.data(), units, result.data() + n, n, &sums[step], &largest[step]);
+    found[step] = routines.cheapest(values.data(), units, 0.9, weights.data(), false, n, &costs[step]);
+  }
+  check(results[0] == results[1] && same_bits(sums[0], sums[1]) && largest[0] == largest[1] && found[0] == found[1] &&
+            same_bits(costs[0], costs[1]),
+        "equal units " + std::string(type_name<T>()) + ", n " + std::to_string(n));
+}
+
 // Each value of the passes by its formula in isa.hpp, to the bit.
 template <class T>
 void check_passes() {
@@ -486,26 +529,29 @@ void check_passes() {
                               before = random_values<double>(n, 53, 0, 2);
     std::vector<double> weights = random_values<double>(n, 59, -1, 1);
     if (n > 5) weights[5] = 0.0;
-    std::vector<double> squares = before, lengths(n), costs = before, similarities(n), stretched = weights;
+    std::vector<double> squares = before, lengths(n), costs(n), similarities(n), stretched = weights, grown = weights;
     routines.add_squares(0.3, weights.data(), squares.data(), n);
-    routines.lengths_of(0.7, weights.data(), units.data(), lengths.data(), n);
-    routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), true, costs.data(), n);
-    std::vector<double> alone(n);
-    routines.price(values.data(), units.data(), 0.9, 0.3, weights.data(), false, alone.data(), n);
+    double sum = -1.0, largest = -1.0;
+    routines.weigh(0.7, weights.data(), {units.data()}, lengths.data(), n, &sum, &largest);
+    double below_sum = -1.0, below_largest = -1.0, count = -1.0;
+    routines.below(std::numeric_limits<double>::infinity(), lengths.data(), n, &count, &below_sum, &below_largest);
+    check(same_bits(sum, below_sum) && largest == below_largest, "weigh " + where);
     routines.compare(values.data(), products.data(), before.data(), 0.4, similarities.data(), n);
-    routines.stretch(0.7, 1.1, 0.3, units.data(), 0.5, stretched.data(), n);
+    routines.stretch(1.1, 0.3, {units.data()}, 0.5, stretched.data(), n);
+    routines.stretch(1.1, 0.0, {units.data()}, 0.5, grown.data(), n);
     for (std::size_t j = 0; j < n; ++j) {
       const auto value = static_cast<double>(values[j]);
       const bool alike = products[j] > 0 && products[j] * products[j] > 0.4 * before[j];
-      const double length = std::min(std::max(1.1 * (0.7 * std::abs(weights[j])), 0.3 * units[j]), 0.5);
+      const double longer = 1.1 * std::abs(weights[j]), length = std::min(std::max(longer, 0.3 * units[j]), 0.5);
       check(same_bits(squares[j], before[j] + 0.3 * (weights[j] * weights[j])), "add_squares " + where);
       check(same_bits(lengths[j], 0.7 * std::abs(weights[j]) * units[j]), "weigh " + where);
-      const double cost = 0.3 * (weights[j] * weights[j]) * (units[j] - value * value * 0.9);
-      check(same_bits(alone[j], cost) && same_bits(costs[j], before[j] + cost), "price " + where);
+      costs[j] = (weights[j] * weights[j]) * (units[j] - value * value * 0.9);
       check(same_bits(similarities[j], alike ? value : 0.0), "compare " + where);
-      check(same_bits(stretched[j], weights[j] == 0 ? 0.0 : std::copysign(length * (1 / 0.7), weights[j])),
-            "stretch " + where);
+      check(same_bits(stretched[j], weights[j] == 0 ? 0.0 : std::copysign(length, weights[j])), "stretch " + where);
+      check(same_bits(grown[j], std::copysign(std::min(longer, 0.5), weights[j])), "stretch to no level " + where);
     }
+    check_cheapest(values, units, weights, costs);
+    check_equal_units(values, weights);
   }
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 from onkel.parts import RBF, Laplacian
 
 CONSTANT = 0.3125
+LEAST_LAM = 0.001
 
 
 def validation_loss(
@@ -16,9 +17,10 @@ def validation_loss(
 ) -> float:
     """Return the loss on each half of the rows of what is fitted to the other.
 
-    ``at`` holds the logarithms of the features' scales and of λ; ``y`` is -1 or 1, a target, or a class.
+    ``at`` holds the logarithms of the features' scales and of λ, which is at least `LEAST_LAM`; ``y`` is -1 or 1, a
+    target, or a class.
     """
-    scales, lam = np.exp(at[:-1]), np.exp(at[-1])
+    scales, lam = np.exp(at[:-1]), max(LEAST_LAM, np.exp(at[-1]))
     n = len(X)
     m = min(max_points, n // 2)
     rows, points = X * scales, (X * scales)[[k * n // m for k in range(m)]]

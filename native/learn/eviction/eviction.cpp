@@ -22,7 +22,7 @@ const std::vector<double>& Eviction::score(std::size_t slot) {
 std::size_t Eviction::old_point(std::size_t rank, std::size_t newest) const {
   const Basis& basis = context_.basis;
   std::size_t slot = basis.first_slot();
-  if (basis.size() == basis.end_slot() - slot) return slot + rank + (slot + rank >= newest ? 1 : 0);
+  if (is_full()) return slot + rank + (slot + rank >= newest ? 1 : 0);
   for (;; ++slot)
     if (slot != newest && basis.alive(slot) && rank-- == 0) return slot;
 }
@@ -33,11 +33,11 @@ void Eviction::squares(std::vector<double>& squares) const {
 }
 
 void Eviction::exclude(std::span<double> costs, std::size_t except) const {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const std::size_t first = context_.basis.first_slot();
-  if (context_.basis.size() < costs.size())  // holes or ghosts among them
-    for (std::size_t j = 0; j < costs.size(); ++j)
-      if (!context_.basis.alive(first + j)) costs[j] = infinite;
-  if (except != no_slot) costs[except - first] = infinite;
+  for (std::size_t j = 0; j < costs.size() && !is_full(); ++j)
+    if (!context_.basis.alive(first + j)) costs[j] = none;
+  if (except != no_slot) costs[except - first] = none;
 }
 
 std::size_t Eviction::cheapest(std::span<double> costs, std::size_t except) const {

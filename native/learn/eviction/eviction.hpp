@@ -70,7 +70,9 @@ class Eviction {
   std::size_t old_point(std::size_t rank, std::size_t newest) const;
   // |a|^2 of the coefficients a at each slot, from the first slot on.
   void squares(std::vector<double>& squares) const;
-  // Makes the costs (one per slot) infinite for the slot `except` and where there is no point.
+  // Whether all slots have points: there are neither holes nor ghosts.
+  bool is_full() const { return context_.basis.size() == context_.basis.end_slot() - context_.basis.first_slot(); }
+  // Makes the costs (one per slot) NaN, which is less than nothing, for the slot `except` and where there is no point.
   void exclude(std::span<double> costs, std::size_t except) const;
   // The support point of least cost, the lowest slot among equal ones, after `exclude`; any point where all costs have
   // overflowed.

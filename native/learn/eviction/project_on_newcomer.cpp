@@ -13,18 +13,25 @@ struct ProjectOnNewcomer final : Eviction {
     if (!too_many()) return;
     const double self = context_.basis.diagonal(newest), inverse_self = self > no_length ? 1 / self : 0.0;
     const Basis& basis = context_.basis;
-    costs_.resize(basis.end_slot() - basis.first_slot());
+    squares_.clear();
+    if (context_.function.outputs() > 1 || !is_full()) {
+      squares(squares_);
+      exclude(squares_, newest);
+    }
+    const auto cheapest = [&](std::size_t first, std::size_t end) {
+      return context_.function.cheapest(basis, *row.block, row.row, first, end, inverse_self, squares_);
+    };
     // All points but the row itself, for which its table has no value.
-    context_.function.price(basis, *row.block, row.row, basis.first_slot(), newest, inverse_self, costs_);
-    context_.function.price(basis, *row.block, row.row, newest + 1, basis.end_slot(), inverse_self, costs_);
-    const std::size_t leaves = cheapest(costs_, newest);
+    const Priced before = cheapest(basis.first_slot(), newest), after = cheapest(newest + 1, basis.end_slot());
+    const Priced& found = after.cost < before.cost ? after : before;
+    const std::size_t leaves = found.cost < infinite ? found.slot : old_point(0, newest);  // all have overflowed
     const double share = basis.value(*row.block, row.row, leaves) * inverse_self;
     for (std::size_t o = 0; o < context_.function.outputs(); ++o)
       context_.function.add(newest, o, context_.function.last_coefficient(leaves, o) * share);
     evict(leaves);
   }
 
-  std::vector<double> costs_;
+  std::vector<double> squares_;  // scratch
 };
 
 }  // namespace

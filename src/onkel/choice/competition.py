@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,22 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import xlogy
 
 from onkel.choice.again import surely_better
-from onkel.choice.relevances import SPREAD, WILD, Search, learned_kernels, searches, spreads, varying
+from onkel.choice.contest import SLACK, Judge, climb, compete, has_lost
+from onkel.choice.relevances import (
+    SPREAD,
+    WILD,
+    Search,
+    learned_kernels,
+    rows_looked_at,
+    searches,
+    spreads,
+    varying,
+)
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
 from onkel.sums import sum_of
+from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
 Metric = RBF | Laplacian
@@ -27,37 +39,18 @@ FARTHEST = 30  # the largest power of two
 LAMS = 2  # half decades on either side of the default λ
 # The budget of a competitor is that of the learner, but at most this; the second number is for second-order learners.
 BUDGETS = (200, 2000)
-SLACK = 0.01
+PIECES = 4  # of the later half of the rows; after each of them a competitor may be seen to have lost
 
 
-def climb(
-    loss: Callable[[int], float], start: int, farthest: int, directions: Sequence[int] = (1, -1)
-) -> dict[int, float]:
-    """Return the losses of numbers on a scale: of the start, and of those in the first direction that improves on it,
-    as long as they improve."""
-    losses = {start: loss(start)}
-    for step in directions:
-        last = start
-        while step * last < farthest:
-            losses[last + step] = loss(last + step)
-            if losses[last + step] >= losses[last]:
-                break
-            last += step
-        if last != start:
-            break
-    return losses
+class Entry(NamedTuple):
+    """What makes a competitor: its kernel, its λ, and the learner's budget over its own."""
+
+    kernel: Kernel
+    lam: float
+    share: int
 
 
-def compete(loss: Callable[[int], float], options: Sequence[int], farthest: int) -> dict[int, float]:
-    """Return the losses of some options, numbers on a scale, and of further ones beyond an end as long as the end is
-    best; of the neighbours of the option if there is only one."""
-    if len(options) == 1:
-        return climb(loss, options[0], farthest)
-    losses = {option: loss(option) for option in options}
-    for step, end in ((1, max), (-1, min)):
-        while step * (last := end(losses)) < farthest and losses[last] == min(losses.values()):
-            losses[last + step] = loss(last + step)
-    return losses
+Run = tuple[Learner, Floats, int]  # the competitor, its losses, and the number of rows that it has learned from
 
 
 class Competition:
@@ -69,8 +62,9 @@ class Competition:
         self.recipe = _competitor(own)
         self.most = BUDGETS[isinstance(own.recipe, SecondOrder)]
         self.learned_from = 0  # the number of rows that all competitors have learned from
-        self.losses_of = cache(self._losses_of)
-        self._runs: dict[tuple[Kernel, float, int], Learner] = {}  # the competitors so far
+        self._runs: dict[Entry, Learner] = {}  # the competitors that have learned from all rows, and their losses
+        self._losses: dict[Entry, Floats] = {}
+        self._ahead: dict[tuple[Entry, Entry | None], Run] = {}  # runs that were not asked for yet, and against whom
 
     @property
     def lam(self) -> float:
@@ -82,29 +76,80 @@ class Competition:
         """Return the sum of the losses on the later half of the rows."""
         return float(self.losses_of(kernel, lam, share).sum())
 
-    def _losses_of(self, kernel: Kernel, lam: float, share: int) -> Floats:
+    def losses_of(self, kernel: Kernel, lam: float, share: int) -> Floats:
         """Return the losses on the later half of the rows, each predicted before it is learned from, of a learner with
         this kernel and λ; its budget is the learner's own over ``share``."""
-        own, rows = self.own, self.rows
+        entry = Entry(kernel, lam, share)
+        self._run([entry])
+        return self._losses[entry]
+
+    def _judge(self, entry_of: Callable[[int], Entry]) -> Judge:
+        """A judge of options each of which is one competitor."""
+
+        def judge(options: Sequence[int], best: int | None) -> list[float]:
+            entries = [entry_of(option) for option in options]
+            return [float(each.sum()) for each in self._run(entries, None if best is None else entry_of(best))]
+
+        return judge
+
+    def _run(self, entries: Sequence[Entry], best: Entry | None = None) -> list[Floats]:
+        """Return the losses of competitors. One that has lost to the best of them learns from no further row, and its
+        losses on these are taken to exceed those of the best one by as much as they did so far."""
+        found = self._ran([entry for entry in entries if entry not in self._losses], best)
+        for entry, (competitor, losses, n_rows) in found.items():
+            self.learned_from += n_rows
+            if n_rows == len(self.rows):
+                self._runs[entry], self._losses[entry] = competitor, losses
+        return [found[entry][1] if entry in found else self._losses[entry] for entry in entries]
+
+    def _ran(self, entries: Sequence[Entry], best: Entry | None) -> dict[Entry, Run]:
+        """Let competitors learn, side by side, but for those that have been looked at ahead."""
+        against = None if best is None else self._losses[best]
+        new = [entry for entry in entries if (entry, best) not in self._ahead]
+        n_jobs = self.own.n_jobs if len(new) == 1 else 1  # else each has a thread of its own
+        runs = together([partial(self._run_one, entry, against, n_jobs) for entry in new], self.own.n_jobs)
+        ahead = {entry: self._ahead[entry, best] for entry in entries if entry not in new}
+        return dict(zip(new, runs, strict=True)) | ahead
+
+    def _look_ahead(self, entries: Sequence[Entry], best: Entry) -> None:
+        """Let competitors learn side by side that may be asked for next. Nothing else depends on it, so that the number
+        of threads changes nothing."""
+        if self.own.n_jobs > 1 and len(entries) > 1:
+            self._run([best])
+            found = self._ran([entry for entry in entries if entry not in self._losses], best)
+            self._ahead |= {(entry, best): run for entry, run in found.items()}
+
+    def _run_one(self, entry: Entry, against: Floats | None, n_jobs: int) -> Run:
+        """Let a competitor learn; return it, its losses, and the number of rows that it has learned from."""
+        own, rows, half = self.own, self.rows, len(self.rows) // 2
         competitor = own.blank(
-            recipe=replace(self.recipe, prior=GaussianPrior(lam)),
-            kernel=kernel,
-            budget=self.most if own.budget is None else max(1, min(self.most, own.budget) // share),
+            recipe=replace(self.recipe, prior=GaussianPrior(entry.lam)),
+            kernel=entry.kernel,
+            budget=self.most if own.budget is None else max(1, min(self.most, own.budget) // entry.share),
             average=self.recipe.average,
             fit_intercept=True,
             n_classes=self.n_classes,
+            n_jobs=n_jobs,
         )
-        self.learned_from += len(rows)
-        scores = competitor.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
-        assert scores is not None
-        self._runs[kernel, lam, share] = competitor
-        return rows.later(loss_of(own.task)(scores, rows.y))
+        losses = np.empty(0)
+        ends = [half, *(half + (len(rows) - half) * (i + 1) // PIECES for i in range(PIECES))]
+        for begin, end in zip([0, *ends], ends, strict=False):
+            piece = rows[begin:end]
+            scores = competitor.learn_rows(piece.rows, piece.y, piece.weight, scores=True)
+            assert scores is not None
+            if begin >= half:
+                losses = np.concatenate([losses, piece.weight * loss_of(own.task)(scores, piece.y)])
+            if begin >= half and against is not None and end < len(rows):
+                so_far, to_come = np.split(against, [len(losses)])
+                if has_lost(losses, so_far):
+                    return competitor, np.concatenate([losses, to_come + np.mean(losses - so_far)]), end
+        return competitor, losses, len(rows)
 
     def learned_by(self, fresh: Learner, lam: float) -> Learner:
         """Return a learner like this one that has learned from the rows: the competitor, if there was an equal one, or
         for a sum the sum of such competitors."""
         kernels = fresh.kernels
-        runs = [self._runs.get((kernel, lam, len(kernels))) for kernel in kernels]
+        runs = [self._runs.get(Entry(kernel, lam, len(kernels))) for kernel in kernels]
         terms = [run for run in runs if run is not None and self._is_like(run, fresh)]
         if len(terms) == len(kernels):
             equal = np.full(len(terms), 1 / len(terms))
@@ -137,9 +182,8 @@ class Competition:
         The latter suits features with different units, the former columns that are rarely anything but 0.
         """
         equal, spread = np.ones(self.rows.rows.shape[1]), self.over_spread
-        as_they_came, over_spread = (
-            self.loss_of(gaussian(self.middle(each), each), GaussianPrior().lam, 2) for each in (equal, spread)
-        )
+        entries = [Entry(gaussian(self.middle(each), each), GaussianPrior().lam, 2) for each in (equal, spread)]
+        as_they_came, over_spread = (losses.sum() for losses in self._run(entries))
         return spread if over_spread < (1 - SLACK) * as_they_came else equal
 
     # -- the first choices: the previous winner has no advantage--------------------------------------------------------
@@ -155,14 +199,27 @@ class Competition:
         if "gamma" in chosen:
             assert isinstance(kernel, RBF)
             start: Metric = kernel
-            found = compete(lambda e: self.loss_of(times(start, e), lam, share), widths, FARTHEST)
+            found = self._compete(lambda e: Entry(times(start, e), lam, share), widths, FARTHEST)
             kernel = times(start, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
         if "lam" in chosen:
             options = range(-LAMS, LAMS + 1) if len(widths) > 1 else [step_of(lam)]
-            found = compete(lambda e: self.loss_of(kernel, lam_at(e), share), options, LAMS)
+            found = self._compete(lambda e: Entry(kernel, lam_at(e), share), options, LAMS)
             near = (e for e in found if found[e] <= (1 + SLACK) * min(found.values()))
             lam = lam_at(min(near, key=abs))
         return kernel, lam
+
+    def _compete(self, entry_of: Callable[[int], Entry], options: Sequence[int], farthest: int) -> dict[int, float]:
+        """Return the losses of the options, and of the neighbours of the option if there is only one."""
+        if len(options) == 1:
+            return self._climb(entry_of, options[0], farthest)
+        return compete(self._judge(entry_of), options, farthest)
+
+    def _climb(
+        self, entry_of: Callable[[int], Entry], start: int, farthest: int, directions: Sequence[int] = (1, -1)
+    ) -> dict[int, float]:
+        neighbours = [entry_of(start + step) for step in directions if step * start < farthest]
+        self._look_ahead(neighbours, entry_of(start))
+        return climb(self._judge(entry_of), start, farthest, directions)
 
     def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
         """Return the kernels with the relevances learned from the rows; none if there are too many features."""
@@ -174,7 +231,7 @@ class Competition:
         wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
         if wild and (relevances == 1).all():
             starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
-        found = self._searched(rows, starts, searches(self.own.task, kernel), lam)
+        found = self._searched(rows, starts, searches(self.own.task, kernel, rows_looked_at(rows)), lam)
         # In regression both kernels are used without a competition, and a competition for their widths gained less than
         # it cost.
         return found if self.own.task == "regression" else [self._narrowed(each, lam) for each in found]
@@ -182,7 +239,7 @@ class Competition:
     def _narrowed(self, kernel: Metric, lam: float) -> Metric:
         """Return the narrowest kernel within 1 % of the best, starting from this one: wider kernels are better for
         functions of few points, such as those of the search, than for a learner."""
-        found = climb(lambda e: self.loss_of(times(kernel, e), lam, 2), 0, FARTHEST, (1,))
+        found = self._climb(lambda e: Entry(times(kernel, e), lam, 2), 0, FARTHEST, (1,))
         return times(kernel, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))
 
     def says_something(self, kernel: Kernel, lam: float) -> bool:
@@ -191,16 +248,22 @@ class Competition:
         rows, later = self.rows, slice(len(self.rows) // 2, None)
         y, weight = rows.y[later], rows.weight[later]
         if self.own.task == "regression":
-            least = float(weight @ (y - np.average(y, weights=weight)) ** 2)
+            least = float(np.sum(weight * (y - np.average(y, weights=weight)) ** 2))
         else:
             counts = np.bincount(y.astype(np.intp), weight)
             least = float(-np.sum(xlogy(counts, counts / counts.sum())))
         return self.loss_of(kernel, lam, share) < (1 - SLACK) * least
 
     def _searched(self, rows: Rows, starts: Sequence[Floats], kinds: Sequence[Search], lam: float) -> list[Metric]:
-        return learned_kernels(
-            rows, self.own.task, self.n_classes, kinds, starts, lambda kernel: self.loss_of(kernel, lam, 2)
-        )
+        """Return the kernels with the relevances learned from the rows, the best of each kind."""
+        found = learned_kernels(rows, self.own.task, self.n_classes, kinds, starts, self.own.n_jobs)
+        return [self._best(kernels, lam) for kernels in found]
+
+    def _best(self, kernels: Sequence[Metric], lam: float) -> Metric:
+        if len(kernels) == 1:
+            return kernels[0]
+        losses = [each.sum() for each in self._run([Entry(kernel, lam, 2) for kernel in kernels])]
+        return kernels[losses.index(min(losses))]
 
     # -- later choices: whoever replaces another must be better by more than 1 %, and than chance allows ---------------
 
@@ -212,15 +275,15 @@ class Competition:
         """Return the kernel, or one of another width: after a change it may be a very different one, and need not be
         significantly better, since then nothing favours the one in use."""
 
-        def loss(power: int) -> float:
-            return self.loss_of(times(kernel, power), lam, share)
+        def entry_of(power: int) -> Entry:
+            return Entry(times(kernel, power), lam, share)
 
         if after_change and isinstance(kernel, RBF):
             middle = self.middle(kernel.relevances_of(self.rows.rows.shape[1]))
             options = {0} | {power + round(math.log2(middle / kernel.gamma)) for power in WIDTHS}
-            found = compete(loss, sorted(options), FARTHEST)
+            found = self._compete(entry_of, sorted(options), FARTHEST)
         else:
-            found = climb(loss, 0, FARTHEST, (1, -1) if self.has_all_rows else (1,))
+            found = self._climb(entry_of, 0, FARTHEST, (1, -1) if self.has_all_rows else (1,))
         best = times(kernel, min(found, key=found.__getitem__))
         return best if self._is_better(best, lam, kernel, lam, share, not after_change) else kernel
 
@@ -235,7 +298,7 @@ class Competition:
     def better_lam(self, kernel: Kernel, lam: float, share: int) -> float:
         """Return the λ, or another one."""
         directions = (1, -1) if self.has_all_rows else (-1,)
-        found = climb(lambda e: self.loss_of(kernel, lam_at(e), share), step_of(lam), LAMS, directions)
+        found = self._climb(lambda e: Entry(kernel, lam_at(e), share), step_of(lam), LAMS, directions)
         best = lam_at(min(found, key=found.__getitem__))
         return best if self._is_better(kernel, best, kernel, lam, share) else lam
 

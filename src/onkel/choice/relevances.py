@@ -4,17 +4,18 @@ The core minimises the validation loss of two-fold cross-validation over a scale
 (``native/choice/relevances.hpp``). It uses the first half of the rows kept, at most `MOST_NUMBERS` numbers of them;
 where that is fewer than `LEAST_ROWS` rows, or fewer rows than scales, no relevances are learned. With classes two
 searches compete, one that is regularised towards the start and one that is not, by the loss of a second-order learner
-on the later half of the rows, which neither has seen; in regression one has the gaussian and one the Laplacian kernel,
-and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half of one over the
-median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also from scales of
-one over each spread. Later on they start from the relevances in use. The columns of one category share a relevance
-(:func:`categories`). All of this is a function of the rows.
+on the later half of the rows, which neither has seen; from `ENOUGH_ROWS` on there is only the latter. In regression one
+has the gaussian and one the Laplacian kernel, and both become terms of the sum. They start from the isotropic kernel
+that was chosen, or from half of one over the median squared distance if that is narrower; where the features' spreads
+differ by more than `WILD` also from scales of one over each spread. Later on they start from the relevances in use. The
+columns of one category share a relevance (:func:`categories`). All of this is a function of the rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -25,11 +26,13 @@ from scipy.sparse import issparse
 from onkel import _core
 from onkel.choice.rows import Rows
 from onkel.parts import RBF, Kernel, Laplacian
+from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
 
 MOST_NUMBERS = 2**18
 LEAST_ROWS = 256
+ENOUGH_ROWS = 2048  # from which classes need no regularisation
 POINTS = 200
 EVALUATIONS = 16
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
@@ -43,12 +46,19 @@ class Search(NamedTuple):
     spread: float
 
 
-def searches(task: str, kernel: type[Kernel] | None) -> list[Search]:
-    """Return the searches that compete; ``kernel`` is the only kernel to consider, or None for all kernels."""
+def searches(task: str, kernel: type[Kernel] | None, n_rows: int) -> list[Search]:
+    """Return the searches that compete over this many rows; ``kernel`` is the only kernel to consider, or None for all
+    kernels."""
     if task == "regression":
         both = [Search(RBF, SPREAD), Search(Laplacian, SPREAD)]
         return [search for search in both if kernel in (None, search.kernel)]
-    return [Search(RBF if kernel is None else kernel, spread) for spread in (SPREAD, math.inf)]  # type: ignore[arg-type]
+    spreads = (SPREAD, math.inf) if n_rows < ENOUGH_ROWS else (math.inf,)
+    return [Search(RBF if kernel is None else kernel, spread) for spread in spreads]  # type: ignore[arg-type]
+
+
+def rows_looked_at(rows: Rows) -> int:
+    """Return how many of the rows a search looks at."""
+    return min(len(rows), MOST_NUMBERS // int(rows.rows.shape[1]))
 
 
 def learned_kernels(
@@ -57,15 +67,15 @@ def learned_kernels(
     n_classes: int,
     kinds: Sequence[Search],
     starts: Sequence[Floats],
-    loss_of: Callable[[Kernel], float],
-) -> list[RBF | Laplacian]:
-    """Return the kernels with the relevances learned from the rows, the best of each kind; none if there are too many
-    features.
+    n_threads: int,
+) -> list[list[RBF | Laplacian]]:
+    """Return the kernels with the relevances learned from the rows, one list for each kind of kernel; none if there are
+    too many features.
 
     ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
-    only one; ``loss_of`` judges a kernel.
+    only one.
     """
-    n_rows = min(len(rows), MOST_NUMBERS // rows.rows.shape[1])
+    n_rows = rows_looked_at(rows)
     if n_rows < LEAST_ROWS:
         return []
     rows = rows[:n_rows]
@@ -75,8 +85,8 @@ def learned_kernels(
     known = tied(varying(X).astype(np.float64), groups) > 0
     if len(np.unique(groups[known])) > len(X):  # more scales than rows to learn them from
         return []
-    found: dict[type[Kernel], list[RBF | Laplacian]] = {}
-    for start, search in product(starts, kinds):
+
+    def searched(start: Floats, search: Search) -> RBF | Laplacian:
         power = search.kernel.base.power
         # 1 for the gaussian kernel, and where no other is considered
         width = (median(X * start, 2) / median(X * start, power)) ** (1 / power) if len(kinds) > 1 else 1.0
@@ -97,8 +107,12 @@ def learned_kernels(
         )
         kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
         assert isinstance(kernel, RBF | Laplacian)
-        found.setdefault(search.kernel, []).append(kernel)
-    return [min(kernels, key=loss_of) if len(kernels) > 1 else kernels[0] for kernels in found.values()]
+        return kernel
+
+    found: dict[type[Kernel], list[RBF | Laplacian]] = {}
+    for kernel in together([partial(searched, *each) for each in product(starts, kinds)], n_threads):
+        found.setdefault(type(kernel), []).append(kernel)
+    return list(found.values())
 
 
 def median(rows: Floats, power: int) -> float:

@@ -34,11 +34,6 @@ class Rows:
         """Return these rows in memory of their own."""
         return Rows(self.rows.copy(), self.y.copy(), self.weight.copy())
 
-    def later(self, losses: Floats) -> Floats:
-        """Return the weighted losses of the later half: the first half would favour what is best for few rows."""
-        half = slice(len(self) // 2, None)
-        return np.asarray(self.weight[half] * losses[half])
-
     def widened(self, n_features: int) -> Rows:
         """Return these sparse rows with more features, which are 0."""
         parts = self.rows.data, self.rows.indices, self.rows.indptr

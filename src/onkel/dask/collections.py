@@ -60,7 +60,8 @@ def _blocks(collection: Any, like: Any = None) -> list[Any]:
     if not is_collection(collection):
         raise ValueError(f"expected a collection of Dask's, got {type(collection).__name__}")
     if not hasattr(collection, "numblocks"):
-        return list(collection.to_delayed())
+        # Simplified, it reads its own columns alone; optimized, a target of many files might be read in fewer blocks.
+        return list(collection.simplify().to_delayed(optimize_graph=False))
     if collection.ndim > 1 and collection.numblocks[1] > 1:
         collection = collection.rechunk({1: -1})
     if like is not None and hasattr(like, "numblocks") and not np.isnan(sum(like.chunks[0])):

@@ -19,6 +19,11 @@ def axes(ax: Any) -> Any:
     return pyplot.subplots(layout="constrained")[1] if ax is None else ax
 
 
+def inside(model: Any) -> Any:
+    """What is drawn of a model: the learner inside it if it is one of `onkel.river`, otherwise the model itself."""
+    return getattr(model, "learner", model)
+
+
 def draw_layers(ax: Any, rows: NDArray[np.int64], weights: NDArray[np.float64], names: list[str]) -> None:
     """Draw weights that add up to 1 as layers over the rows; of many, name those that matter at the end."""
     last = weights[-1]

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of
-from onkel.plot._axes import COLOURS, Drawn, draw_layers
+from onkel.contents import contents_of, fitted_learner
+from onkel.plot._axes import COLOURS, Drawn, draw_layers, inside
 
 Floats = NDArray[np.float64]
 
@@ -45,19 +45,19 @@ class MemoryDisplay(Drawn):
 
         Parameters
         ----------
-        model : a model with ``forget="stream"``
+        model : a model with ``forget="stream"``, of onkel or of onkel.river
         ax : matplotlib axes, default=None
 
         Returns
         -------
         MemoryDisplay
         """
-        inside = contents_of(model).estimator
-        weights = getattr(inside, "memory_weights_", {})
+        learner = fitted_learner(inside(model), "a picture of memories")
+        weights = learner.memory_weights
         if len(weights) < 2:
-            name = type(inside).__name__
+            name = type(contents_of(inside(model)).estimator).__name__
             raise ValueError(f'weights of memories need forget="stream", and this {name} has one memory')
-        rows, history = inside.memory_weights_history_
+        rows, history = learner.memory_weights_history
         return cls(rows, history, list(weights)).plot(ax)
 
     def _draw(self, ax: Any) -> None:
@@ -94,18 +94,21 @@ class ImportanceDisplay(Drawn):
 
         Parameters
         ----------
-        model : a model with relevances
+        model : a model with relevances, of onkel or of onkel.river
         ax : matplotlib axes, default=None
 
         Returns
         -------
         ImportanceDisplay
         """
-        inside = contents_of(model).estimator
-        if not hasattr(type(inside), "importances_"):
-            raise ValueError(f"importances of features need relevances, and a {type(inside).__name__} has none")
-        importances = inside.importances_
-        names = getattr(inside, "feature_names_in_", range(1, len(importances) + 1))
+        if hasattr(type(model), "feature_importances"):  # by the names of the records' features
+            importances = model.feature_importances
+            return cls(np.array([*importances.values()]), [str(name) for name in importances]).plot(ax)
+        estimator = contents_of(model).estimator
+        if not hasattr(type(estimator), "importances_"):
+            raise ValueError(f"importances of features need relevances, and a {type(estimator).__name__} has none")
+        importances = estimator.importances_
+        names = getattr(estimator, "feature_names_in_", range(1, len(importances) + 1))
         return cls(importances, [str(name) for name in names]).plot(ax)
 
     def _draw(self, ax: Any) -> None:

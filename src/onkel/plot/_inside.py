@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.contents import contents_of, fitted_learner
-from onkel.plot._axes import COLOURS, Drawn, draw_layers
+from onkel.plot._axes import COLOURS, Drawn, draw_layers, inside
 
 Floats = NDArray[np.float64]
 
@@ -46,14 +46,14 @@ class SupportDisplay(Drawn):
 
         Parameters
         ----------
-        model : a model of onkel
+        model : a model of onkel or of onkel.river
         ax : matplotlib axes, default=None
 
         Returns
         -------
         SupportDisplay
         """
-        learner = fitted_learner(model, "a picture of support vectors")
+        learner = fitted_learner(inside(model), "a picture of support vectors")
         _, births = learner.support()
         coefficients = np.abs(learner.coefficients).max(axis=0, initial=0.0)[: len(births)]
         return cls(learner.t - births, coefficients, learner.t).plot(ax)
@@ -103,11 +103,11 @@ class KernelWeightsDisplay(Drawn):
         -------
         KernelWeightsDisplay
         """
-        inside = contents_of(model).estimator
-        if not hasattr(type(inside), "kernel_weights_history_"):
-            raise ValueError(f"weights of kernels need several kernels, and a {type(inside).__name__} has one")
-        rows, weights = inside.kernel_weights_history_
-        return cls(rows, weights, [repr(kernel) for kernel in inside.kernels_]).plot(ax)
+        estimator = contents_of(model).estimator
+        if not hasattr(type(estimator), "kernel_weights_history_"):
+            raise ValueError(f"weights of kernels need several kernels, and a {type(estimator).__name__} has one")
+        rows, weights = estimator.kernel_weights_history_
+        return cls(rows, weights, [repr(kernel) for kernel in estimator.kernels_]).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         """Draw the weights as layers, and name those that matter at the end."""

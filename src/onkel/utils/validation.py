@@ -80,6 +80,17 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
+def are_float_rows(X: Any, n_features: int) -> bool:
+    """Return whether these are rows of so many features in a plain array of float32 or float64.
+
+    >>> are_float_rows(np.zeros((1, 3)), 3), are_float_rows([[0.0, 0.0, 0.0]], 3), are_float_rows(np.zeros((1, 3)), 4)
+    (True, False, False)
+    """
+    if type(X) is not np.ndarray or X.ndim != 2:
+        return False
+    return len(X) > 0 and X.shape[1] == n_features and X.dtype in (np.float32, np.float64)
+
+
 def check_finite(name: str, values: NDArray[Any], columns: NDArray[Any] | None = None) -> None:
     """Refuse NaN and infinity, naming the first place."""
     with np.errstate(over="ignore", invalid="ignore"):
