@@ -12,12 +12,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
+.PHONY: help demo test test-all native-tests test-levels lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
 	@echo 'make test     build, then run the suite: a few minutes on two cores'
 	@echo 'make test-all the suite with dtypes, outputs and checks crossed in full, for releases and large changes'
+	@echo 'make test-levels  what the documentation shows, on each instruction set that the machine has'
 	@echo 'make lint     ruff, mypy on the installed package, clang-format'
 	@echo 'make bench    speed beside its goals, as ratios within one process, in under ten minutes: a table, or BENCH_ARGS=--json'
 	@echo '              BENCH=stream runs benchmarks/stream_bench.py alone, with BENCH_ARGS'
@@ -48,6 +49,13 @@ test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli native-tests
 
 test-all: export ONKEL_WHOLE := 1
 test-all: test
+
+test-levels: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
+	@for level in baseline v3 v4 neon; do \
+	  ONKEL_ISA=$$level $(BIN)/python -c 'import onkel; onkel.isa' 2>/dev/null || continue; \
+	  echo "ONKEL_ISA=$$level"; \
+	  ONKEL_ISA=$$level $(BIN)/python -m pytest -n auto --dist loadgroup tests/test_docs.py $(PYTEST) || exit 1; \
+	done
 
 native-tests: $(VENV)/installed
 	@echo 'Compiling the C++ tests ...'

@@ -76,3 +76,7 @@ def test_the_embedded_engineer(tmp_path):
 def test_the_stream_of_frauds(tmp_path):
     plain, balanced = (re.findall(r"[\d.]+", line) for line in run("fraud", tmp_path).splitlines())
     assert float(balanced[1]) > float(plain[1]) + 0.1 and float(balanced[2]) > 0.8
+    page = (EXAMPLES.parent / "docs" / "stories.md").read_text()
+    said = re.search(r"from ([\d.]+) to ([\d.]+), and balanced accuracy rises from ([\d.]+) to ([\d.]+)\.", page)
+    found = [plain[0], balanced[0], plain[1], balanced[1]]
+    assert [float(figure) for figure in found] == pytest.approx([float(figure) for figure in said.groups()], abs=0.02)

@@ -23,9 +23,11 @@ def test_dead_links_are_found(site, tmp_path):
     (tmp_path / "index.html").write_text(
         '<a href="there.html">a</a> <a href="there.html#place">b</a> <a href="https://example.org/x">c</a>'
         '<a href="gone.html">d</a> <img alt="" src="gone.png"> <a href="there.html#nowhere">e</a>'
+        '<a href="#">f</a> <a href="#here" id="here">g</a> <a href="#missing">h</a>'
     )
     (tmp_path / "there.html").write_text('<p id="place"></p>')
     assert [line.split(" links to ")[1] for line in site.dead_links()] == [
+        "#missing: the page has no such place",
         "gone.html, which is not there",
         "gone.png, which is not there",
         "there.html#nowhere: the page has no such place",
