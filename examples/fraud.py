@@ -12,4 +12,4 @@ for class_weight in (None, "balanced"):
     model = onkel.NewtonClassifier(class_weight=class_weight, random_state=0)
     chunks = zip(np.split(X, 10), np.split(y, 10), strict=True)
     last = onkel.evaluate.progressive(model, chunks, classes=["fine", "fraud"]).last
-    print(f"accuracy {last.accuracy:.3f}, balanced accuracy {last.balanced_accuracy:.3f}, AUC {last.auc:.3f}")
+    print(f"accuracy {last.accuracy:.3f}, balanced {last.balanced_accuracy:.3f}, AUC {last.auc:.3f}")

@@ -10,4 +10,5 @@ with onkel.streams.open(sys.argv[1], target="churn", drop=["customer"], table=Tr
 print(model.transformers_[0].schema_)
 print(f"accuracy {curve.last.accuracy:.3f}, majority class {curve.last.commonest:.3f}")
 onkel.save(model, "churn.onkel")
-print(onkel.load("churn.onkel").predict([{"age": 33, "town": "Bern", "since": "2024-01-05", "late": True}]))
+customer = {"age": 33, "town": "Bern", "since": "2024-01-05", "late": True}
+print(onkel.load("churn.onkel").predict([customer]))

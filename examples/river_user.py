@@ -5,4 +5,5 @@ from river import datasets, evaluate, metrics, preprocessing
 from onkel.river import NewtonClassifier
 
 model = preprocessing.StandardScaler() | NewtonClassifier(budget=200, seed=0)
-print(evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy() + metrics.LogLoss()))
+both = metrics.Accuracy() + metrics.LogLoss()
+print(evaluate.progressive_val_score(datasets.Phishing(), model, both))

@@ -14,7 +14,13 @@ import onkel
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 for parsimony in (0.0025, 0.01, 0.04):
     model = onkel.POLKClassifier(
-        gamma=1 / (2 * 0.6**2), eta=6.0, lam=1e-6, parsimony=parsimony, batch_size=32, loss="log_loss", random_state=0
+        gamma=1 / (2 * 0.6**2),
+        eta=6.0,
+        lam=1e-6,
+        parsimony=parsimony,
+        batch_size=32,
+        loss="log_loss",
+        random_state=0,
     )
     stream = onkel.streams.generators.mixture(6144, seed=0)
     curve = onkel.evaluate.progressive(model, stream, classes=range(5), every=192)

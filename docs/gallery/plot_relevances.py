@@ -23,7 +23,8 @@ models = {
     "one width": onkel.NewtonClassifier(budget=100, relevances=None, random_state=0),
 }
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-onkel.plot.LearningCurveDisplay.from_estimator(models, [(X, y)], metric="window_accuracy", classes=[0, 1], ax=right)
+stream = [(X, y)]
+onkel.plot.LearningCurveDisplay.from_estimator(models, stream, metric="window_accuracy", classes=[0, 1], ax=right)
 onkel.plot.ImportanceDisplay.from_estimator(learned, ax=left)
 left.set_title("How much each feature counts")
 right.set(title="What that is worth", ylabel="accuracy over a fading window")

@@ -26,7 +26,8 @@ def messages(n, seed):
     for _ in range(n):
         subject = random.choice(list(WORDS))
         own = WORDS[subject].split()
-        yield " ".join(random.choice(every if random.random() < 0.25 else own, random.integers(5, 13))), subject
+        words = random.choice(every if random.random() < 0.25 else own, random.integers(5, 13))
+        yield " ".join(words), subject
 
 
 def stream():
