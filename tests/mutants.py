@@ -124,6 +124,20 @@ MUTANTS = [
         "test_relevances_choice.py -k holds_scales_together",
     ),
     Mutant(
+        "many features are looked for in more than half of the rows",
+        "src/onkel/choice/relevances.py",
+        "max(n_rows // 2, min(n_rows, ROWS_A_SCALE * n_features))",
+        "n_rows // 2",
+        "test_relevances_choice.py -k for_many_features",
+    ),
+    Mutant(
+        "a competitor that becomes the learner has its threads",
+        "src/onkel/choice/competition.py",
+        "            winner.n_jobs = fresh.n_jobs  # it may have run beside another one\n",
+        "",
+        "test_stream_choice.py -k all_threads",
+    ),
+    Mutant(
         "a run that competed with another budget is not the learner's",
         "src/onkel/choice/competition.py",
         "same and run.budget == fresh.budget_of_a_function",
@@ -140,7 +154,7 @@ MUTANTS = [
     Mutant(
         "no more scales are learned than there are rows to find them by",
         "src/onkel/choice/relevances.py",
-        "if len(np.unique(groups[known])) > len(X):",
+        "if len(X) < LEAST_A_SCALE * len(np.unique(groups[known])):",
         "if False:",
         "test_relevances.py -k more_features",
     ),

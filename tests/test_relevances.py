@@ -328,8 +328,8 @@ def test_a_feature_that_varies_only_later_is_taken_up():
 def test_more_features_than_the_rule_allows_stay_alike():
     rng = np.random.default_rng(0)
     y = rng.random(FIRST + 4) > 0.5
-    categories = np.hstack([np.eye(550)[rng.integers(550, size=FIRST + 4)] for _ in range(2)])  # fewer than 256 rows
-    scales = np.where(rng.random((FIRST + 4, 520)) < 0.01, 1.0, 0.0)  # fewer rows than scales
+    categories = np.hstack([np.eye(1030)[rng.integers(1030, size=FIRST + 4)] for _ in range(2)])  # fewer than 256 rows
+    scales = np.where(rng.random((FIRST + 4, 520)) < 0.01, 1.0, 0.0)  # fewer than two rows for each scale
     for X in (csr_array(categories), csr_array(scales)):
         model = onkel.NewtonClassifier(budget=8, shuffle=False).fit(X, y)
         assert len(model._learner.current.kernels) == 1

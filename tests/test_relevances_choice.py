@@ -9,7 +9,7 @@ import onkel
 from looping import loop
 from onkel import _core
 from onkel.choice.competition import LAMS, Competition, Entry, lam_at
-from onkel.choice.relevances import categories, searches
+from onkel.choice.relevances import categories, first_searched, searches
 from onkel.choice.rows import Rows
 from onkel.parts import RBF
 from reference.relevances import LEAST_LAM, validation_loss
@@ -71,7 +71,7 @@ def test_columns_of_one_category_share_a_relevance():
     rows = np.hstack([rng.normal(size=(n, 1)), np.eye(6)[first], 2 * np.eye(3)[second] - 1])  # nobody is in the sixth
     y = first + 0.1 * rng.normal(size=n)
     assert categories(rows).tolist() == [0, 1, 1, 1, 1, 1, 6, 7, 7, 7]
-    newton = onkel.NewtonRegressor(budget=40, kernel="rbf").fit(np.tile(rows, (2, 1)), np.tile(y, 2))
+    newton = onkel.NewtonRegressor(budget=40, kernel="rbf", random_state=0).fit(np.tile(rows, (2, 1)), np.tile(y, 2))
     relevances = newton.relevances_
     assert len(set(relevances[1:6])) == 1 and len(set(relevances[7:])) == 1
     assert relevances[1] > 2 * relevances[7]
@@ -81,6 +81,13 @@ def test_few_rows_need_a_search_that_holds_scales_together():
     assert [search.spread for search in searches("binary", None, 2047)] == [0.3, np.inf]
     assert [search.spread for search in searches("multiclass", RBF, 2048)] == [np.inf]
     assert [search.kernel.name for search in searches("regression", None, 2048)] == ["rbf", "laplacian"]
+
+
+@pytest.mark.parametrize(("n_features", "n_rows"), [(3, 512), (40, 640), (100, 1024)])
+def test_the_first_searches_look_at_more_rows_for_many_features(n_features, n_rows):
+    rows = Rows(np.arange(1024.0 * n_features).reshape(1024, n_features), np.zeros(1024), np.ones(1024))
+    found = first_searched(rows)
+    assert len(found) == n_rows and found.rows[0, 0] == 0
 
 
 def test_what_is_no_category():

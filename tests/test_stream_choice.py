@@ -185,6 +185,13 @@ def test_the_run_of_a_winner_is_what_it_would_learn_again(task, budget, monkeypa
         np.testing.assert_array_equal(values, again[name], err_msg=name)
 
 
+def test_a_winner_that_ran_beside_another_has_all_threads():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1100, 3))
+    model = onkel.NewtonClassifier(budget=30, relevances=None, n_jobs=2, random_state=0).fit(X, X[:, 0] > X[:, 1] ** 2)
+    assert model._learner.current.n_jobs == 2
+
+
 def test_rows_that_are_all_equal():
     X = np.ones((100, 2))
     model = onkel.NewtonClassifier(random_state=0).fit(X, np.arange(100) % 2)

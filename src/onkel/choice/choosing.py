@@ -27,6 +27,7 @@ from scipy.sparse import csr_array
 from onkel.choice import stages
 from onkel.choice.again import MAX_LOSS, PERIOD, Trial, Watch, bounded_losses, check_losses
 from onkel.choice.competition import WIDTHS, Competition, gaussian
+from onkel.choice.relevances import first_searched
 from onkel.choice.rows import Rows, Window
 from onkel.contents import Contents
 from onkel.learner import Array, Csr, Floats, Learner
@@ -282,7 +283,7 @@ class ChoosingLearner(Stateful):
         if "relevances" not in self.chosen or not stages.learns_relevances(n):
             return kernel, lam
         assert isinstance(kernel, RBF)
-        learned = competition.learned(kernel, lam, None if "kernel" in self.chosen else RBF, rows[: n // 2])
+        learned = competition.learned(kernel, lam, None if "kernel" in self.chosen else RBF, first_searched(rows))
         if not learned:
             return kernel, lam
         if isinstance(own.recipe, SecondOrder):  # their weights are learned from the rows that follow

@@ -153,7 +153,9 @@ class Competition:
         terms = [run for run in runs if run is not None and self._is_like(run, fresh)]
         if len(terms) == len(kernels):
             equal = np.full(len(terms), 1 / len(terms))
-            return terms[0] if len(terms) == 1 else sum_of(fresh, terms, equal, begins=True)
+            winner = terms[0] if len(terms) == 1 else sum_of(fresh, terms, equal, begins=True)
+            winner.n_jobs = fresh.n_jobs  # it may have run beside another one
+            return winner
         fresh.learn_rows(self.rows.rows, self.rows.y, self.rows.weight)
         return fresh
 

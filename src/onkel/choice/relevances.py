@@ -1,14 +1,15 @@
 """relevances="stream": one relevance per feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the validation loss of two-fold cross-validation over a scale for each feature
-(``native/choice/relevances.hpp``). It uses the first half of the rows kept, at most `MOST_NUMBERS` numbers of them;
-where that is fewer than `LEAST_ROWS` rows, or fewer rows than scales, no relevances are learned. With classes two
-searches compete, one that is regularised towards the start and one that is not, by the loss of a second-order learner
-on the later half of the rows, which neither has seen; from `ENOUGH_ROWS` on there is only the latter. In regression one
-has the gaussian and one the Laplacian kernel, and both become terms of the sum. They start from the isotropic kernel
-that was chosen, or from half of one over the median squared distance if that is narrower; where the features' spreads
-differ by more than `WILD` also from scales of one over each spread. Later on they start from the relevances in use. The
-columns of one category share a relevance (:func:`categories`). All of this is a function of the rows.
+(``native/choice/relevances.hpp``). It uses the first half of the rows kept, or `ROWS_A_SCALE` of them for each feature
+if that is more, and at most `MOST_NUMBERS` numbers; where that is fewer than `LEAST_ROWS` rows, or `LEAST_A_SCALE` for
+each scale, no relevances are learned. With classes two searches compete, one that is regularised towards the start and
+one that is not, by the loss of a second-order learner on the later half of the rows, which neither has seen unless
+there are many features; from `ENOUGH_ROWS` on there is only the latter. In regression one has the gaussian and one the
+Laplacian kernel, and both become terms of the sum. They start from the isotropic kernel that was chosen, or from half
+of one over the median squared distance if that is narrower; where the features' spreads differ by more than `WILD` also
+from scales of one over each spread. Later on they start from the relevances in use. The columns of one category share a
+relevance (:func:`categories`). All of this is a function of the rows.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
 
-MOST_NUMBERS = 2**18
+MOST_NUMBERS = 2**19
 LEAST_ROWS = 256
+LEAST_A_SCALE = 2  # rows
+ROWS_A_SCALE = 16  # between the ten and twenty that regressions are said to need for each coefficient
 ENOUGH_ROWS = 2048  # from which classes need no regularisation
 POINTS = 200
 EVALUATIONS = 16
@@ -54,6 +57,13 @@ def searches(task: str, kernel: type[Kernel] | None, n_rows: int) -> list[Search
         return [search for search in both if kernel in (None, search.kernel)]
     spreads = (SPREAD, math.inf) if n_rows < ENOUGH_ROWS else (math.inf,)
     return [Search(RBF if kernel is None else kernel, spread) for spread in spreads]  # type: ignore[arg-type]
+
+
+def first_searched(rows: Rows) -> Rows:
+    """Return the rows that the first searches may look at: half of them, since the others are to judge what is found,
+    but more where there are many features."""
+    n_rows, n_features = rows.rows.shape
+    return rows[: max(n_rows // 2, min(n_rows, ROWS_A_SCALE * n_features))]
 
 
 def rows_looked_at(rows: Rows) -> int:
@@ -83,7 +93,7 @@ def learned_kernels(
     y = rows.y
     groups = categories(X)
     known = tied(varying(X).astype(np.float64), groups) > 0
-    if len(np.unique(groups[known])) > len(X):  # more scales than rows to learn them from
+    if len(X) < LEAST_A_SCALE * len(np.unique(groups[known])):
         return []
 
     def searched(start: Floats, search: Search) -> RBF | Laplacian:
