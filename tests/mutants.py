@@ -126,8 +126,8 @@ MUTANTS = [
     Mutant(
         "many features are looked for in more than half of the rows",
         "src/onkel/choice/relevances.py",
-        "max(n_rows // 2, min(n_rows, ROWS_A_SCALE * n_features))",
-        "n_rows // 2",
+        "max(half, min(len(rows), ROWS_A_SCALE * n_scales(X, categories(X))))",
+        "half",
         "test_relevances_choice.py -k for_many_features",
     ),
     Mutant(
@@ -154,7 +154,7 @@ MUTANTS = [
     Mutant(
         "no more scales are learned than there are rows to find them by",
         "src/onkel/choice/relevances.py",
-        "if len(X) < LEAST_A_SCALE * len(np.unique(groups[known])):",
+        "if len(X) < LEAST_A_SCALE * n_scales(X, groups):",
         "if False:",
         "test_relevances.py -k more_features",
     ),

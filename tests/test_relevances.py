@@ -330,7 +330,8 @@ def test_more_features_than_the_rule_allows_stay_alike():
     y = rng.random(FIRST + 4) > 0.5
     categories = np.hstack([np.eye(1030)[rng.integers(1030, size=FIRST + 4)] for _ in range(2)])  # fewer than 256 rows
     scales = np.where(rng.random((FIRST + 4, 520)) < 0.01, 1.0, 0.0)  # fewer than two rows for each scale
-    for X in (csr_array(categories), csr_array(scales)):
+    endless = csr_array((np.ones(FIRST + 4), np.arange(FIRST + 4), np.arange(FIRST + 5)), shape=(FIRST + 4, 2**20))
+    for X in (csr_array(categories), csr_array(scales), endless):
         model = onkel.NewtonClassifier(budget=8, shuffle=False).fit(X, y)
         assert len(model._learner.current.kernels) == 1
 

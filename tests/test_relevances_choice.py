@@ -85,9 +85,11 @@ def test_few_rows_need_a_search_that_holds_scales_together():
 
 @pytest.mark.parametrize(("n_features", "n_rows"), [(3, 512), (40, 640), (100, 1024)])
 def test_the_first_searches_look_at_more_rows_for_many_features(n_features, n_rows):
-    rows = Rows(np.arange(1024.0 * n_features).reshape(1024, n_features), np.zeros(1024), np.ones(1024))
-    found = first_searched(rows)
-    assert len(found) == n_rows and found.rows[0, 0] == 0
+    rng = np.random.default_rng(7)
+    category = np.eye(50)[rng.integers(50, size=1024)]  # one scale of those that are to be found
+    numbers = rng.normal(size=(1024, n_features - 1))
+    rows = Rows(np.hstack([category, numbers, np.ones((1024, 50))]), np.arange(1024.0), np.ones(1024))
+    assert first_searched(rows).y.tolist() == list(range(n_rows))
 
 
 def test_what_is_no_category():

@@ -1,8 +1,8 @@
 """relevances="stream": one relevance per feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the validation loss of two-fold cross-validation over a scale for each feature
-(``native/choice/relevances.hpp``). It uses the first half of the rows kept, or `ROWS_A_SCALE` of them for each feature
-if that is more, and at most `MOST_NUMBERS` numbers; where that is fewer than `LEAST_ROWS` rows, or `LEAST_A_SCALE` for
+(``native/choice/relevances.hpp``). It uses the first half of the rows kept, or `ROWS_A_SCALE` of them for each scale if
+that is more, and at most `MOST_NUMBERS` numbers; where that is fewer than `LEAST_ROWS` rows, or `LEAST_A_SCALE` for
 each scale, no relevances are learned. With classes two searches compete, one that is regularised towards the start and
 one that is not, by the loss of a second-order learner on the later half of the rows, which neither has seen unless
 there are many features; from `ENOUGH_ROWS` on there is only the latter. In regression one has the gaussian and one the
@@ -61,14 +61,23 @@ def searches(task: str, kernel: type[Kernel] | None, n_rows: int) -> list[Search
 
 def first_searched(rows: Rows) -> Rows:
     """Return the rows that the first searches may look at: half of them, since the others are to judge what is found,
-    but more where there are many features."""
-    n_rows, n_features = rows.rows.shape
-    return rows[: max(n_rows // 2, min(n_rows, ROWS_A_SCALE * n_features))]
+    but more where many scales are to be found."""
+    half = len(rows) // 2
+    if rows_looked_at(rows) <= half:
+        return rows[:half]
+    X = dense(rows[:half])
+    return rows[: max(half, min(len(rows), ROWS_A_SCALE * n_scales(X, categories(X))))]
 
 
 def rows_looked_at(rows: Rows) -> int:
     """Return how many of the rows a search looks at."""
     return min(len(rows), MOST_NUMBERS // int(rows.rows.shape[1]))
+
+
+def dense(rows: Rows) -> Floats:
+    """Return the rows that a search looks at as an array."""
+    seen = rows.rows[: rows_looked_at(rows)]
+    return np.ascontiguousarray(seen.toarray() if issparse(seen) else seen, np.float64)
 
 
 def learned_kernels(
@@ -85,15 +94,13 @@ def learned_kernels(
     ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
     only one.
     """
-    n_rows = rows_looked_at(rows)
-    if n_rows < LEAST_ROWS:
+    if rows_looked_at(rows) < LEAST_ROWS:
         return []
-    rows = rows[:n_rows]
-    X = np.ascontiguousarray(rows.rows.toarray() if issparse(rows.rows) else rows.rows, np.float64)
-    y = rows.y
+    X = dense(rows)
+    y, weight = rows.y[: len(X)], rows.weight[: len(X)]
     groups = categories(X)
-    known = tied(varying(X).astype(np.float64), groups) > 0
-    if len(X) < LEAST_A_SCALE * len(np.unique(groups[known])):
+    known = known_groups(X, groups)
+    if len(X) < LEAST_A_SCALE * n_scales(X, groups):
         return []
 
     def searched(start: Floats, search: Search) -> RBF | Laplacian:
@@ -104,7 +111,7 @@ def learned_kernels(
         _, at = _core.learn_scales(
             X,
             np.ascontiguousarray(2 * y - 1 if task == "binary" else y),
-            np.ascontiguousarray(rows.weight),
+            np.ascontiguousarray(weight),
             task=task,
             classes=n_classes,
             kernel=search.kernel.name,
@@ -163,6 +170,16 @@ def categories(rows: Floats) -> NDArray[np.intp]:
                 first = last
         first += 1
     return groups
+
+
+def known_groups(rows: Floats, groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which features vary, or belong to a category of which a column varies."""
+    return np.asarray(tied(varying(rows).astype(np.float64), groups) > 0)
+
+
+def n_scales(rows: Floats, groups: NDArray[np.intp]) -> int:
+    """Return the number of scales that are to be found: one for each feature or category that varies."""
+    return len(np.unique(groups[known_groups(rows, groups)]))
 
 
 def tied(values: Floats, groups: NDArray[np.intp]) -> Floats:
