@@ -39,6 +39,7 @@ FARTHEST = 30  # the largest power of two
 LAMS = 2  # half decades on either side of the default λ
 # The budget of a competitor is that of the learner, but at most this; the second number is for second-order learners.
 BUDGETS = (200, 2000)
+SIDE_BY_SIDE = 256  # rows; competitors over fewer of them are done before another thread has woken
 PIECES = 4  # of the later half of the rows; after each of them a competitor may be seen to have lost
 
 
@@ -83,6 +84,11 @@ class Competition:
         self._run([entry])
         return self._losses[entry]
 
+    @property
+    def _n_threads(self) -> int:
+        """How many competitors run side by side."""
+        return self.own.n_jobs if len(self.rows) >= SIDE_BY_SIDE else 1
+
     def _judge(self, entry_of: Callable[[int], Entry]) -> Judge:
         """A judge of options each of which is one competitor."""
 
@@ -107,14 +113,14 @@ class Competition:
         against = None if best is None else self._losses[best]
         new = [entry for entry in entries if (entry, best) not in self._ahead]
         n_jobs = self.own.n_jobs if len(new) == 1 else 1  # else each has a thread of its own
-        runs = together([partial(self._run_one, entry, against, n_jobs) for entry in new], self.own.n_jobs)
+        runs = together([partial(self._run_one, entry, against, n_jobs) for entry in new], self._n_threads)
         ahead = {entry: self._ahead[entry, best] for entry in entries if entry not in new}
         return dict(zip(new, runs, strict=True)) | ahead
 
     def _look_ahead(self, entries: Sequence[Entry], best: Entry) -> None:
         """Let competitors learn side by side that may be asked for next. Nothing else depends on it, so that the number
         of threads changes nothing."""
-        if self.own.n_jobs > 1 and len(entries) > 1:
+        if self._n_threads > 1 and len(entries) > 1:
             self._run([best])
             found = self._ran([entry for entry in entries if entry not in self._losses], best)
             self._ahead |= {(entry, best): run for entry, run in found.items()}
