@@ -61,7 +61,8 @@ native-tests: $(VENV)/installed
 	@echo 'Compiling the C++ tests ...'
 	@$(BIN)/python tests/native_build.py
 
-lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli
+# mypy reads the packages that the extras need, of which the tests have all.
+lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli $(VENV)/with-test
 	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \
 	  run $(BIN)/ruff check; \
 	  run $(BIN)/ruff format --check; \
