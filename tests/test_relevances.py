@@ -79,7 +79,7 @@ def test_relevances_of_another_mean_are_part_of_the_width(tmp_path):
         ([1.0, np.nan, 1.0, 1.0], "rbf", "relevances must be numbers of at least 0"),
         ([0.0] * 4, "rbf", "not all of them 0"),
         ([1.0] * 4, "linear", "relevances belong to the kernels rbf and laplacian"),
-        ("often", "rbf", "relevances must be one of 'stream', got 'often'"),
+        ("often", "rbf", "relevances must be 'stream', None or one number per feature, got 'often'"),
     ],
 )
 def test_relevances_that_make_no_sense_are_refused(relevances, kernel, said):

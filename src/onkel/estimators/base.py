@@ -454,7 +454,10 @@ class OneKernel(KernelParameters, KernelEstimator):
         if self.relevances is None:
             return kernel
         if isinstance(self.relevances, str):
-            check_choice("relevances", self.relevances, ("stream",))
+            if self.relevances != "stream":
+                raise ValueError(
+                    f"relevances must be 'stream', None or one number per feature, got {self.relevances!r}"
+                )
             return kernel
         kernel = kernel.with_relevances(self.relevances)
         if len(self.relevances) != self.n_features_in_:
