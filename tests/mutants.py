@@ -131,6 +131,27 @@ MUTANTS = [
         "test_relevances_choice.py -k for_many_features",
     ),
     Mutant(
+        "an outlier leaves the gradient of a search exact",
+        "native/choice/relevances.cpp",
+        "return weighed_squares_of_differences();",
+        "break;",
+        "test_relevances_choice.py -k outlier",
+    ),
+    Mutant(
+        "a call that runs beside one that fails is stopped",
+        "src/onkel/utils/threads.py",
+        "            others.cancel()\n",
+        "",
+        "test_relevances_choice.py -k beside_one_that_fails",
+    ),
+    Mutant(
+        "a kernel of the user's own is called by one thread at a time",
+        "src/onkel/choice/competition.py",
+        "return 1 if alone or len(self.rows) < SIDE_BY_SIDE else self.own.n_jobs",
+        "return 1 if len(self.rows) < SIDE_BY_SIDE else self.own.n_jobs",
+        "test_relevances_choice.py -k one_thread_at_a_time",
+    ),
+    Mutant(
         "a competitor that becomes the learner has its threads",
         "src/onkel/choice/competition.py",
         "            winner.n_jobs = fresh.n_jobs  # it may have run beside another one\n",

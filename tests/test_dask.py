@@ -12,6 +12,7 @@ from pathlib import Path
 
 import dask
 import dask.array
+import dask.bag
 import dask.dataframe
 import numpy as np
 import pandas
@@ -203,6 +204,8 @@ def test_what_is_not_rows_is_refused(client):
         model.fit(X, y=None)
     with pytest.raises(ValueError, match="go with a collection"):
         model.fit([(X, y)], y)
+    with pytest.raises(ValueError, match="expected an array or a data frame of Dask's, got a Bag"):
+        model.fit(dask.bag.from_sequence(X.tolist()), dask.array.from_array(y))
 
 
 # -- predicting ------------------------------------------------------------------------------------------------------

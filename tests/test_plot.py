@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.exceptions import NotFittedError
 
 import onkel
 import onkel.river
@@ -140,6 +141,9 @@ def test_models_of_river_are_drawn_by_what_is_inside():
     assert np.array_equal(memory.weights, model.memory_weights_history[1])
     importance = ImportanceDisplay.from_estimator(model)
     assert dict(zip(importance.names, importance.importances, strict=True)) == model.feature_importances
+    for display in (SupportDisplay, MemoryDisplay, ImportanceDisplay):
+        with pytest.raises(NotFittedError):
+            display.from_estimator(onkel.river.NewtonClassifier(budget=30, seed=0))
 
 
 def test_what_cannot_be_drawn_is_refused():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import warnings
+
 import numpy as np
 import pytest
 
@@ -12,6 +16,7 @@ from onkel.choice.competition import LAMS, Competition, Entry, lam_at
 from onkel.choice.relevances import categories, first_searched, searches
 from onkel.choice.rows import Rows
 from onkel.parts import RBF
+from onkel.utils.threads import together
 from reference.relevances import LEAST_LAM, validation_loss
 
 RNG = np.random.default_rng(0)
@@ -39,6 +44,19 @@ def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):
     steps = 1e-5 * np.eye(len(AT))
     slopes = [(loss(AT + step) - loss(AT - step)) / 2e-5 for step in steps]
     np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-6 * value)
+
+
+@pytest.mark.parametrize("far", [1e5, 1e12, 1e200])
+def test_an_outlier_leaves_the_gradient_exact(far):
+    rows = X.copy()
+    rows[0, 0] = far
+    given = {"task": "binary", "classes": 1, "kernel": "rbf", "max_points": 60}
+    y = TARGETS["binary"]
+    _, gradient = _core.validation_loss(rows, y, WEIGHT, at=AT.tolist(), **given)
+    steps = 1e-4 * np.eye(len(AT))
+    values = [_core.validation_loss(rows, y, WEIGHT, at=(AT + sign * step).tolist(), **given)[0]
+              for step in steps for sign in (1, -1)]  # fmt: skip
+    np.testing.assert_allclose(gradient, np.subtract(values[::2], values[1::2]) / 2e-4, rtol=1e-3, atol=1e-6)
 
 
 def test_a_smaller_lambda_than_learners_have_changes_nothing():
@@ -131,6 +149,62 @@ def test_competitors_that_run_side_by_side_change_nothing(gamma):
         each.found = each.better_width(RBF(gamma), 0.01, 1, False), each.better_lam(RBF(gamma), 0.01, 1)
     assert one.found == two.found
     assert one.learned_from == two.learned_from
+
+
+def test_a_neighbour_that_diverges_matters_only_if_it_is_asked_for(monkeypatch):
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(512, 2))
+    found = competition(rows, np.float64(rows[:, 0] > 0), n_jobs=2)
+    run_one = Competition._run_one
+    start, narrow, wide = (Entry(RBF(gamma), 0.01, 1) for gamma in (1.0, 2.0, 0.5))
+
+    def diverging(self, entry, *rest):
+        if entry == wide:
+            raise FloatingPointError("diverged")
+        return run_one(self, entry, *rest)
+
+    monkeypatch.setattr(Competition, "_run_one", diverging)
+    found._look_ahead([narrow, wide], start)
+    assert len(found.losses_of(*narrow)) == 256
+    with pytest.raises(FloatingPointError, match="diverged"):
+        found.losses_of(*wide)
+
+
+def test_a_kernel_of_one_s_own_is_called_by_one_thread_at_a_time():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 2))
+    turn = threading.Lock()
+
+    def kernel(x, points):
+        assert turn.acquire(blocking=False)
+        time.sleep(0)  # lets another thread in, if there is one
+        values = np.exp(-((x[:, None] - points[None]) ** 2).sum(axis=2))
+        turn.release()
+        return values
+
+    model = onkel.NewtonClassifier(kernel=kernel, budget=10, n_jobs=2, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.lam_ > 0
+
+
+def test_targets_of_any_size_are_learned_without_a_warning():
+    X = np.random.default_rng(9).normal(size=(300, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        onkel.NewtonRegressor(budget=10, random_state=0).fit(X, 1e80 * X[:, 0])
+
+
+def test_a_call_that_runs_beside_one_that_fails_is_stopped():
+    rows = np.random.default_rng(10).normal(size=(100_000, 20))
+    learner = onkel.Learner(onkel.recipes.Newton(), budget=1000, fit_intercept=True)
+
+    def fails():
+        while learner.t == 0:
+            time.sleep(0.001)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        together([lambda: learner.learn_rows(rows, np.float64(rows[:, 0] > 0)), fails], 2)
+    assert 0 < learner.t < len(rows)
 
 
 def test_a_competitor_that_has_lost_learns_from_no_further_row():

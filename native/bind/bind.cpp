@@ -354,6 +354,11 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_FloatingPointError, error.what());
     }
   });
+  nb::class_<Cancellation>(m, "Cancellation")
+      .def(nb::init<>())
+      .def("cancel", &Cancellation::cancel)
+      .def("__enter__", &Cancellation::enter)
+      .def("__exit__", [](const Cancellation&, const nb::args&) { Cancellation::leave(); });
   bind_views(m);
   bind_spans(m);
   m.attr("isa") = isa::level().name;

@@ -27,6 +27,7 @@ constexpr int max_stalls = 2;
 // Learners choose their lambda from 0.001 on. Where the classes hardly overlap a smaller one would win here, with
 // systems so badly conditioned that each takes hundreds of steps.
 constexpr double least_lam = 1e-3;
+constexpr double far_away = 1e4;      // a distance whose square, as part of a sum, costs half of the digits
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // the largest change of a log scale in one step
 constexpr std::size_t remembered = 8;
@@ -199,7 +200,7 @@ Buffer<double> ValidationLoss::weighed_differences() const {
 
 // sum_ik g_ik (z_ij - z_kj)^2 = sum_i z_ij (z_ij sum_k g_ik - 2 sum_k g_ik z_kj) + sum_k z_kj^2 sum_i g_ik: a product
 // of matrices, a third of the work of the differences. z is measured from the mean of the points, so that little
-// cancels.
+// cancels, unless there are outliers.
 Buffer<double> ValidationLoss::weighed_squares() const {
   constexpr std::size_t lanes = isa::lanes<double>;
   const std::size_t tile_stride = points_ * lanes;
@@ -207,6 +208,9 @@ Buffer<double> ValidationLoss::weighed_squares() const {
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t j = 0; j < features_; ++j)
       mean[j] += scaled_[place_[k] * features_ + j] / static_cast<double>(points_);
+  for (std::size_t i = 0; i < data_.count; ++i)
+    for (std::size_t j = 0; j < features_; ++j)
+      if (!(std::abs(scaled_[i * features_ + j] - mean[j]) < far_away)) return weighed_squares_of_differences();
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t j = 0; j < features_; ++j)
       tiles[j / lanes * tile_stride + k * lanes + j % lanes] = scaled_[place_[k] * features_ + j] - mean[j];
@@ -233,6 +237,19 @@ Buffer<double> ValidationLoss::weighed_squares() const {
     for (std::size_t j = 0; j < features_; ++j) {
       const double z = tiles[j / lanes * tile_stride + k * lanes + j % lanes];
       sums[j] += of_points[k] * z * z;
+    }
+  return sums;
+}
+
+// The same, pair by pair; a pair without weight may be infinitely far apart.
+Buffer<double> ValidationLoss::weighed_squares_of_differences() const {
+  Buffer<double> sums(features_, 0.0);
+  for (std::size_t i = 0; i < data_.count; ++i)
+    for (std::size_t k = 0; k < points_; ++k) {
+      const double g = g_[i * stride_ + k];
+      if (g == 0) continue;
+      const double *x = scaled_.data() + i * features_, *point = scaled_.data() + place_[k] * features_;
+      for (std::size_t j = 0; j < features_; ++j) sums[j] += g * ((x[j] - point[j]) * (x[j] - point[j]));
     }
   return sums;
 }

@@ -51,6 +51,7 @@ class ValidationLoss {
   void add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin);
   Buffer<double> weighed_differences() const;
   Buffer<double> weighed_squares() const;
+  Buffer<double> weighed_squares_of_differences() const;
   Buffer<double> padded(std::span<const double> coefficients, std::size_t columns) const;
   std::vector<double> penalty_times(std::span<const double> coefficients) const;
 

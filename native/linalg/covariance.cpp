@@ -200,7 +200,7 @@ void Covariance::fold_and_multiply(bool folds, const double* k, std::size_t n, d
                                  for (std::size_t t = first; t < last; t += at_once) {
                                    const std::size_t end = std::min(t + at_once, last);
                                    for (std::size_t each = t; each < end && folds; ++each) mirror(each);
-                                   multiply_tiles(t, end - t, k, n, products);
+                                   if (n > 0) multiply_tiles(t, end - t, k, n, products);
                                  }
                                })};
   const std::span<const Team::Work> due = std::span(phases).subspan(folds ? 0 : 1);

@@ -1,6 +1,6 @@
-// Team: a few threads that live for one call and sleep between tasks (a helper never spins: on a shared machine that is
-// slower than none). They start with the first task that is worth sharing; with one member everything runs on the
-// caller's thread.
+// Team: a few threads that live for one call and sleep between tasks (nobody spins for a thread that has not begun: on
+// a shared machine that is slower than none). They start with the first task that is worth sharing; with one member
+// everything runs on the caller's thread.
 #pragma once
 
 #include <algorithm>

@@ -91,6 +91,10 @@ class Trial:
 def surely_better(incumbent: Floats, challenger: Floats) -> bool:
     """Whether the losses of the challenger on the same rows are significantly smaller."""
     gains = incumbent - challenger
+    largest = np.abs(gains).max(initial=0.0)
+    if not largest > 0:
+        return False
+    gains = gains / largest  # whose squares are finite
     return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
 
 

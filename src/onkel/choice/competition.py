@@ -27,7 +27,17 @@ from onkel.choice.relevances import (
 )
 from onkel.choice.rows import Rows, loss_of, median_distance
 from onkel.learner import Learner
-from onkel.parts import RBF, GaussianPrior, GrowingDictionary, Kernel, Laplacian, LogLoss, SecondOrder, SquaredError
+from onkel.parts import (
+    RBF,
+    CallableKernel,
+    GaussianPrior,
+    GrowingDictionary,
+    Kernel,
+    Laplacian,
+    LogLoss,
+    SecondOrder,
+    SquaredError,
+)
 from onkel.sums import sum_of
 from onkel.utils.threads import together
 
@@ -86,8 +96,9 @@ class Competition:
 
     @property
     def _n_threads(self) -> int:
-        """How many competitors run side by side."""
-        return self.own.n_jobs if len(self.rows) >= SIDE_BY_SIDE else 1
+        """How many competitors run side by side; a kernel of the user's own is not called by two threads at once."""
+        alone = any(isinstance(kernel, CallableKernel) for kernel in self.own.kernels)
+        return 1 if alone or len(self.rows) < SIDE_BY_SIDE else self.own.n_jobs
 
     def _judge(self, entry_of: Callable[[int], Entry]) -> Judge:
         """A judge of options each of which is one competitor."""
@@ -122,7 +133,10 @@ class Competition:
         of threads changes nothing."""
         if self._n_threads > 1 and len(entries) > 1:
             self._run([best])
-            found = self._ran([entry for entry in entries if entry not in self._losses], best)
+            try:
+                found = self._ran([entry for entry in entries if entry not in self._losses], best)
+            except ArithmeticError:  # one has diverged, which matters only if it is asked for
+                return
             self._ahead |= {(entry, best): run for entry, run in found.items()}
 
     def _run_one(self, entry: Entry, against: Floats | None, n_jobs: int) -> Run:

@@ -59,6 +59,8 @@ def _blocks(collection: Any, like: Any = None) -> list[Any]:
     """The delayed blocks of rows; of an array whose features are cut, too, whole rows."""
     if not is_collection(collection):
         raise ValueError(f"expected a collection of Dask's, got {type(collection).__name__}")
+    if not hasattr(collection, "numblocks") and not hasattr(collection, "simplify"):
+        raise ValueError(f"expected an array or a data frame of Dask's, got a {type(collection).__name__}")
     if not hasattr(collection, "numblocks"):
         # Simplified, it reads its own columns alone; optimized, a target of many files might be read in fewer blocks.
         return list(collection.simplify().to_delayed(optimize_graph=False))

@@ -102,6 +102,7 @@ class ImportanceDisplay(Drawn):
         ImportanceDisplay
         """
         if hasattr(type(model), "feature_importances"):  # by the names of the records' features
+            fitted_learner(inside(model), "a picture of importances")
             importances = model.feature_importances
             return cls(np.array([*importances.values()]), [str(name) for name in importances]).plot(ax)
         estimator = contents_of(model).estimator

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeVar
+
+from onkel import _core
 
 Result = TypeVar("Result")
 
@@ -20,10 +22,20 @@ def together(calls: Sequence[Callable[[], Result]], n_threads: int) -> list[Resu
     """
     if n_threads == 1 or len(calls) < 2:
         return [call() for call in calls]
+    others = _core.Cancellation()
+
+    def made(call: Callable[[], Result]) -> Result:
+        with others:
+            return call()
+
     with ThreadPoolExecutor(min(n_threads, len(calls))) as pool:
-        futures = [pool.submit(call) for call in calls]
+        futures = [pool.submit(made, call) for call in calls]
         try:
+            ended, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in ended:
+                future.result()
             return [future.result() for future in futures]
-        finally:  # after an error or an interruption those that have not begun are not made
+        finally:  # after an error or an interruption no other call begins, and the core stops in those that have begun
+            others.cancel()
             for future in futures:
                 future.cancel()
