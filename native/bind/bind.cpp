@@ -358,7 +358,9 @@ NB_MODULE(_core, m) {
       .def(nb::init<>())
       .def("cancel", &Cancellation::cancel)
       .def("__enter__", &Cancellation::enter)
-      .def("__exit__", [](const Cancellation&, const nb::args&) { Cancellation::leave(); });
+      .def(
+          "__exit__", [](const Cancellation&, const nb::args&) { Cancellation::leave(); },
+          nb::sig("def __exit__(self, *error: object) -> None"));
   bind_views(m);
   bind_spans(m);
   m.attr("isa") = isa::level().name;
