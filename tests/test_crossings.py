@@ -30,7 +30,7 @@ from onkel.catalogue import LEARNERS
 from onkel.choice import ChoosingLearner
 from onkel.cli._app import COMMANDS, app
 from onkel.contents import contents_of
-from onkel.models.format import kinds
+from onkel.files.format import kinds
 from onkel.parts import (
     KERNELS,
     PARTS,

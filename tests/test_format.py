@@ -13,8 +13,8 @@ import onkel
 from looping import loop
 from onkel import parts
 from onkel.contents import contents_of
-from onkel.models import format as names
-from onkel.models import persistence, version1
+from onkel.files import format as names
+from onkel.files import persistence, version1
 from table import cases
 
 DATA = Path(__file__).parent / "data"
@@ -243,7 +243,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 import onkel
-from onkel.models import container
+from onkel.files import container
 
 folder = Path(sys.argv[1])
 path = folder / "model"

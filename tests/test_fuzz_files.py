@@ -118,7 +118,7 @@ def change_meaning(pieces):
 def use(model, rows):
     # what was loaded must work, or say why not: the file may hold wild numbers, but never make native code run wild
     try:
-        if isinstance(model, onkel.streams.scalers.StreamScaler) and model.__sklearn_is_fitted__():
+        if isinstance(model, onkel.preprocess.scalers.StreamScaler) and model.__sklearn_is_fitted__():
             model.partial_fit_transform(rows)
         if not hasattr(getattr(model, "estimator_", model), "_learner"):
             return

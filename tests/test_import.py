@@ -39,7 +39,7 @@ FIRST = """
 import importlib, os, traceback
 import numpy, scipy.sparse, sklearn.base, sklearn.utils.validation
 
-modules = "models.persistence recipes models.checkpoint streams.pipeline streams evaluate _core".split()
+modules = "files.persistence recipes files.checkpoint preprocess.pipeline streams evaluate _core".split()
 for module in modules:
     if pid := os.fork():
         assert os.waitpid(pid, 0)[1] == 0, module
@@ -61,6 +61,6 @@ def test_any_module_may_be_the_first():
 
 def test_a_file_is_loaded_by_a_program_that_named_no_estimator(tmp_path):
     onkel.save(onkel.SPAClassifier(gamma=1.0), tmp_path / "model")
-    assert python(f"from onkel.models.persistence import load; print(load({str(tmp_path / 'model')!r}))") == (
+    assert python(f"from onkel.files.persistence import load; print(load({str(tmp_path / 'model')!r}))") == (
         "SPAClassifier(gamma=1.0)\n"
     )

@@ -19,7 +19,7 @@ import onkel
 from looping import loop
 from model_files import signed, taken_apart
 from onkel import parts
-from onkel.models import persistence
+from onkel.files import persistence
 from table import CASES, cases, cases_of
 
 RNG = np.random.default_rng(5)

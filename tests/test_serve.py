@@ -239,7 +239,7 @@ def test_without_room_for_a_version_the_log_goes_on(tmp_path, monkeypatch, caplo
     def no_room(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("onkel.models.persistence.container.write", no_room)
+    monkeypatch.setattr("onkel.files.persistence.container.write", no_room)
     for n in range(4):
         assert served.learn(batch(40 * n, 40 * n + 40)).result()["rows_learned"] == 40 * n + 40
     assert served.versions() == [0]

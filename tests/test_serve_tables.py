@@ -91,7 +91,7 @@ def test_a_log_of_tables_is_learned_again_to_the_bit(tmp_path):
 
 
 def test_a_label_may_come_later_and_a_wrong_value_is_refused_by_its_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(onkel.streams.encoder, "FIRST_ROWS", 50)
+    monkeypatch.setattr(onkel.preprocess.encoder, "FIRST_ROWS", 50)
     rows, labels = table(100)
     with running(tmp_path, {"m": new_model()}, classes=["cheap", "dear"]) as service:
         with Client(f"http://127.0.0.1:{service.port}", model="m") as client:

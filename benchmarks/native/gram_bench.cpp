@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "figures.hpp"
-#include "learn/learner.hpp"
 #include "linalg/gram.hpp"
+#include "loop/learner.hpp"
 
 namespace {
 

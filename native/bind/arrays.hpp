@@ -18,9 +18,9 @@
 
 #include "basis/basis.hpp"
 #include "bind/python_parts.hpp"
-#include "learn/names.hpp"
-#include "learn/spec.hpp"
 #include "linalg/rows.hpp"
+#include "loop/names.hpp"
+#include "loop/spec.hpp"
 
 namespace onkel {
 

@@ -17,14 +17,14 @@
 #include <variant>
 
 #include "bind/arrays.hpp"
-#include "bind/choice.hpp"
 #include "bind/interrupts.hpp"
+#include "bind/search.hpp"
 #include "bind/spans.hpp"
+#include "first_order/evictions/eviction.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
-#include "learn/eviction/eviction.hpp"
-#include "learn/learner.hpp"
-#include "learn/names.hpp"
+#include "loop/learner.hpp"
+#include "loop/names.hpp"
 
 namespace onkel {
 namespace {
@@ -346,7 +346,7 @@ StandardScaling standard(const State1<std::int64_t>& n, const State1<std::int64_
 NB_MODULE(_core, m) {
   // A callable kernel may hold a reference cycle with its learner until the interpreter ends.
   nb::set_leak_warnings(false);
-  bind_choice(m);
+  bind_search(m);
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);

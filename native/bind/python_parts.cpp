@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include "learn/admission.hpp"
-#include "learn/eviction/eviction.hpp"
-#include "learn/loss.hpp"
+#include "first_order/admission.hpp"
+#include "first_order/evictions/eviction.hpp"
+#include "first_order/loss.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include "bind/arrays.hpp"
-#include "learn/shared_span.hpp"
 #include "linalg/information.hpp"
+#include "partitions/shared_span.hpp"
 
 namespace onkel {
 namespace {

@@ -8,17 +8,17 @@ from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
 from onkel.estimators.named import *  # noqa: F403
 from onkel.estimators.platt import PlattClassifier
+from onkel.files.checkpoint import Checkpointer
+from onkel.files.persistence import load, save
 from onkel.learner import Learner
 from onkel.models import export
-from onkel.models.checkpoint import Checkpointer
 from onkel.models.compress import compress
 from onkel.models.importers import from_libsvm, from_sklearn
 from onkel.models.merge import merge
-from onkel.models.persistence import load, save
+from onkel.preprocess.encoder import StreamEncoder
+from onkel.preprocess.pipeline import StreamPipeline, make_stream_pipeline
+from onkel.preprocess.scalers import StreamMinMaxScaler, StreamStandardScaler
 from onkel.streams import datasets
-from onkel.streams.encoder import StreamEncoder
-from onkel.streams.pipeline import StreamPipeline, make_stream_pipeline
-from onkel.streams.scalers import StreamMinMaxScaler, StreamStandardScaler
 
 __all__ = [
     "Checkpointer",

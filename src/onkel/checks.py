@@ -30,8 +30,8 @@ from sklearn.base import clone, is_classifier
 from onkel import parts
 from onkel.contents import contents_of
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
+from onkel.files.persistence import load, save
 from onkel.learner import Learner
-from onkel.models.persistence import load, save
 
 Floats = NDArray[np.float64]
 Make = Callable[[], Any]

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "learn/names.hpp"
+#include "loop/names.hpp"
 
 namespace onkel {
 namespace {

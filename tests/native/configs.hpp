@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/learner.hpp"
+#include "loop/learner.hpp"
 
 namespace onkel {
 

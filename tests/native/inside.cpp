@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "learn/admission.hpp"
-#include "learn/eviction/merge.hpp"
-#include "learn/eviction/resample.hpp"
-#include "learn/eviction/shrink_and_remove_oldest.hpp"
-#include "learn/loss.hpp"
-#include "learn/names.hpp"
-#include "learn/scored.hpp"
+#include "first_order/admission.hpp"
+#include "first_order/evictions/merge.hpp"
+#include "first_order/evictions/resample.hpp"
+#include "first_order/evictions/shrink_and_remove_oldest.hpp"
+#include "first_order/loss.hpp"
+#include "loop/names.hpp"
+#include "loop/scored.hpp"
 
 using namespace onkel;
 

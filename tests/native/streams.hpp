@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "learn/learner.hpp"
+#include "loop/learner.hpp"
 
 namespace onkel {
 

@@ -1,4 +1,4 @@
-"""The loss by which relevances are found (native/choice/relevances.hpp), straight from its definition."""
+"""The loss by which relevances are found (native/search/relevances.hpp), straight from its definition."""
 
 from __future__ import annotations
 

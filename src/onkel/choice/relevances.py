@@ -1,7 +1,7 @@
 """relevances="stream": one relevance per feature, learned on rows of a stream (``docs/relevances.md``).
 
 The core minimises the validation loss of two-fold cross-validation over a scale for each feature
-(``native/choice/relevances.hpp``). It uses the first half of the rows kept, or `ROWS_A_SCALE` of them for each scale if
+(``native/search/relevances.hpp``). It uses the first half of the rows kept, or `ROWS_A_SCALE` of them for each scale if
 that is more, and at most `MOST_NUMBERS` numbers; where that is fewer than `LEAST_ROWS` rows, or `LEAST_A_SCALE` for
 each scale, no relevances are learned. With classes two searches compete, one that is regularised towards the start and
 one that is not, by the loss of a second-order learner on the later half of the rows, which neither has seen unless

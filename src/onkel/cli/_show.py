@@ -116,7 +116,7 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
 def warnings_of_columns(model: Any) -> list[str]:
     """Return warnings about the columns of a table: categories with more values than places."""
     from onkel.contents import contents_of
-    from onkel.streams.encoder import StreamEncoder
+    from onkel.preprocess.encoder import StreamEncoder
 
     encoder = next(iter(contents_of(model).transformers), None)
     if not isinstance(encoder, StreamEncoder):

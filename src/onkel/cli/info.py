@@ -21,7 +21,7 @@ def info(*, model: Model, json: Json = False) -> None:
     from onkel.cli._rows import plain
     from onkel.cli._show import TITLES, bar, print_facts, print_json
     from onkel.contents import contents_of
-    from onkel.models.persistence import read
+    from onkel.files.persistence import read
 
     loaded, header = read(model)
     contents = contents_of(loaded)

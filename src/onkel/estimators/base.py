@@ -298,7 +298,7 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         self._learner.current.n_jobs = n_threads(self.n_jobs)
         return self._learner.score_rows(rows, each=each)
 
-    # -- saving (see onkel.models.persistence) ------------------------------------------------------------------------
+    # -- saving (see onkel.files.persistence) ------------------------------------------------------------------------
 
     def _saved_fields(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)

@@ -1,8 +1,8 @@
 """Several kernels at once, with a function for each, weighted by their mistakes (OMKC and bounded OMKC).
 
 J. Lu, D. Sahoo, P. Zhao and S. C. H. Hoi, "Sparse Passive-Aggressive Learning for Bounded Online Kernel Methods", ACM
-TIST 2018, sections 4 and 6.2. The update for a row is in the core (``native/learn/hedge.hpp``); the kernels share their
-points, distances and dot products.
+TIST 2018, sections 4 and 6.2. The update for a row is in the core (``native/experts/hedge.hpp``); the kernels share
+their points, distances and dot products.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
         return tags
 
-    # -- saving (see onkel.models.persistence)
+    # -- saving (see onkel.files.persistence)
 
     def _saved_fields(self) -> dict[str, Any]:
         fields: dict[str, Any] = {"estimator": self.estimator, "forget": self.forget}

@@ -1,1 +1,1 @@
-"""Fitted functions as values: saved and loaded, compressed and merged, imported and exported."""
+"""Fitted functions as values: compressed and merged, imported and exported."""

@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from onkel.estimators.targets import checked_labels
 from onkel.partitions.sources import Chunk, Partition
-from onkel.streams.encoder import StreamEncoder
+from onkel.preprocess.encoder import StreamEncoder
 from onkel.streams.table import Table
 from onkel.utils.labels import check_kind, joined, places
 

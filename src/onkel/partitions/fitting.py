@@ -22,9 +22,9 @@ from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Team, Tell
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
-from onkel.streams.encoder import StreamEncoder
-from onkel.streams.pipeline import StreamPipeline
-from onkel.streams.scalers import StreamScaler
+from onkel.preprocess.encoder import StreamEncoder
+from onkel.preprocess.pipeline import StreamPipeline
+from onkel.preprocess.scalers import StreamScaler
 from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.serve._refusal import Refusal
-from onkel.streams.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
 from onkel.utils.labels import as_labels
 

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from onkel.parts import Linear
+from onkel.preprocess.encoder import StreamEncoder
 from onkel.report import View, page, plots, section
 from onkel.serve._served import Served
 from onkel.serve._tasks import Snapshot
-from onkel.streams.encoder import StreamEncoder
 
 _TIME = "seconds since the start"
 _ALL, _LATEST = "all rows", "latest rows"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from onkel.models import persistence
+from onkel.files import persistence
 from onkel.serve import _log
 from onkel.serve._log import CorruptLog, Disk, Log
 from onkel.utils.files import UNFINISHED

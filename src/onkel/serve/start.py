@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import onkel
-from onkel.models.tree import Writer
+from onkel.files.tree import Writer
 from onkel.serve._served import Served
 from onkel.serve._server import log_to_standard_error, serve
 from onkel.serve._store import Store

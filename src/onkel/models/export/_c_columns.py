@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onkel.streams.column_kinds import DAY, HOURS, MONTHS, WEEKDAYS, YEAR, EncodedColumn
+from onkel.preprocess.column_kinds import DAY, HOURS, MONTHS, WEEKDAYS, YEAR, EncodedColumn
 
 if TYPE_CHECKING:
     from onkel.models.export.c import _Header

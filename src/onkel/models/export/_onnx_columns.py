@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from onkel.streams.column_kinds import DAY, HOURS, MONTHS, WEEKDAYS, YEAR, EncodedColumn
+from onkel.preprocess.column_kinds import DAY, HOURS, MONTHS, WEEKDAYS, YEAR, EncodedColumn
 
 if TYPE_CHECKING:
     from onkel.models.export.onnx import _Graph

@@ -17,8 +17,8 @@ from onkel.contents import contents_of, snapshot
 from onkel.expansion import Expansion
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
-from onkel.streams.column_kinds import EncodedColumn
-from onkel.streams.encoder import StreamEncoder
+from onkel.preprocess.column_kinds import EncodedColumn
+from onkel.preprocess.encoder import StreamEncoder
 
 Floats = NDArray[np.float64]
 

@@ -1,0 +1,460 @@
+#include "experts/hedge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "second_order/fixed_share.hpp"
+
+namespace onkel {
+namespace {
+
+constexpr std::size_t max_remembered = 256;
+// For a sum: the size of a step along the gradient, the bound on the slope of a single row in units of the typical
+// loss, and the smallest weight by which a distance is divided.
+constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
+constexpr std::size_t unbounded = std::size_t{1} << 60;
+// The fraction of the second-order work of a sum that is divided evenly among its learners, whatever their weights.
+constexpr double evenly = 0.25;
+
+bool all_look_ahead(const std::vector<Hedge::Member>& members) {
+  return std::all_of(members.begin(), members.end(), [](const Hedge::Member& member) {
+    return member.learner->looks_ahead() && member.view->max_rows() > 1;
+  });
+}
+
+}  // namespace
+
+Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+             std::size_t budget, const Draws& draws)
+    : config_(config),
+      loss_(std::move(loss)),
+      task_(task),
+      pool_(std::move(pool)),
+      members_(std::move(members)),
+      budget_(budget),
+      by_blocks_(config.combination != Combination::stochastic && all_look_ahead(members_)),
+      draws_(draws),
+      log_discount_(std::log(config.discount)),
+      logs_(members_.size()),
+      errors_(members_.size()) {
+  scores_.resize(members_.size() * outputs());
+  update_weights();
+  limit_points();
+  if (is_uncertain()) divide_budget();
+}
+
+void Hedge::widen(std::size_t outputs) {
+  for (Member& member : members_) member.learner->widen(outputs);
+  scores_.resize(members_.size() * outputs);
+}
+
+void Hedge::predict(Block& block, std::size_t row, std::span<double> predicted) const {
+  std::vector<double> scores(members_.size() * outputs());
+  predict_each(block, row, scores);
+  vote(scores, predicted);
+}
+
+void Hedge::predict_each(Block& block, std::size_t row, std::span<double> scores) const {
+  // Stored after the scores of learning, which a row without weight must not disturb.
+  const std::size_t m = members_.size();
+  block.views.resize(2 * m);
+  for (std::size_t i = 0; i < m; ++i) {
+    members_[i].view->project(block, row, block.views[m + i]);
+    members_[i].learner->predict(block.views[m + i], 0, scores.subspan(i * outputs(), outputs()));
+  }
+}
+
+// Two classes: sum of theta_i sign f_i. Several: each votes for its strongest class, and for none where all scores are
+// 0. Regression, and a sum of any kind: the weighted mean.
+void Hedge::vote(std::span<const double> scores, std::span<double> predicted) const {
+  const std::size_t outputs = predicted.size();
+  std::fill(predicted.begin(), predicted.end(), 0.0);
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto own = scores.subspan(i * outputs, outputs);
+    if (sums() || task_ == Task::regression) {
+      for (std::size_t o = 0; o < outputs; ++o) predicted[o] += weights_[i] * own[o];
+    } else if (task_ == Task::binary) {
+      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 || config_.zero_votes ? -weights_[i] : 0.0;
+    } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
+      predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += weights_[i];
+    }
+  }
+}
+
+// p_i = (1 - delta) theta_i / max theta + delta
+double Hedge::visit_probability(std::size_t i) const {
+  return (1 - config_.smoothing) * relative_[i] + config_.smoothing;
+}
+
+bool Hedge::visits(std::size_t i, std::int64_t t) const {
+  return config_.combination != Combination::stochastic ||
+         Draws{draws_.seed, members_[i].number}.uniform(t, Purpose::visit) < visit_probability(i);
+}
+
+// The error of the last function of a member, from 0 to 1. The paper writes y f < 0, but the proof of its Theorem 5.3
+// holds, and most of its figures are reproduced, only if a score of 0 is a mistake: otherwise a kernel too narrow to
+// predict anything keeps the largest weight.
+double Hedge::error(std::span<const double> f, double y, double range) const {
+  if (task_ == Task::binary) return y * f[0] < 0 || (f[0] == 0 && !config_.zero_votes) ? 1.0 : 0.0;
+  if (task_ == Task::multiclass) {
+    const auto label = static_cast<std::size_t>(y);
+    for (std::size_t o = 0; o < f.size(); ++o)
+      if (o != label && f[label] <= f[o]) return 1.0;
+    return 0.0;
+  }
+  return range > 0 ? std::min(1.0, (f[0] - y) / range * ((f[0] - y) / range)) : 0.0;
+}
+
+// All members judge the row before any of them changes.
+void Hedge::prepare(const Example& example, std::span<double> predicted) {
+  const std::size_t m = members_.size();
+  example.block.views.resize(2 * m);
+  prepared_.visited.clear();
+  prepared_.t = example.t;
+  prepared_.weight = example.weight;
+  // The range of the targets so far, including this one.
+  prepared_.lowest = example.t == 1 ? example.y : std::min(lowest_, example.y);
+  prepared_.highest = example.t == 1 ? example.y : std::max(highest_, example.y);
+  for (std::size_t i = 0; i < m; ++i) {
+    const bool visited = visits(i, example.t);
+    if (!visited && predicted.empty()) continue;
+    Block& own = example.block.views[i];
+    const View& view = *members_[i].view;
+    const std::size_t first = by_blocks_ ? 0 : example.row;  // the first row of the member's own block
+    if (!by_blocks_)
+      view.project(example.block, example.row, own);
+    else if (!View::shows_all_of(own, example.block))
+      view.project(example.block, own);
+    const auto scores = predicted.empty() ? predicted : std::span(scores_).subspan(i * outputs(), outputs());
+    if (!visited) {
+      members_[i].learner->predict(own, 0, scores);
+      continue;
+    }
+    prepared_.visited.push_back(i);
+    members_[i].learner->prepare(
+        {.block = own,
+         .row = example.row - first,
+         .position = example.position,
+         .t = members_[i].seen + 1,
+         .y = example.y,
+         .weight = example.weight,
+         .gate = config_.combination == Combination::spa ? visit_probability(i) : 1.0,
+         .in_order = example.in_order,
+         .block_y = example.block_y + first,
+         .block_weight = example.block_weight == nullptr ? nullptr : example.block_weight + first,
+         .team = example.team},
+        scores);
+    errors_[i] = error(members_[i].learner->prepared_scores(), example.y, prepared_.highest - prepared_.lowest);
+  }
+  if (sums()) evaluate_sum(example);
+  if (!predicted.empty()) vote(scores_, predicted);
+}
+
+void Hedge::commit() {
+  for (const std::size_t i : prepared_.visited) {
+    ++members_[i].seen;
+    with_budget(members_[i], [&] { members_[i].learner->commit(); });
+  }
+  lowest_ = prepared_.lowest;
+  highest_ = prepared_.highest;
+  if (sums()) {
+    if (prepared_.t > config_.start) move_along_gradient();
+    share_budget(prepared_.t);
+  } else if (config_.combination != Combination::uniform) {
+    for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * errors_[i] * log_discount_;
+    update_weights();
+    divide_share();
+  }
+  remember(prepared_.t);
+}
+
+// dl(F)/dtheta_i = l'(F) . f_i, minus the part common to all members, l'(F) . F.
+void Hedge::evaluate_sum(const Example& example) {
+  const std::size_t n = outputs();
+  std::vector<double> f(n), direction(n), g(n);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t o = 0; o < n; ++o) f[o] += weights_[i] * members_[i].learner->prepared_scores()[o];
+  Scored row{.basis = &pool_->points(),
+             .block = &example.block,
+             .row = example.row,
+             .position = example.position,
+             .t = example.t,
+             .step = example.t,
+             .y = example.y,
+             .weight = example.weight,
+             .f = f,
+             .direction = direction,
+             .g = g,
+             .coefficient = {}};
+  loss_.evaluate(row);
+  require_in_range(g, "the slope", example.position);
+  prepared_.residual = task_ == Task::regression ? f[0] - example.y : 0.0;
+  prepared_.slopes.assign(members_.size(), 0.0);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t o = 0; o < n; ++o)
+      prepared_.slopes[i] += g[o] * (members_[i].learner->prepared_scores()[o] - f[o]);
+}
+
+// theta_i <- theta_i e^(-step slope_i), then the share. The slopes of a regression loss are divided by the mean squared
+// residual, so that they are dimensionless.
+void Hedge::move_along_gradient() {
+  ++moves_;
+  squares_ += prepared_.residual * prepared_.residual;
+  const double unit = task_ != Task::regression ? 1.0 : squares_ / static_cast<double>(moves_);
+  for (std::size_t i = 0; i < members_.size() && unit > 0; ++i)
+    logs_[i] -= step * std::clamp(prepared_.weight * prepared_.slopes[i] / unit, -steepest, steepest);
+  update_weights();
+  divide_share();
+}
+
+void Hedge::limit_points() {
+  if (is_uncertain() && budget_ < unbounded) pool_->set_limit(whole_budget());
+}
+
+// The work of a second-order learner grows with the square of its number of points: all of them together have the work
+// of one learner with the whole budget, divided by their weights. A point that several of them use counts once.
+void Hedge::divide_budget() {
+  if (budget_ >= unbounded) return;
+  const auto m = static_cast<double>(members_.size());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const double points = static_cast<double>(whole_budget()) * std::sqrt(evenly / m + (1 - evenly) * weights_[i]);
+    members_[i].learner->budget() = std::clamp<std::size_t>(static_cast<std::size_t>(points), 1, whole_budget());
+  }
+}
+
+// Learners that know their uncertainty can give points up, and do so whenever the number of rows has doubled.
+void Hedge::share_budget(std::int64_t t) {
+  if (!is_uncertain() || t <= config_.start || (t & (t - 1)) != 0) return;
+  divide_budget();
+  for (Member& member : members_)
+    if (member.view->size() > member.learner->budget())
+      dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
+}
+
+const Informed& Hedge::heaviest() const {
+  const auto found = std::max_element(weights_.begin(), weights_.end()) - weights_.begin();
+  return dynamic_cast<const Informed&>(*members_[static_cast<std::size_t>(found)].learner);
+}
+
+Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_points) {
+  if (!is_uncertain())
+    throw std::invalid_argument("this learner keeps no information: its kernels vote, or it takes first-order steps");
+  const std::size_t m = members_.size();
+  std::size_t all = 0;
+  for (const Member& member : members_) all += member.view->size();
+  Informed::Displacement moved{0.0, 0.0};
+  for (std::size_t i = 0; i < m; ++i) {
+    Member& member = members_[i];
+    const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
+    const double own = max_distance / (std::max(weights_[i], least_weight) * std::sqrt(static_cast<double>(m)));
+    const Informed::Displacement part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
+    moved.data += weights_[i] * weights_[i] * part.data;
+    moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
+    if (max_points < unbounded) member.learner->budget() = kept;
+  }
+  if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
+  limit_points();
+  return moved;
+}
+
+bool Hedge::is_uncertain() const {
+  return sums() && std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+           return dynamic_cast<const Informed*>(member.learner.get()) != nullptr;
+         });
+}
+
+double Hedge::variance(Block& block, std::size_t row) const {
+  block.views.resize(members_.size());
+  double deviation = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].view->project(block, row, block.views[i]);
+    const auto& learner = dynamic_cast<const Uncertain&>(*members_[i].learner);
+    const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
+    deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
+  }
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
+  return noise > 0 ? deviation * deviation / noise : 0.0;
+}
+
+// Before the weights have moved, it is that of the terms.
+double Hedge::noise_variance() const {
+  if (moves_ > 0) return squares_ / static_cast<double>(moves_);
+  double mean = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    mean += weights_[i] * dynamic_cast<const Uncertain&>(*members_[i].learner).noise_variance();
+  return mean;
+}
+
+// A common budget: the member may use what the others leave. Where its eviction raises the budget, the common budget is
+// raised.
+template <class Work>
+void Hedge::with_budget(Member& member, const Work& work) {
+  if (config_.combination != Combination::stochastic && config_.combination != Combination::spa) {
+    work();
+    return;
+  }
+  const std::size_t others = total_ - member.view->size();
+  const std::size_t room = budget_ > others ? budget_ - others : 0;
+  std::size_t& budget = member.learner->budget();
+  budget = room;
+  work();
+  budget_ += budget - room;
+  budget = budget_;
+  total_ = others + member.view->size();
+}
+
+void Hedge::count() {
+  total_ = 0;
+  for (const Member& member : members_) total_ += member.view->size();
+}
+
+void Hedge::update_weights() {
+  const double largest = *std::max_element(logs_.begin(), logs_.end());
+  double sum = 0.0;
+  relative_.resize(logs_.size());
+  weights_.resize(logs_.size());
+  for (std::size_t i = 0; i < logs_.size(); ++i) {
+    logs_[i] -= largest;
+    relative_[i] = std::exp(logs_[i]);
+    sum += relative_[i];
+  }
+  for (std::size_t i = 0; i < logs_.size(); ++i) weights_[i] = relative_[i] / sum;
+}
+
+void Hedge::divide_share() {
+  if (config_.share == 0) return;  // taking the logarithm and its exponential would round
+  for (std::size_t i = 0; i < logs_.size(); ++i)
+    logs_[i] = std::log(with_share(weights_[i], config_.share, logs_.size()));
+  update_weights();
+}
+
+void Hedge::remember(std::int64_t t) {
+  if (t % stride_ != 0) return;
+  history_.insert(history_.end(), weights_.begin(), weights_.end());
+  const std::size_t m = members_.size();
+  if (history_.size() < max_remembered * m) return;
+  for (std::size_t k = 1; k < max_remembered; k += 2)
+    std::copy_n(history_.data() + k * m, m, history_.data() + k / 2 * m);
+  history_.resize(max_remembered / 2 * m);
+  stride_ *= 2;
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Hedge::weight_history() const {
+  std::vector<std::int64_t> rows(history_.size() / members_.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int64_t>(k + 1) * stride_;
+  return {rows, history_};
+}
+
+void Hedge::flush(std::int64_t) {
+  for (Member& member : members_) with_budget(member, [&] { member.learner->flush(member.seen); });
+}
+
+std::vector<double> Hedge::coefficients(std::size_t function, std::size_t output, Which which) const {
+  const Basis& points = pool_->points();
+  std::vector<double> pooled(points.end_slot() - points.first_slot());
+  members_[function].view->scatter(members_[function].learner->coefficients(0, output, which), pooled);
+  return pooled;
+}
+
+double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const {
+  return members_[function].learner->fixed(0, column, output, which);
+}
+
+// The squared norm of sum_i theta_i f_i in the direct sum of the kernels' spaces.
+double Hedge::norm_squared() const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    sum += weights_[i] * weights_[i] * members_[i].learner->norm_squared();
+  return sum;
+}
+
+std::vector<std::int64_t> Hedge::sizes() const {
+  std::vector<std::int64_t> sizes;
+  for (const Member& member : members_) sizes.push_back(static_cast<std::int64_t>(member.view->size_with_ghosts()));
+  return sizes;
+}
+
+void Hedge::keep(const std::vector<std::size_t>& functions) {
+  std::vector<Member> kept;
+  std::vector<double> logs, history;
+  for (std::size_t row = 0; row < history_.size(); row += members_.size())
+    for (const std::size_t i : functions) history.push_back(history_[row + i]);
+  for (const std::size_t i : functions) {
+    kept.push_back(std::move(members_[i]));
+    logs.push_back(logs_[i]);
+  }
+  for (Member& member : members_)
+    for (std::size_t slot = 0; member.view && slot < member.view->end_slot(); ++slot)
+      if (slot >= member.view->first_slot() && member.view->born(slot) >= 0) member.view->erase(slot, false);
+  members_ = std::move(kept);
+  logs_ = std::move(logs);
+  history_ = std::move(history);
+  errors_.resize(members_.size());
+  scores_.resize(members_.size() * outputs());
+  count();
+  update_weights();
+  limit_points();
+}
+
+void Hedge::Member::visit(Archive& archive) {
+  archive.scalar("seen", seen);
+  archive.part("basis", *view);
+  archive.part("learner", *learner);
+}
+
+void Hedge::visit(Archive& archive) {
+  archive.array("log_weights", logs_);
+  archive.require(logs_.size() == members_.size(), "log_weights", "must hold one weight for each kernel");
+  archive.require(std::all_of(logs_.begin(), logs_.end(), [](double log) { return log <= 0; }), "log_weights",
+                  "must not be positive");
+  auto budget = static_cast<std::int64_t>(budget_);
+  archive.scalar("budget", budget);
+  archive.require(budget >= 1, "budget", "must be positive");
+  budget_ = static_cast<std::size_t>(budget);
+  if (sums()) {
+    archive.scalar("squares", squares_);
+    archive.scalar("moves", moves_);
+    archive.require(squares_ >= 0, "squares", "must not be negative");
+    std::vector<std::int64_t> budgets;
+    for (const Member& member : members_) budgets.push_back(static_cast<std::int64_t>(member.learner->budget()));
+    archive.array("budgets", budgets);
+    archive.require(budgets.size() == members_.size() &&
+                        std::all_of(budgets.begin(), budgets.end(), [](std::int64_t b) { return b >= 1; }),
+                    "budgets", "must hold one positive number for each kernel");
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      members_[i].learner->budget() = static_cast<std::size_t>(budgets[i]);
+  }
+  if (task_ == Task::regression) {
+    archive.scalar("lowest", lowest_);
+    archive.scalar("highest", highest_);
+  }
+  archive.scalar("stride", stride_);
+  archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
+  archive.matrix("history", history_, members_.size());
+  archive.require(history_.size() < max_remembered * members_.size(), "history", "must hold fewer than 256 rows");
+  for (Member& member : members_) archive.part("kernel" + std::to_string(member.number), member);
+  if (!archive.loading()) return;
+  pool_->check_holders();
+  const std::size_t width = outputs();
+  for (const Member& member : members_)
+    archive.require(member.learner->outputs() == width, "kernels", "must have the same number of outputs");
+  scores_.resize(members_.size() * width);
+  limit_points();
+  count();
+  update_weights();
+}
+
+void Hedge::check_rows(std::int64_t t) const {
+  for (const Member& member : members_) {
+    if (member.seen < 0 || member.seen > t || (member.seen != t && config_.combination != Combination::stochastic))
+      throw std::invalid_argument("state 'update.seen' must be the number of rows that a kernel's learner saw");
+    member.learner->check_rows(member.seen);
+    member.view->check_births(t);
+  }
+  if (static_cast<std::int64_t>(history_.size() / members_.size()) != t / stride_)
+    throw std::invalid_argument("state 'update.history' must hold one row of weights for each stride of the stream");
+}
+
+}  // namespace onkel

@@ -1,0 +1,144 @@
+// Hedge: several kernels at once, with a learner for each, weighted by their mistakes (OMKC; SPA paper, sections 4 and
+// 6.2), or by the gradient of the loss of their sum.
+//
+// The prediction is the weighted vote of the learners (regression: the weighted mean), the weights theta start equal
+// and fall by a factor `discount` with every mistake. The combination decides which learners learn from a row:
+//   uniform        all; the weights stay equal (U)
+//   deterministic  all (DD, Algorithm 3)
+//   stochastic     learner i is visited with p_i = (1 - smoothing) theta_i / max theta + smoothing; its weight and its
+//                  function change only then, and its stream consists of the rows it saw (SD, Algorithm 4)
+//   spa            all see every row, but each admits it with p_i times its own probability; the step uses the latter
+//                  alone (BOMKC, Algorithm 2)
+//   sum            all, and the prediction is the sum F of theta_i f_i itself: theta moves along the gradient of
+//                  the loss of F (exponentiated gradient, Kivinen and Warmuth), from the first row after `start` on
+// After each row that may move the weights, `share` of the total weight is divided evenly, since the best kernel may
+// change (fixed share, Herbster and Warmuth). With uniform, deterministic and sum the budget is divided among the
+// learners; with stochastic and spa it is common to all. Whenever the number of rows has doubled, the learners of a sum
+// that know their uncertainty divide the work that the budget stands for anew by their weights; a point that several of
+// them use counts once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "basis/pool.hpp"
+#include "first_order/loss.hpp"
+#include "linalg/draws.hpp"
+#include "loop/informed.hpp"
+#include "loop/update.hpp"
+
+namespace onkel {
+
+enum class Combination { uniform, deterministic, stochastic, spa, sum };
+
+struct HedgeConfig {
+  Combination combination = Combination::deterministic;
+  double discount = 0.99;    // gamma in the paper
+  double smoothing = 0.001;  // delta in the paper
+  double share = 0.0;        // alpha of the fixed share
+  std::int64_t start = 0;    // for a sum: the number of first rows that do not move the weights
+  bool zero_votes = false;   // for two classes: a score of exactly 0 is a vote for the first class, not a mistake
+};
+
+class Hedge final : public Update, public Ensemble, public Uncertain {
+ public:
+  struct Member {
+    std::unique_ptr<View> view;
+    std::unique_ptr<Update> learner;
+    std::uint32_t number;   // the kernel's number
+    std::int64_t seen = 0;  // rows that the learner saw
+
+    void visit(Archive& archive);
+  };
+
+  // `budget` is that of each member, or the common one.
+  Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
+        std::size_t budget, const Draws& draws);
+
+  std::size_t outputs() const override { return members_[0].learner->outputs(); }
+  void widen(std::size_t outputs) override;
+  void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
+  // The scores of each member, [member][output].
+  void predict_each(Block& block, std::size_t row, std::span<double> scores) const override;
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  bool looks_ahead() const override { return by_blocks_; }
+  // The scores of the members, [member][output], where a prediction was asked for.
+  std::span<const double> prepared_scores() const override { return scores_; }
+  void flush(std::int64_t t) override;
+  std::size_t functions() const override { return members_.size(); }
+  std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const override;
+  double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const override;
+  double norm_squared() const override;
+  std::size_t& budget() override { return budget_; }
+  std::vector<double> weights() const override { return weights_; }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
+  std::vector<std::int64_t> sizes() const override;
+  void keep(const std::vector<std::size_t>& functions) override;
+  // For a sum of second-order learners: the standard deviation is the weighted sum of those of its terms.
+  bool is_uncertain() const override;
+  double variance(Block& block, std::size_t row) const override;
+  double noise_variance() const override;
+  // For a sum of second-order learners, the one with the largest weight.
+  const Informed& heaviest() const;
+  // Removes points of each (see Informed) until there are no more than `max_points` in all, and then further ones while
+  // the sum moves by at most `max_distance` in the direct sum of the kernels' spaces. `max_points`, where it is given,
+  // is the budget from then on.
+  Informed::Displacement eliminate(double max_distance, std::size_t max_points);
+  void visit(Archive& archive) override;
+  void check_rows(std::int64_t t) const override;
+
+ private:
+  bool sums() const { return config_.combination == Combination::sum; }
+  void evaluate_sum(const Example& example);
+  void move_along_gradient();
+  std::size_t whole_budget() const { return budget_ * members_.size(); }
+  void limit_points();
+  void divide_budget();
+  void share_budget(std::int64_t t);
+  double visit_probability(std::size_t i) const;
+  bool visits(std::size_t i, std::int64_t t) const;
+  double error(std::span<const double> f, double y, double range) const;
+  void vote(std::span<const double> scores, std::span<double> predicted) const;
+  template <class Work>
+  void with_budget(Member& member, const Work& work);
+  void count();
+  void update_weights();
+  void divide_share();
+  void remember(std::int64_t t);
+
+  HedgeConfig config_;
+  Loss loss_;
+  Task task_;
+  std::unique_ptr<Pool> pool_;
+  std::vector<Member> members_;
+  std::size_t budget_;
+  bool by_blocks_;         // members see all rows of a block at once
+  std::size_t total_ = 0;  // points of all members, where the budget is common
+  Draws draws_;
+  double log_discount_;
+  std::vector<double> logs_;                // logarithms of the weights, the largest of them 0
+  std::vector<double> relative_, weights_;  // theta / max theta; theta, whose sum is 1
+  double lowest_ = 0.0, highest_ = 0.0;     // the range of y so far
+  // The weights after some rows: those at multiples of a stride that doubles when there are too many.
+  std::int64_t stride_ = 1;
+  std::vector<double> history_;  // [row][member]
+  // Numbers of the prepared row.
+  struct {
+    std::int64_t t = 0;
+    double weight = 0.0;
+    double lowest = 0.0, highest = 0.0;
+    std::vector<std::size_t> visited;
+    double residual = 0.0;       // of the sum
+    std::vector<double> slopes;  // of the sum's loss with respect to each weight
+  } prepared_;
+  std::vector<double> scores_, errors_;
+  double squares_ = 0.0;    // the sum of the squared residuals of a sum, and their number
+  std::int64_t moves_ = 0;  // rows that moved its weights
+};
+
+}  // namespace onkel

@@ -1,0 +1,49 @@
+// Informed: what a second-order learner provides beyond an Update, since it keeps the information about its function.
+//
+// Its coordinates are orthonormal in the span of the constant (where there is one, the first of them) and of the points
+// in the order in which they joined: z = L^-1 k. See linalg/information.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "loop/update.hpp"
+
+namespace onkel {
+
+class Informed : public Uncertain {
+ public:
+  struct Knowledge {
+    std::vector<std::int64_t> births;  // of the points, in the order in which they joined
+    std::vector<double> half;          // the lower half of the information matrix, row by row
+    double lam = 0.0;                  // that of the prior
+    double noise = 0.0;                // the sum of the squared residuals, each divided by its own variance
+    std::int64_t steps = 0;            // the number of these residuals
+  };
+  virtual Knowledge information() const = 0;
+  // After a function was set: sets the information about it, in the order in which its points were set.
+  virtual void set_information(std::span<const double> half, double noise, std::int64_t steps) = 0;
+  // Adds the information of the other learner, `weight` times: the two matrices add up and the function becomes the
+  // weighted mean of both. The part of it outside this span is lost. `kernel`: [point of the other][column of this
+  // basis].
+  virtual void add_information(const Informed& other, std::span<const double> kernel, double weight) = 0;
+
+  // The memories in rows, the longest first; the weight of each; and the weights after some rows ([row][memory]).
+  virtual std::vector<double> memories() const = 0;
+  virtual std::vector<double> memory_weights() const = 0;
+  virtual std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const = 0;
+
+  struct Displacement {
+    double data;  // (a - a')' (lam K + sum_i v_i k_i k_i') (a - a')
+    double rkhs;  // |f - f'|^2
+  };
+  // Removes points, always the one whose removal costs least in the metric of the rows, and sets the coefficients of
+  // the others to their conditional expectation without it: until there are no more than `max_points`, and then further
+  // ones while |f - f'| is at most `max_distance`.
+  virtual Displacement eliminate(double max_distance, std::size_t max_points) = 0;
+};
+
+}  // namespace onkel

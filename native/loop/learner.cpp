@@ -1,0 +1,503 @@
+#include "loop/learner.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "first_order/first_order.hpp"
+#include "second_order/second_order.hpp"
+
+namespace onkel {
+namespace {
+
+constexpr std::size_t max_frequencies = std::size_t{1} << 28;
+constexpr std::int64_t max_rows = std::int64_t{1} << 62;
+
+using History = std::pair<std::vector<std::int64_t>, std::vector<double>>;
+
+// The positions of a history in the stream, counted from `origin` on.
+History since(std::int64_t origin, History history) {
+  for (std::int64_t& row : history.first) row += origin;
+  return history;
+}
+
+// The random features that the eviction asks for.
+Fourier fourier_of(const Config& config) {
+  const std::size_t count = features_asked(config.recipe);
+  return count == 0 ? Fourier()
+                    : Fourier(count, config.kernels.at(0).terms.at(0).factors.at(0).gamma, Draws{config.seed});
+}
+
+template <class T>
+std::unique_ptr<Basis> make_basis(const Config& config) {
+  std::vector<Plane> planes;
+  bool constant = config.constant;
+  Fourier fourier;
+  if (config.hedge) {
+    planes = shared_planes(config.kernels);
+    constant = false;  // each kernel has its own constant
+  } else {
+    const KernelConfig& kernel = config.kernels.at(0);
+    if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
+    planes = {{kernel.terms, kernel.scales}};
+    // The random features take memory from the first row on, whatever the data: a file must not be able to demand it
+    // with two numbers.
+    if (features_asked(config.recipe) > max_frequencies / config.width)
+      throw std::invalid_argument("random features times features must be at most 2^28");
+    fourier = fourier_of(config);
+  }
+  return config.sparse ? make_sparse_basis<T>(planes, constant, fourier, config.width)
+                       : make_dense_basis<T>(planes, constant, fourier, config.width);
+}
+
+std::unique_ptr<Update> make_one(const Config& config, std::uint32_t number, Basis& basis) {
+  const auto make = [&]<class Made>(std::type_identity<Made>) {
+    return std::make_unique<Made>(config.recipe, config.task, config.outputs, config.average, config.budget,
+                                  Draws{config.seed, number}, basis);
+  };
+  if (config.recipe.name == "FirstOrder") return make(std::type_identity<FirstOrder>());
+  if (config.recipe.name == "SecondOrder") return make(std::type_identity<SecondOrder>());
+  unknown_part("recipe", config.recipe);
+}
+
+template <class T>
+std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
+  if (features_asked(config.recipe) > 0)
+    throw std::invalid_argument("random features belong to one kernel: several cannot share a learner with them");
+  auto pool = std::make_unique<Pool>(basis);
+  const std::vector<Plane> planes = shared_planes(config.kernels);
+  std::vector<Hedge::Member> members;
+  for (const KernelConfig& kernel : config.kernels) {
+    auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
+    auto learner = make_one(config, kernel.number, *view);
+    members.push_back({std::move(view), std::move(learner), kernel.number});
+  }
+  return std::make_unique<Hedge>(*config.hedge, Loss(config.recipe.part("loss"), config.task), config.task,
+                                 std::move(pool), std::move(members), config.budget, Draws{config.seed});
+}
+
+std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
+  if (!config.hedge) return make_one(config, 0, basis);
+  return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
+}
+
+bool is_foreign(const Config& config) {
+  return config.recipe.is_foreign() || std::any_of(config.kernels.begin(), config.kernels.end(),
+                                                   [](const KernelConfig& kernel) { return bool(kernel.function); });
+}
+
+}  // namespace
+
+Learner::Learner(const Config& config)
+    : config_(config),
+      foreign_(is_foreign(config)),
+      basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
+      update_(make_update(config, *basis_)) {}
+
+std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& execution,
+                           const std::function<bool()>& should_continue) {
+  const std::lock_guard call(call_lock_);
+  if (scores != nullptr) {
+    scores->outputs = outputs_after(batch);
+    scores->values.assign(batch.rows.count * scores->outputs, 0.0);
+  }
+  Team team(batch.rows.count < execution.block_rows ? 1 : execution.threads);
+  // Who looks ahead finds few rows in a block that are worth it.
+  const std::size_t rows_ahead = update_->looks_ahead() ? 2 * execution.block_rows : execution.block_rows,
+                    step = basis_->rows_at_once(rows_ahead, update_->looks_ahead());
+  for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
+    if (begin > 0 && !should_continue()) return begin;
+    const std::lock_guard turn(state_lock_);
+    basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
+    ++block_.number;
+    block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
+    if (config_.task == Task::binary)
+      for (double& y : block_y_) y = 2 * y - 1;
+    for (std::size_t row = 0; row < block_.count; ++row) all_or_nothing([&] { learn_row(batch, row, scores, team); });
+  }
+  return batch.rows.count;
+}
+
+// A row of the present block.
+void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team) {
+  const std::size_t i = block_.begin + row;
+  const double* block_weight = batch.weight == nullptr ? nullptr : batch.weight + block_.begin;
+  const double weight = block_weight == nullptr ? 1.0 : block_weight[row];
+  const double y = block_y_[row];
+  if (config_.task == Task::multiclass && y >= static_cast<double>(update_->outputs()) && weight != 0)
+    update_->widen(static_cast<std::size_t>(y) + 1);
+  std::span<double> predicted;
+  if (scores != nullptr) predicted = {scores->values.data() + i * scores->outputs, update_->outputs()};
+  if (weight == 0) {
+    if (!predicted.empty()) update_->predict(block_, row, predicted);
+    return;
+  }
+  update_->prepare({.block = block_,
+                    .row = row,
+                    .position = t_,
+                    .t = t_ + 1,
+                    .y = y,
+                    .weight = weight,
+                    .in_order = batch.in_order,
+                    .block_y = block_y_.data(),
+                    .block_weight = block_weight,
+                    .team = &team},
+                   predicted);
+  update_->commit();
+  ++t_;
+}
+
+// The core's own parts fail, if at all, before they change anything. Code from outside the core may fail at every call.
+template <class Work>
+void Learner::all_or_nothing(const Work& work) {
+  if (!foreign_) return work();
+  Saver before(true);
+  visit(before);
+  try {
+    work();
+  } catch (...) {
+    Learner fresh(config_);
+    Loader loader(before.state, true);
+    fresh.visit(loader);
+    adopt(std::move(fresh));
+    throw;
+  }
+}
+
+// The number of outputs once these rows are learned from.
+std::size_t Learner::outputs_after(const Batch& batch) const {
+  std::size_t outputs = update_->outputs();
+  for (std::size_t i = 0; i < batch.rows.count && config_.task == Task::multiclass; ++i)
+    if (batch.weight == nullptr || batch.weight[i] != 0)
+      outputs = std::max(outputs, static_cast<std::size_t>(batch.y[i]) + 1);
+  return outputs;
+}
+
+Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& execution,
+                               const std::function<bool()>& should_continue) const {
+  const std::lock_guard turn(state_lock_);
+  const Ensemble* each_of = each ? &ensemble() : nullptr;
+  const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
+                    step = basis_->rows_at_once(execution.block_rows);
+  Scores scores{std::vector<double>(rows.count * outputs), outputs};
+  // Each thread takes the next free block; only the caller's thread asks whether to continue.
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> stopped{false};
+  Team team(rows.count < 2 * execution.block_rows ? 1 : execution.threads);
+  team.run([&](std::size_t member) {
+    Team alone(1);
+    Block block;
+    for (std::size_t begin; (begin = next.fetch_add(execution.block_rows)) < rows.count && !stopped;) {
+      if (member == 0 && begin > 0 && !should_continue()) stopped = true;
+      const std::size_t end = stopped ? begin : std::min(rows.count, begin + execution.block_rows);
+      for (std::size_t first = begin; first < end; first += step) {
+        basis_->tile(rows, first, std::min(step, end - first), block, alone);
+        for (std::size_t row = 0; row < block.count; ++row) {
+          const std::span<double> out{scores.values.data() + (first + row) * outputs, outputs};
+          each_of != nullptr ? each_of->predict_each(block, row, out) : update_->predict(block, row, out);
+        }
+      }
+    }
+  });
+  return scores;
+}
+
+std::vector<double> Learner::variance(const Rows& rows) const {
+  const std::lock_guard turn(state_lock_);
+  const Uncertain& update = uncertain();
+  const std::size_t step = basis_->rows_at_once(Execution{}.block_rows);
+  std::vector<double> variance(rows.count);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < rows.count; begin += step) {
+    basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update.variance(block, row);
+  }
+  return variance;
+}
+
+double Learner::noise_variance() const {
+  const std::lock_guard turn(state_lock_);
+  return uncertain().noise_variance();
+}
+
+Informed& Learner::informed() const {
+  if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
+  throw std::invalid_argument("this learner keeps no information: it takes first-order steps");
+}
+
+// For a sum, the learner with the largest weight.
+const Informed& Learner::with_memories() const {
+  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
+  return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
+}
+
+Informed::Knowledge Learner::information() const {
+  const std::lock_guard turn(state_lock_);
+  Informed::Knowledge information = informed().information();
+  for (std::int64_t& birth : information.births) birth += origin_;
+  return information;
+}
+
+void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  informed().set_information(half, noise, steps);
+}
+
+void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
+                              std::int64_t steps, double weight) {
+  const std::lock_guard call(call_lock_);
+  Learner other(config_);
+  other.set(expansion);
+  other.set_information(half, noise, steps);
+  const std::lock_guard turn(state_lock_);
+  const std::size_t n = expansion.points.count, columns = basis_->columns(),
+                    step = basis_->rows_at_once(Execution{}.block_rows);
+  std::vector<double> kernel(n * columns);
+  Team alone(1);
+  Block block;
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    basis_->tile(expansion.points, begin, std::min(step, n - begin), block, alone);
+    for (std::size_t row = 0; row < block.count; ++row)
+      basis_->values(block, row, {kernel.data() + (begin + row) * columns, columns});
+  }
+  informed().add_information(other.informed(), kernel, weight);
+}
+
+Informed::Displacement Learner::eliminate(double max_distance, std::size_t max_points) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  Informed::Displacement moved;
+  all_or_nothing([&] {
+    auto* hedge = dynamic_cast<Hedge*>(update_.get());
+    moved =
+        hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
+  });
+  return moved;
+}
+
+std::vector<double> Learner::memories() const {
+  const std::lock_guard turn(state_lock_);
+  return with_memories().memories();
+}
+
+std::vector<double> Learner::memory_weights() const {
+  const std::lock_guard turn(state_lock_);
+  return with_memories().memory_weights();
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::memory_history() const {
+  const std::lock_guard turn(state_lock_);
+  return since(origin_, with_memories().memory_history());
+}
+
+void Learner::widen(std::size_t outputs) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  if (outputs > update_->outputs()) update_->widen(outputs);
+}
+
+void Learner::flush() {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  all_or_nothing([&] { update_->flush(t_); });
+}
+
+void Learner::set(const Expansion& expansion) {
+  const std::lock_guard call(call_lock_);
+  Learner fresh(config_);
+  fresh.t_ = expansion.t;
+  if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
+  fresh.update_->begin_at(expansion.t);
+  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows);
+  Team alone(1);
+  for (std::size_t begin = 0; begin < n; begin += step) {
+    fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
+    for (std::size_t row = 0; row < fresh.block_.count; ++row) {
+      const std::size_t slot = fresh.basis_->insert(fresh.block_, row, expansion.births[begin + row]);
+      for (std::size_t o = 0; o < expansion.outputs; ++o) {
+        const std::size_t i = o * n + begin + row;
+        fresh.update_->set(slot, o, expansion.last.points[i], expansion.average.points[i]);
+      }
+    }
+  }
+  for (std::size_t o = 0; o < expansion.outputs && fresh.basis_->has_constant(); ++o)
+    fresh.update_->set(0, o, expansion.last.constants[o] / Basis::constant_value,
+                       expansion.average.constants[o] / Basis::constant_value);
+  const std::size_t features = expansion.last.features == nullptr ? 0 : fresh.basis_->n_features();
+  for (std::size_t o = 0; o < expansion.outputs; ++o)
+    for (std::size_t i = 0; i < features; ++i)
+      fresh.update_->set(fresh.basis_->first_feature() + i, o, expansion.last.features[o * features + i],
+                         expansion.average.features[o * features + i]);
+  fresh.update_->end_set();
+  const std::lock_guard turn(state_lock_);
+  adopt(std::move(fresh));
+}
+
+double Learner::compress(double max_distance, std::size_t max_points) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  double moved = 0.0;
+  all_or_nothing([&] { moved = update_->compress(max_distance, max_points); });
+  return moved;
+}
+
+std::int64_t Learner::t() const {
+  const std::lock_guard turn(state_lock_);
+  return origin_ + t_;
+}
+
+void Learner::begin_after(std::int64_t rows) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  if (t_ > 0 || rows < 0 || rows > max_rows)
+    throw std::invalid_argument("only a learner that has learned from no row can start later in the stream");
+  origin_ = rows;
+}
+
+std::size_t Learner::outputs() const {
+  const std::lock_guard turn(state_lock_);
+  return update_->outputs();
+}
+
+std::size_t Learner::size() const {
+  const std::lock_guard turn(state_lock_);
+  return basis_->size_with_ghosts();
+}
+
+std::size_t Learner::bytes() const {
+  const std::lock_guard turn(state_lock_);
+  ByteCounter counter;
+  const_cast<Learner*>(this)->visit(counter);
+  return counter.bytes;
+}
+
+double Learner::norm() const {
+  const std::lock_guard turn(state_lock_);
+  return std::sqrt(std::max(0.0, update_->norm_squared()));
+}
+
+std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
+  const std::lock_guard turn(state_lock_);
+  std::vector<double> coefficients;
+  for (std::size_t function = 0; function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output) {
+      const std::vector<double> by_slot = update_->coefficients(function, output, which);
+      for (std::size_t i = 0; i < by_slot.size(); ++i)
+        if (basis_->born(basis_->first_slot() + i) >= 0) coefficients.push_back(by_slot[i]);
+    }
+  return {std::move(coefficients), update_->functions() * update_->outputs()};
+}
+
+std::vector<double> Learner::constants(Which which) const {
+  const std::lock_guard turn(state_lock_);
+  std::vector<double> constants;
+  for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
+    for (std::size_t output = 0; output < update_->outputs(); ++output)
+      constants.push_back(update_->fixed(function, 0, output, which) * Basis::constant_value);
+  return constants;
+}
+
+Learner::RandomFeatures Learner::random_features(Which which) const {
+  const std::lock_guard turn(state_lock_);
+  const Fourier fourier = fourier_of(config_);
+  const Scales& scales = config_.kernels[0].scales;
+  RandomFeatures result;
+  for (std::size_t i = 0; i < fourier.count(); ++i) {
+    result.phases.push_back(fourier.phase(i));
+    for (std::size_t feature = 0; feature < config_.width; ++feature)
+      result.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
+  }
+  for (std::size_t output = 0; output < update_->outputs(); ++output)
+    for (std::size_t i = 0; i < fourier.count(); ++i)
+      result.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
+  return result;
+}
+
+const Ensemble& Learner::ensemble() const {
+  const auto* ensemble = dynamic_cast<const Ensemble*>(update_.get());
+  if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel and one function, not several");
+  return *ensemble;
+}
+
+const Uncertain& Learner::uncertain() const {
+  const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
+  if (uncertain == nullptr || !uncertain->is_uncertain())
+    throw std::invalid_argument("this learner does not know its variance: it takes first-order steps");
+  return *uncertain;
+}
+
+std::vector<double> Learner::weights() const {
+  const std::lock_guard turn(state_lock_);
+  return ensemble().weights();
+}
+
+std::pair<std::vector<std::int64_t>, std::vector<double>> Learner::weight_history() const {
+  const std::lock_guard turn(state_lock_);
+  return since(origin_, ensemble().weight_history());
+}
+
+std::vector<std::int64_t> Learner::sizes() const {
+  const std::lock_guard turn(state_lock_);
+  return ensemble().sizes();
+}
+
+void Learner::keep(const std::vector<std::size_t>& functions) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  const_cast<Ensemble&>(ensemble()).keep(functions);
+  std::vector<KernelConfig> kernels;
+  for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
+  config_.kernels = std::move(kernels);
+}
+
+State Learner::save() const {
+  const std::lock_guard turn(state_lock_);
+  Saver saver;
+  const_cast<Learner*>(this)->visit(saver);
+  return std::move(saver.state);
+}
+
+void Learner::load(const State& state) {
+  const std::lock_guard call(call_lock_);
+  Learner fresh(config_);
+  Loader loader(state);
+  fresh.visit(loader);
+  loader.finish();
+  fresh.check_rows();
+  const std::lock_guard turn(state_lock_);
+  adopt(std::move(fresh));
+}
+
+void Learner::adopt(Learner&& fresh) {
+  basis_ = std::move(fresh.basis_);
+  update_ = std::move(fresh.update_);
+  origin_ = fresh.origin_;
+  t_ = fresh.t_;
+}
+
+// Checks what no part can check alone: that the counts of the parts agree.
+void Learner::check_rows() const {
+  if (t_ < 0 || t_ > max_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  if (origin_ < 0 || origin_ > max_rows - t_) throw std::invalid_argument("state 'origin' must be between 0 and 2^62");
+  // A merged point has the birth of one of the two; where points are identified by their births there are no merged
+  // points.
+  basis_->check_births(t_, has_information());
+  update_->check_rows(t_);
+  const std::size_t outputs = update_->outputs();
+  if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)
+    throw std::invalid_argument("state has " + std::to_string(outputs) + " outputs, which this learner cannot have");
+}
+
+void Learner::visit(Archive& archive) {
+  archive.scalar("t", t_);
+  archive.scalar_if_any("origin", origin_);
+  archive.part("basis", *basis_);
+  archive.part("update", *update_);
+}
+
+}  // namespace onkel

@@ -1,0 +1,163 @@
+// Learner: the one loop. It walks over the rows block by block: kernel tile, score, update, tick of the average.
+//
+// Kernel values do not depend on the order of learning, so a whole block of them is computed at once; a row that
+// becomes a support vector writes its own column for the rows after it. Scores are those of one row at a time, to the
+// bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "basis/basis.hpp"
+#include "experts/hedge.hpp"
+#include "linalg/archive.hpp"
+#include "loop/informed.hpp"
+#include "loop/ticket_lock.hpp"
+#include "loop/update.hpp"
+
+namespace onkel {
+
+struct Config {
+  Spec recipe;
+  std::vector<KernelConfig> kernels;  // one, or any number with a hedge over them
+  std::optional<HedgeConfig> hedge;
+  Task task = Task::binary;
+  Type type = Type::f64;    // of rows and kernel values
+  bool sparse = false;      // whether rows are CSR
+  std::size_t width = 0;    // features
+  std::size_t outputs = 1;  // 1, or the classes known so far
+  std::size_t budget = 0;
+  bool average = false;
+  bool constant = false;
+  std::uint64_t seed = 0;
+};
+
+class Learner {
+ public:
+  explicit Learner(const Config& config);
+
+  struct Batch {
+    Rows rows;
+    const double* y = nullptr;       // class indices or targets
+    const double* weight = nullptr;  // 1 where it is null
+    bool in_order = true;            // whether the rows come in the order of time
+  };
+  // [row][output]
+  struct Scores {
+    std::vector<double> values;
+    std::size_t outputs = 0;
+  };
+  struct Execution {
+    std::size_t threads = 1;
+    std::size_t block_rows = 48;
+  };
+
+  // Learns from the rows in order and returns how many it has learned from when `should_continue` (called once per
+  // block) returned false. Throws Diverged at the row that would make the function infinite, and whatever a kernel or a
+  // part from outside the core throws; then all rows before that row are learned, and nothing of the row itself. Other
+  // threads may read between blocks. Where `scores` is given it gets the scores of each row before learning from it, 0
+  // for a class that is not known yet.
+  std::size_t learn(const Batch& batch, Scores* scores, const Execution& execution,
+                    const std::function<bool()>& should_continue);
+  // Scores of the function that predicts, or of `each` function; ends early when `should_continue` returns false.
+  Scores score(const Rows& rows, bool each, const Execution& execution,
+               const std::function<bool()>& should_continue) const;
+  // The variance of the last function at each row (see Uncertain), and that of the noise.
+  std::vector<double> variance(const Rows& rows) const;
+  double noise_variance() const;
+  // For second-order learners (see Informed); other learners refuse.
+  bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
+  Informed::Knowledge information() const;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps);
+  Informed::Displacement eliminate(double max_distance, std::size_t max_points);
+  std::vector<double> memories() const;
+  std::vector<double> memory_weights() const;
+  std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const;
+  void widen(std::size_t outputs);
+  void flush();
+
+  // An expansion that is set from outside.
+  struct Expansion {
+    Rows points;
+    const std::int64_t* births = nullptr;  // of the points, ascending or not
+    // The coefficients of a function: of the points [output][point], the constants [output], and of random features
+    // [output][feature]; null where there are none.
+    struct Coefficients {
+      const double* points = nullptr;
+      const double* constants = nullptr;
+      const double* features = nullptr;
+    } last, average;
+    std::size_t outputs = 1;
+    std::int64_t t = 0;  // rows that led to it
+  };
+  // Discards the present state and continues from the expansion.
+  void set(const Expansion& expansion);
+  // KOMP on the last function, for a learner without an eviction of its own: removes points while the function stays
+  // within the distance `max_distance`, and then further ones until there are no more than `max_points`. Returns the
+  // distance.
+  double compress(double max_distance, std::size_t max_points);
+  // Adds the information about the expansion, `weight` times (see Informed); the points stay those of this learner.
+  void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
+                       double weight);
+
+  // The number of rows of the stream so far, including those before this learner started.
+  std::int64_t t() const;
+  // The stream had this many rows before the first one that this learner sees: it counts them, and knows nothing else
+  // about them.
+  void begin_after(std::int64_t rows);
+  std::size_t outputs() const;
+  std::size_t size() const;
+  std::size_t bytes() const;
+  double norm() const;
+  // [function][output][point], with points in slot order, and the product of the first two dimensions.
+  std::pair<std::vector<double>, std::size_t> coefficients(Which which) const;
+  std::vector<double> constants(Which which) const;  // [function][output]; empty without a constant term
+  // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the eviction keeps such features (see Fourier).
+  struct RandomFeatures {
+    std::vector<double> frequencies;   // w, [i][feature]
+    std::vector<double> phases;        // b, [i]
+    std::vector<double> coefficients;  // [output][i]
+  };
+  RandomFeatures random_features(Which which) const;
+  // With a hedge (see Ensemble).
+  std::vector<double> weights() const;
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
+  std::vector<std::int64_t> sizes() const;
+  void keep(const std::vector<std::size_t>& functions);
+
+  State save() const;
+  void load(const State& state);
+
+ private:
+  void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
+  template <class Work>
+  void all_or_nothing(const Work& work);
+  const Ensemble& ensemble() const;
+  const Uncertain& uncertain() const;
+  void adopt(Learner&& fresh);
+  std::size_t outputs_after(const Batch& batch) const;
+  Informed& informed() const;
+  const Informed& with_memories() const;
+  void visit(Archive& archive);
+  void check_rows() const;
+
+  Config config_;
+  bool foreign_;  // whether a kernel or a part is from outside the core
+  // A call that changes something holds `call_lock_` throughout, and `state_lock_` for each of its steps; a call that
+  // only reads holds `state_lock_` alone. `config_` is changed with both held.
+  mutable TicketLock call_lock_, state_lock_;
+  std::unique_ptr<Basis> basis_;
+  std::unique_ptr<Update> update_;
+  std::int64_t origin_ = 0;  // the number of rows of the stream before the first that it saw
+  std::int64_t t_ = 0;       // the number of rows of non-zero weight since; births of points count these
+  Block block_;              // scratch of learning
+  std::vector<double> block_y_;
+};
+
+}  // namespace onkel

@@ -1,0 +1,85 @@
+// Relevances: one scale per feature, chosen by the loss on rows that a fit has not seen.
+//
+// Rows are dense; the first, third, fifth, ... rows form one fold, the others the second fold. At scales s_j =
+// e^theta_j a function on the span of some of the rows and of a constant is fitted to each fold: kernel ridge
+// regression (a class is a target of 0 or 1), or for two classes penalised logistic regression,
+//   minimise sum_i w_i l(f(x_i), y_i) + lam/2 |f|^2,
+// and evaluated by its loss on the other fold. The gradient of that loss is exact and costs one more solve per fold
+// (the adjoint method).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "first_order/loss.hpp"
+#include "isa/isa.hpp"
+
+namespace onkel {
+
+class ValidationLoss {
+ public:
+  struct Data {
+    const double* rows = nullptr;    // [row][feature]
+    const double* y = nullptr;       // +-1, a target, or the index of a class
+    const double* weight = nullptr;  // one per row
+    std::size_t count = 0, width = 0;
+    Task task = Task::binary;
+    std::size_t classes = 1;
+    Base base = Base::squared_distance;  // or manhattan
+    std::size_t max_points = 300;
+  };
+  explicit ValidationLoss(const Data& data);
+
+  std::size_t width() const { return data_.width; }
+  // The loss at these log scales and, the last value, log lambda. `gradient` has the same length.
+  double operator()(std::span<const double> at, std::span<double> gradient);
+
+ private:
+  struct Fold {
+    std::size_t begin = 0, end = 0;  // of its rows, which are stored fold by fold
+    std::vector<double> scores;      // of the fit at its own rows, [row][output]; the next fit starts from them
+  };
+
+  void compute_kernel(std::span<const double> at);
+  double validate(std::size_t fold, double lam, double& slope);
+  std::vector<double> times(std::span<const double> coefficients, std::size_t begin, std::size_t end) const;
+  std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
+  std::vector<double> curved(std::span<const double> coefficients, std::span<const double> v, double lam,
+                             std::size_t begin, std::size_t end) const;
+  void add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin);
+  Buffer<double> weighed_differences() const;
+  Buffer<double> weighed_squares() const;
+  Buffer<double> weighed_squares_of_differences() const;
+  Buffer<double> padded(std::span<const double> coefficients, std::size_t columns) const;
+  std::vector<double> penalty_times(std::span<const double> coefficients) const;
+
+  Data data_;
+  std::size_t outputs_, points_, columns_, stride_;
+  double total_ = 0.0;              // the sum of the weights
+  std::vector<std::size_t> order_;  // the rows, fold by fold
+  std::vector<std::size_t> place_;  // the positions of the points among them
+  std::vector<double> targets_;     // [row][output]
+  std::vector<double> weights_;
+  Fold folds_[2];
+  std::size_t features_;  // rounded up with zeros
+  // Scaled rows, points as tiles, kernel values, and the derivative with respect to each of them.
+  Buffer<double> scaled_, tiles_, phi_, g_;
+};
+
+// L-BFGS with a limited number of evaluations of `objective(at, gradient)`, from `at`, which becomes the best point
+// found; returns its value. It ends when three evaluations have reduced it by less than 0.003, which is 0.3 % of the
+// loss where the objective is its logarithm, and early when `should_continue` returns false.
+double minimise(const std::function<double(std::span<const double>, std::span<double>)>& objective,
+                std::vector<double>& at, std::size_t evaluations, const std::function<bool()>& should_continue);
+
+// Learns the scales from these rows: minimises log(loss) + sum_j (theta_j - centre_j - mean)^2 / (spread h) over theta
+// and log lambda, with h the number of rows, from `at` (log scales and log lambda), which becomes the best point found.
+// With an infinite `spread` there is no penalty. Features of the same group (an index below the number of features)
+// share their scale, and must start with the same one.
+double learn_scales(const ValidationLoss::Data& data, std::span<const double> centre,
+                    std::span<const std::size_t> groups, double spread, std::size_t evaluations,
+                    std::vector<double>& at, const std::function<bool()>& should_continue);
+
+}  // namespace onkel

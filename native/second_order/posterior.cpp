@@ -1,0 +1,563 @@
+#include "second_order/posterior.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace onkel {
+namespace {
+
+// A newcomer joins only if more than this fraction of its squared length lies outside the span.
+constexpr double tolerance = 1e-4;
+constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
+
+// A fifth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
+std::int64_t period_of(double forget) {
+  const double fifth = std::floor((1 + 1e-9) / (5 * (1 - forget)));
+  return static_cast<std::int64_t>(std::clamp(fifth, 1.0, 1e15));
+}
+
+}  // namespace
+
+double least_novelty(double kappa) { return std::max(tolerance * kappa, least_length); }
+
+bool is_independent(double novelty, double kappa) { return novelty > least_novelty(kappa); }
+
+Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
+    : forget_(forget),
+      lam_(lam),
+      n_fixed_(constant ? 1 : 0),
+      max_points_(max_points),
+      period_(forget < 1 ? period_of(forget) : 1),
+      fading_(std::pow(forget, static_cast<double>(period_))) {
+  widen(outputs);
+  begin();
+}
+
+void Posterior::begin() {
+  members_.clear();
+  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+  factor_ = {};
+  inverse_ = {};
+  solved_ = {};
+  covariance_ = {};
+  information_ = {};
+  waiting_ = {};
+  stale_ = false;
+  next_exchange_ = 0;
+  make_room();
+  if (n_fixed_ == 0) return;
+  if (fades()) information_.reach(1);
+  stale_ = lives_by_information();
+  if (stale_) return;
+  k_.assign(padded_columns(), 0.0);
+  k_[0] = 1 / std::sqrt(lam_);
+  covariance_.change(k_, -1.0);
+}
+
+void Posterior::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
+
+void Posterior::reach(std::size_t basis_columns) {
+  if (basis_columns <= basis_columns_) return;
+  basis_columns_ = basis_columns;
+  for (auto& a : a_) a.resize(basis_columns, 0.0);
+}
+
+void Posterior::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
+
+std::vector<double> Posterior::own(std::size_t output) const {
+  std::vector<double> coefficients(columns());
+  for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = a_[output][basis_column(i)];
+  return coefficients;
+}
+
+void Posterior::set_own(std::size_t output, std::span<const double> coefficients) {
+  for (std::size_t i = 0; i < coefficients.size(); ++i) a_[output][basis_column(i)] = coefficients[i];
+}
+
+bool Posterior::holds(std::size_t slot) const {
+  return std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) != members_.end();
+}
+
+// In orthonormal coordinates that begin with those of the first points, the projection is the first of them.
+void Posterior::begin_as(const Posterior& other, double rows, double even_information) {
+  begin();
+  const std::size_t n = std::min(max_points_, other.size());
+  members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
+  factor_ = other.factor_.leading(n);
+  inverse_ = {};
+  solved_ = {};
+  make_room();
+  for (std::size_t o = 0; o < a_.size(); ++o) {
+    std::vector<double> w = other.mean(other.own(o));
+    w.resize(columns());
+    set_own(o, from_mean(w));
+  }
+  Information information = other.current_information(even_information).leading(columns());
+  information.scale(std::min(1.0, memory() / rows));
+  adopt(std::move(information));
+}
+
+// ---- A row ------------------------------------------------------------------------------------------------------
+
+void Posterior::pick(std::span<const double> values, Buffer<double>& k) const {
+  k.resize(padded_columns());
+  if (n_fixed_ == 1) k[0] = values[0];
+  for (std::size_t i = 0; i < members_.size(); ++i) k[n_fixed_ + i] = values[static_cast<std::size_t>(members_[i])];
+  std::fill(k.begin() + static_cast<std::ptrdiff_t>(columns()), k.end(), 0.0);
+}
+
+bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) {
+  if (lives_by_information()) return true;
+  derive();
+  return !covariance_.is_full() && precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
+         std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) != precomputed_.rows.end();
+}
+
+// A matrix that stays in the first-level cache is read for each row as quickly as for several.
+std::size_t Posterior::steps_ahead() const {
+  constexpr std::size_t columns_in_cache = 64;
+  if (padded_columns() <= columns_in_cache) return 1;
+  return Covariance::max_open - (covariance_.is_full() ? 0 : covariance_.open());
+}
+
+std::size_t Posterior::rows_ahead(std::int64_t t) const {
+  return fades() ? static_cast<std::size_t>(period_ - (t - 1) % period_) : std::numeric_limits<std::size_t>::max();
+}
+
+void Posterior::begin_precomputing(std::uint64_t block) {
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  if (covariance_.is_full() || number != block || folds != covariance_.folds() || columns != padded_columns()) {
+    rows.clear();
+    k.clear();
+  }
+  number = block;
+  columns = padded_columns();
+  done = rows.size();
+}
+
+void Posterior::add_precomputed_row(std::size_t row, std::span<const double> values) {
+  pick(values, k_);
+  precomputed_.rows.push_back(row);
+  precomputed_.k.insert(precomputed_.k.end(), k_.begin(), k_.end());
+}
+
+void Posterior::finish_precomputing(bool may_join, Team* team) {
+  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
+  products.resize(k.size());
+  covariance_.multiply(k.data() + done * columns, rows.size() - done, products.data() + done * columns, team);
+  folds = covariance_.folds();
+  // The first has been asked about already.
+  if (may_join && rows.size() > done + 1) solve_ahead(done + 1);
+}
+
+void Posterior::solve_ahead(std::size_t first) {
+  const std::size_t n = members_.size();
+  solved_.block = precomputed_.block;
+  solved_.points = n;
+  solved_.stride = Cholesky::room_for(n);
+  solved_.rows.assign(precomputed_.rows.begin() + static_cast<std::ptrdiff_t>(first), precomputed_.rows.end());
+  solved_.l.assign(solved_.rows.size() * solved_.stride, 0.0);
+  for (std::size_t i = 0; i < solved_.rows.size(); ++i)
+    std::copy_n(precomputed_.k.data() + (first + i) * precomputed_.columns + n_fixed_, n,
+                solved_.l.data() + i * solved_.stride);
+  factor_.solve_each(solved_.l.data(), solved_.rows.size(), solved_.stride);
+}
+
+double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
+  pick(values, k_);
+  if (lives_by_information()) return prepare_step_by_information();
+  const auto at = std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) - precomputed_.rows.begin();
+  h_.assign(padded_columns(), 0.0);
+  std::copy_n(precomputed_.products.data() + at * static_cast<std::ptrdiff_t>(precomputed_.columns),
+              precomputed_.columns, h_.begin());
+  covariance_.finish(k_.data(), h_.data());
+  const double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
+  return is_above_rounding(s, covariance_.size_of_terms(k_)) ? s : 0.0;
+}
+
+double Posterior::prepare_step_by_information() {
+  novelty(k_, 0.0, l_);
+  z_.assign(round_up(columns(), Triangle::lanes), 0.0);
+  if (n_fixed_ == 1) z_[0] = k_[0];
+  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  d_ = z_;
+  const Solver root = information_.root(lam_);
+  root.solve(d_);
+  double s = 0.0;
+  for (const double u : d_) s += u * u;
+  root.solve_transposed(d_);
+  h_.assign(padded_columns(), 0.0);
+  if (n_fixed_ == 1) h_[0] = d_[0];
+  l_.assign(Cholesky::room_for(members_.size()), 0.0);
+  std::copy_n(d_.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), l_.begin());
+  factor_.solve_transposed(l_);
+  std::copy_n(l_.begin(), members_.size(), h_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  return s;
+}
+
+void Posterior::learn(std::span<const double> b, double s, double v) {
+  if (fades() && v != 0) add_information(v);
+  if (s == 0) return;
+  spread_.assign(basis_columns_, 0.0);
+  for (std::size_t column = 0; column < columns(); ++column) spread_[basis_column(column)] = h_[column];
+  for (std::size_t o = 0; o < b.size(); ++o)
+    isa::routines<double>().axpy(b[o], spread_.data(), a_[o].data(), basis_columns_);
+  if (lives_by_information()) stale_ = true;
+  if (v == 0 || stale_) return;
+  const double root = std::sqrt(v / (1 + v * s));
+  for (double& h : h_) h *= root;
+  covariance_.change(h_, 1.0);
+}
+
+// H += v z z' of the row in k_. Where A is kept the coordinates z are not needed yet: those of several rows are found
+// at once, before the points, and with them L, change.
+void Posterior::add_information(double v) {
+  if (lives_by_information()) return information_.add_row(std::span(z_).first(columns()), v);
+  if (waiting_.v.size() == max_waiting) add_waiting();
+  waiting_.k.insert(waiting_.k.end(), k_.begin(), k_.end());
+  waiting_.v.push_back(v);
+}
+
+// Z = L^-1 K for 8 rows at a time, side by side as a tile; each value is one chain of multiply-adds, whatever their
+// number.
+void Posterior::add_waiting() const {
+  if (waiting_.v.empty()) return;
+  constexpr std::size_t lanes = Triangle::lanes;
+  const Triangle& inverse = this->inverse();
+  const std::size_t n = inverse.rows(), stride = padded_columns();
+  Buffer<double> k(n * lanes), tile(n * lanes);
+  std::vector<double> z(columns());
+  for (std::size_t first = 0; first < waiting_.v.size(); first += lanes) {
+    const std::size_t count = std::min(lanes, waiting_.v.size() - first);
+    std::fill(k.begin(), k.end(), 0.0);
+    std::fill(tile.begin(), tile.end(), 0.0);
+    for (std::size_t row = 0; row < count; ++row)
+      for (std::size_t i = 0; i < columns(); ++i) k[i * lanes + row] = waiting_.k[(first + row) * stride + i];
+    for (std::size_t begin = 0; begin < n; begin += lanes)
+      isa::routines<double>().add_products(inverse.tile(begin / lanes), k.data() + begin * lanes, lanes, lanes, lanes,
+                                           tile.data() + begin * lanes, n - begin);
+    for (std::size_t row = 0; row < count; ++row) {
+      for (std::size_t i = 0; i < z.size(); ++i) z[i] = tile[i * lanes + row];
+      information_.add_row(z, waiting_.v[first + row]);
+    }
+  }
+  waiting_.k.clear();
+  waiting_.v.clear();
+}
+
+void Posterior::fade(std::int64_t t) {
+  if (!fades() || t % period_ != 0 || information_.size() == 0) return;
+  add_waiting();
+  information_.scale(fading_);
+  stale_ = true;
+}
+
+double Posterior::variance(const Buffer<double>& k) const {
+  derive();
+  const Buffer<double> h = covariance_.product(k);
+  return std::max(0.0, isa::routines<double>().dot(k.data(), h.data(), h.size()));
+}
+
+// ---- Points -----------------------------------------------------------------------------------------------------
+
+double Posterior::novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
+  const std::size_t n = members_.size();
+  l.assign(Cholesky::room_for(n), 0.0);
+  std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
+  factor_.solve(l);
+  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+}
+
+double Posterior::novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k,
+                                double kappa, Buffer<double>& l) const {
+  const std::size_t n = members_.size();
+  l.assign(Cholesky::room_for(n), 0.0);
+  std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
+  const auto at = std::find(solved_.rows.begin(), solved_.rows.end(), row) - solved_.rows.begin();
+  const bool is_solved = solved_.block == block && at < std::ssize(solved_.rows);
+  if (is_solved)
+    std::copy_n(solved_.l.data() + at * static_cast<std::ptrdiff_t>(solved_.stride), solved_.points, l.begin());
+  if (!factor_.solve_within(l, kappa - least, is_solved ? solved_.points : 0)) return 0.0;
+  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+}
+
+// L grows by (l, sqrt(s)), and d_ holds L^-T l.
+bool Posterior::extend(std::size_t slot, std::span<const double> values) {
+  pick(values, k_);
+  const double kappa = values[slot], s = novelty(k_, kappa, l_);
+  return extend(slot, kappa, s);
+}
+
+bool Posterior::extend(std::size_t slot, double kappa, double s) {
+  if (!is_independent(s, kappa)) return false;
+  add_waiting();
+  d_ = l_;
+  factor_.solve_transposed(d_);
+  factor_.append(l_, std::sqrt(s));
+  inverse_ = {};
+  members_.push_back(static_cast<std::int64_t>(slot));
+  make_room();
+  return true;
+}
+
+// In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
+bool Posterior::join(std::size_t slot, std::span<const double> values) {
+  if (!lives_by_information()) derive();
+  return extend(slot, values) && joined();
+}
+
+bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
+  if (!lives_by_information()) derive();
+  l_ = l;
+  return extend(slot, kappa, novelty) && joined();
+}
+
+bool Posterior::joined() {
+  const std::size_t n = members_.size() - 1;
+  if (fades()) information_.reach(columns());
+  stale_ = lives_by_information();
+  if (stale_) return true;
+  const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
+  k_.assign(padded_columns(), 0.0);
+  for (std::size_t i = 0; i < n; ++i) k_[n_fixed_ + i] = unit * d_[i];
+  k_[n_fixed_ + n] = -unit;
+  covariance_.change(k_, -1.0);
+  return true;
+}
+
+std::vector<double> Posterior::costs() {
+  derive();
+  covariance_.apply_pending();
+  std::vector<double> costs(members_.size(), 0.0);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(members_[i]);
+    for (const auto& a : a_) costs[i] += a[slot] * a[slot];
+    costs[i] /= std::max(covariance_.variance(n_fixed_ + i), std::numeric_limits<double>::min());
+  }
+  return costs;
+}
+
+std::size_t Posterior::least_needed() {
+  const std::vector<double> costs = this->costs();
+  const auto least = std::min_element(costs.begin(), costs.end()) - costs.begin();
+  return static_cast<std::size_t>(members_[static_cast<std::size_t>(least)]);
+}
+
+void Posterior::leave(std::size_t slot, double even_information) {
+  add_waiting();
+  const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
+  const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
+  find_column(column);
+  if (!covariance_.can_remove(column, h_)) {
+    renew_covariance(even_information);
+    find_column(column);
+  }
+  for (auto& a : a_) {
+    const double step = a[slot] / h_[column];
+    for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h_[j] * step;
+    a[slot] = 0.0;
+  }
+  stale_ = lives_by_information();
+  if (!stale_) covariance_.remove(column, h_);
+  members_.erase(members_.begin() + at);
+  const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
+  inverse_ = {};
+  solved_ = {};
+  if (fades()) information_ = information_.without_last(rotations, n_fixed_);
+}
+
+void Posterior::find_column(std::size_t column) {
+  derive();
+  covariance_.apply_pending();
+  k_.assign(padded_columns(), 0.0);
+  k_[column] = 1.0;
+  h_ = covariance_.product(k_);
+  h_[column] = std::max(h_[column], std::numeric_limits<double>::min());
+}
+
+// ---- What is known ----------------------------------------------------------------------------------------------
+
+void Posterior::renew_covariance(double even_information) {
+  stale_ = fades();
+  if (!stale_) adopt(spread_evenly(even_information));
+}
+
+// Put off until A is needed, which changes no bit: whatever changes A, or L, asks for it first.
+void Posterior::derive() const {
+  if (!stale_) return;
+  covariance_.assign(information_.covariance(inverse(), lam_));
+  stale_ = false;
+}
+
+const Triangle& Posterior::inverse() const {
+  if (inverse_.size() != columns()) {
+    inverse_ = Triangle::identity(columns());
+    Solver(coordinates()).solve(inverse_);
+  }
+  return inverse_;
+}
+
+Triangle Posterior::coordinates() const {
+  Triangle lower(columns());
+  if (n_fixed_ == 1) lower.at(0, 0) = 1.0;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const double* row = factor_.row(i);
+    for (std::size_t j = 0; j < i; ++j) lower.at(n_fixed_ + i, n_fixed_ + j) = row[j];
+    lower.at(n_fixed_ + i, n_fixed_ + i) = factor_.at(i, i);
+  }
+  return lower;
+}
+
+std::vector<double> Posterior::sizes_of_variances() const {
+  derive();
+  std::vector<double> sizes;
+  for (std::size_t j = 0; j < columns(); ++j) sizes.push_back(covariance_.size_of_variance(j));
+  return sizes;
+}
+
+Matrix Posterior::covariance() const {
+  derive();
+  std::vector<std::size_t> all(columns());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return covariance_.among(all);
+}
+
+Information Posterior::current_information(double even_information) const {
+  if (fades()) {
+    add_waiting();
+    return information_;
+  }
+  const auto found = Information::from_covariance(covariance(), coordinates(), lam_);
+  return found ? *found : spread_evenly(even_information);
+}
+
+Information Posterior::spread_evenly(double information) const {
+  Information even(columns());
+  even.add_evenly(information);
+  return even;
+}
+
+void Posterior::adopt(Information information) {
+  information_ = std::move(information);
+  waiting_ = {};
+  stale_ = true;
+  derive();
+  if (!fades()) information_ = {};
+}
+
+Matrix Posterior::even_covariance(double information) const {
+  Triangle inverse = Triangle::identity(columns());
+  Solver(coordinates()).solve(inverse);
+  const Triangle half = spread_evenly(information).covariance(inverse, lam_);
+  Matrix whole(columns(), columns());
+  for (std::size_t i = 0; i < columns(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) whole.at(i, j) = whole.at(j, i) = half.at(i, j);
+  return whole;
+}
+
+void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
+  const std::size_t n = this->columns();
+  add_waiting();
+  std::vector<std::int64_t> members;
+  Cholesky factor;
+  Matrix m(columns.size(), n);  // L'^-1 L_S, whose first columns are L'
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] < n_fixed_) {
+      m.at(i, columns[i]) = 1.0;
+      continue;
+    }
+    members.push_back(members_[columns[i] - n_fixed_]);
+    Buffer<double> inner(Cholesky::room_for(n), 0.0);
+    double square = isa::routines<double>().dot(rows.row(columns[i]), rows.row(columns[i]), rows.stride());
+    for (std::size_t j = n_fixed_; j < i; ++j)
+      inner[j - n_fixed_] = isa::routines<double>().dot(rows.row(columns[i]), rows.row(columns[j]), rows.stride());
+    factor.solve(inner);
+    square -= isa::routines<double>().dot(inner.data(), inner.data(), inner.size());
+    factor.append(inner, std::sqrt(square));
+  }
+  for (std::size_t j = n_fixed_; j < n && fades(); ++j) {
+    Buffer<double> column(Cholesky::room_for(columns.size()), 0.0);
+    for (std::size_t i = n_fixed_; i < columns.size(); ++i) column[i - n_fixed_] = rows.at(columns[i], j);
+    factor.solve(column);
+    for (std::size_t i = n_fixed_; i < columns.size(); ++i) m.at(i, j) = column[i - n_fixed_];
+  }
+  if (fades()) information_ = information_.transformed(m);
+  members_ = std::move(members);
+  factor_ = std::move(factor);
+  inverse_ = {};
+  solved_ = {};
+  covariance_ = {};
+  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+  make_room();
+  covariance_.assign(covariance);
+  stale_ = fades();
+}
+
+std::vector<double> Posterior::mean(std::span<const double> coefficients) const {
+  std::vector<double> w(columns(), 0.0);
+  if (n_fixed_ == 1) w[0] = coefficients[0];
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (std::size_t j = 0; j <= i; ++j) w[n_fixed_ + j] += factor_.at(i, j) * coefficients[n_fixed_ + i];
+  return w;
+}
+
+std::vector<double> Posterior::from_mean(std::span<const double> w) const {
+  Buffer<double> points(Cholesky::room_for(members_.size()), 0.0);
+  std::copy_n(w.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), points.begin());
+  factor_.solve_transposed(points);
+  std::vector<double> a(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  a.insert(a.end(), points.begin(), points.begin() + static_cast<std::ptrdiff_t>(members_.size()));
+  return a;
+}
+
+// ---- State ------------------------------------------------------------------------------------------------------
+
+// On loading, the members are set already, and there is room for as many outputs as the function has.
+void Posterior::visit(Archive& archive, bool alone) {
+  if (archive.loading()) {
+    waiting_ = {};
+  } else if (!lives_by_information()) {
+    derive();
+    add_waiting();
+  }
+  archive.part("factor", factor_);
+  archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
+  if (archive.loading()) {
+    covariance_ = {};
+    inverse_ = {};
+    solved_ = {};
+    stale_ = lives_by_information();
+    for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+    make_room();
+  }
+  struct {
+    Posterior& self;
+    void visit(Archive& inner) {
+      std::vector<std::size_t> all(self.columns());
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      self.covariance_.visit(inner, all);
+    }
+  } covariance{*this};
+  if (!lives_by_information()) archive.part("covariance", covariance);
+  struct {
+    Posterior& self;
+    void visit(Archive& inner) { self.information_.visit(inner, self.columns()); }
+  } information{*this};
+  if (fades()) archive.part("information", information);
+  if (alone) return;
+  archive.scalar("next_exchange", next_exchange_);
+  std::vector<double> flat;
+  for (std::size_t o = 0; o < a_.size(); ++o) {
+    const std::vector<double> coefficients = own(o);
+    flat.insert(flat.end(), coefficients.begin(), coefficients.end());
+  }
+  archive.matrix("coefficients", flat, columns());
+  if (!archive.loading()) return;
+  archive.require(flat.size() == a_.size() * columns(), "coefficients", "must hold one row for each output");
+  for (std::size_t o = 0; o < a_.size(); ++o) set_own(o, std::span(flat).subspan(o * columns(), columns()));
+}
+
+}  // namespace onkel

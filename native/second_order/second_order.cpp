@@ -1,0 +1,498 @@
+#include "second_order/second_order.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace onkel {
+namespace {
+
+// A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
+// for all later rows.
+constexpr double max_certainty = 1e10;
+constexpr double large_score = 1e3;  // far beyond any margin
+constexpr std::size_t max_candidates = 32;
+constexpr int max_halvings = 20;
+constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
+
+double largest(std::span<const double> values) {
+  double found = 0.0;
+  for (const double value : values) found = std::max(found, std::abs(value));
+  return found;
+}
+
+// The memories in rows, the fraction of the points that each of them uses, and how many at most: forgetting costs the
+// cube of their number, and few rows carry little information about many points.
+struct Memory {
+  double rows;
+  std::size_t share, max_weight;
+};
+constexpr Memory short_memories[] = {{1000, 2, 150}, {100, 4, 70}, {10, 10, 30}};
+
+std::vector<Posterior> make_posteriors(const Spec& memory, double lam, bool constant, std::size_t budget,
+                                       std::size_t outputs) {
+  std::vector<Posterior> result;
+  if (memory.name == "FadingMemory") {
+    result.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
+  } else if (memory.name == "StreamMemory") {
+    result.emplace_back(1.0, lam, constant, budget, outputs);
+    for (const auto& [rows, share, max_weight] : short_memories)
+      result.emplace_back(1 - 1 / rows, lam, constant, std::clamp<std::size_t>(budget / share, 1, max_weight), outputs);
+  } else {
+    unknown_part("memory", memory);
+  }
+  return result;
+}
+
+}  // namespace
+
+SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget,
+                         Draws draws, Basis& basis)
+    : basis_(basis),
+      function_(outputs, averaged),
+      draws_(draws),
+      task_(task),
+      loss_(recipe.part("loss"), task),
+      logistic_(loss_.logistic()),
+      inner_steps_(task == Task::regression ? 1 : 3),
+      budget_(budget),
+      lam_(recipe.part("prior").at("lam")),
+      min_slope_(recipe.part("dictionary").at("min_slope")),
+      spread_(recipe.part("dictionary").at("spread")),
+      posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
+      share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
+      recent_loss_(memories()),
+      each_(posteriors_.size()) {
+  if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave
+  widen(outputs);
+  begin();
+}
+
+// The prior of the constant alone.
+void SecondOrder::begin() {
+  candidates_.clear();
+  reach();
+  for (Posterior& posterior : posteriors_) posterior.begin();
+}
+
+void SecondOrder::widen(std::size_t outputs) {
+  function_.widen(outputs);
+  mixed_.widen(outputs);
+  for (Evaluation& view : each_) view.widen(outputs);
+  for (Posterior& posterior : posteriors_) posterior.widen(outputs);
+  for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
+}
+
+void SecondOrder::reach() {
+  function_.reach(basis_.columns());
+  for (Posterior& posterior : posteriors_) posterior.reach(basis_.columns());
+}
+
+void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
+  function_.score(basis_, block, row, predicted, predicted);
+}
+
+Scored SecondOrder::scored(const Example& example, std::size_t row, Evaluation& view) {
+  return {.basis = &basis_,
+          .block = &example.block,
+          .row = row,
+          .position = example.position,
+          .t = example.t,
+          .step = example.t,
+          .y = example.block_y[row],
+          .weight = example.weight,
+          .f = view.f,
+          .direction = view.direction,
+          .g = view.g,
+          .coefficient = {}};
+}
+
+void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
+  function_.score(basis_, example.block, example.row, mixed_.f, predicted);
+  require_in_range(mixed_.f, "the score", example.position);
+  Scored row = scored(example, example.row, mixed_);
+  loss_.evaluate(row);
+  require_in_range(row.g, "the slope", example.position);
+  const double weighted[] = {row.weight, row.weight * largest(row.g)};
+  require_in_range(weighted, "the weight", example.position);
+  // No kernel value with a point exceeds the larger of the two kernel values with themselves (the Cauchy-Schwarz
+  // inequality).
+  const double self = row.self();
+  require_in_range({&self, 1}, "the kernel value", example.position);
+  // A hedge may show this learner only a fraction of the rows.
+  const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
+  const bool informative = is_informative(row) && seen, several = n_active() > 1 && example.in_order;
+  if (informative || several) {
+    k_.resize(basis_.columns());
+    basis_.values(example.block, example.row, k_);
+    require_in_range(k_, "the kernel values", example.position);
+  }
+  rows_.assign(1, row);
+  if (several) {
+    rows_.clear();
+    for (Evaluation& view : each_) rows_.push_back(scored(example, example.row, view));
+    score_each();
+    for (const Evaluation& view : each_) {
+      require_in_range(view.f, "the score", example.position);
+      require_in_range(view.g, "the slope", example.position);
+    }
+  }
+  prepared_.emplace(Prepared{example, row, seen, informative});
+}
+
+// The weights follow from the predictions; then the points change, then each posterior learns.
+void SecondOrder::commit() {
+  auto& [example, row, seen, informative] = *prepared_;
+  const bool several = rows_.size() > 1;
+  nearest_.reset();
+  offered_.reset();
+  const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
+  if (!example.in_order) suspend_others();
+  if (several) update_weights(example, row);
+  if (informative) offer(row);
+  grow(example.t);
+  double variance = 0.0;
+  for (std::size_t e = 0; e < rows_.size(); ++e) {
+    rows_[e].weight = std::min(rows_[e].weight, max_weight);
+    if (!seen || rests(e) || !is_informative(rows_[e])) continue;
+    if (e > 0) exchange(posteriors_[e], rows_[e]);
+    variance += share_.weights()[e] * take_step(posteriors_[e], example, rows_[e]);
+  }
+  if (informative) {
+    const double weight = std::min(row.weight, max_weight);
+    noise_ += weight * residual * residual / (1 + weight * variance);
+    ++steps_;
+  }
+  for (std::size_t e = 0; e < n_active(); ++e)
+    if (!rests(e)) posteriors_[e].fade(example.t);
+  if (several || informative) publish();
+  if (others_suspended_ && example.in_order) resume_others();
+  function_.tick();
+}
+
+// The function becomes the mean of the posteriors.
+void SecondOrder::publish() {
+  const std::vector<double>& weights = share_.weights();
+  for (std::size_t o = 0; o < outputs(); ++o) {
+    if (n_active() == 1 && dependent_points_.empty()) {
+      function_.become(o, first().coefficients(o));
+      continue;
+    }
+    mixture_.assign(basis_.columns(), 0.0);
+    for (std::size_t e = 0; e < n_active(); ++e)
+      isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
+    for (const std::size_t slot : dependent_points_) mixture_[slot] = function_.last_coefficient(slot, o);
+    function_.become(o, mixture_);
+  }
+}
+
+bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g) > min_slope_; }
+
+// ---- The dictionary ---------------------------------------------------------------------------------------------
+
+// Whether a row can become a point only in place of a member: the budget is reached, or, where the points are shared,
+// their limit.
+bool SecondOrder::is_full(std::int64_t position) const {
+  const bool no_candidates = candidates_.empty() && !basis_.has_room(position);
+  return no_candidates || basis_.size() - candidates_.size() >= budget_;
+}
+
+// The row, with its kernel values in k_, may enter the reservoir: weighted sampling without replacement by keys
+// u^(1/q) (Efraimidis and Spirakis), of which the logarithm is kept.
+void SecondOrder::offer(const Scored& row) {
+  const std::size_t others = basis_.size() - candidates_.size();
+  if (is_full(row.position)) return renew(row);
+  const std::size_t room = std::min(max_candidates, budget_ - others);
+  const bool full = candidates_.size() >= room || !basis_.has_room(row.position);
+  const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
+                                      [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  const double kappa = kernel_with_itself(*row.block, row.row), g = largest(row.g), unit = row.weight * g * g,
+               log_u = std::log1p(-draws_.uniform(row.t, Purpose::admission));
+  // log u / (unit sqrt(own)) must be above the worst key.
+  const double needed = full ? log_u / (unit * worst->key) : 0.0;
+  const double least = std::max(needed * needed, least_novelty(kappa)) * (1 - rounding);
+  first().pick(k_, picked_);
+  const double own = first().novelty_above(least, row.block->number, row.row, picked_, kappa, l_);
+  if (!is_independent(own, kappa)) return;
+  const double key = log_u / (unit * std::sqrt(own));
+  if (!std::isfinite(key)) return;  // a slope too small to square
+  if (full) {
+    if (!(key > worst->key) || !basis_.has_room_without(worst->slot, row.position)) return;
+    basis_.erase(worst->slot, false);
+    candidates_.erase(worst);
+  }
+  const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
+  reach();
+  candidates_.push_back({slot, key});
+  offered_ = {slot, kappa, own};
+  // A row's own column comes after the row.
+  k_.resize(basis_.columns(), 0.0);
+  k_[slot] = kappa;
+}
+
+// The best candidates join, as many as the dictionary may have at this row.
+void SecondOrder::grow(std::int64_t t) {
+  const double rows = static_cast<double>(t);
+  const double target = std::min(rows, std::sqrt(rows / spread_ * static_cast<double>(budget_)));
+  while (static_cast<double>(first().size()) < target && !candidates_.empty()) {
+    const auto best = std::max_element(candidates_.begin(), candidates_.end(),
+                                       [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+    const std::size_t slot = best->slot;
+    candidates_.erase(best);
+    if (!join(slot)) basis_.erase(slot, false);
+  }
+}
+
+double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
+  return basis_.self_kernel(block, row, 0);
+}
+
+// The squared distance from the span of all members of a point with these values at the columns of the basis.
+double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer<double>& l) const {
+  Buffer<double> k;
+  first().pick(values, k);
+  return first().novelty(k, kappa, l);
+}
+
+// The point in this slot becomes a member of every posterior that has room for it.
+bool SecondOrder::join(std::size_t slot) {
+  const auto offered = std::exchange(offered_, std::nullopt);
+  if (offered && offered->slot == slot && n_active() == 1)
+    return first().join(slot, offered->kappa, offered->novelty, l_);
+  values_.resize(basis_.columns());
+  basis_.row_of(slot, scratch_, values_);
+  if (!first().join(slot, values_)) return false;
+  for (std::size_t e = 1; e < n_active(); ++e)
+    if (posteriors_[e].size() < posteriors_[e].max_points()) posteriors_[e].join(slot, values_);
+  return true;
+}
+
+// ---- The step ---------------------------------------------------------------------------------------------------
+
+// Returns the variance of the posterior's function at the row before the step.
+double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored row) {
+  if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
+  const double s = posterior.prepare_step(example.row, k_);
+  const double v = solve(row, s);
+  posterior.learn(b_, s, v);
+  return s;
+}
+
+// The diagonal of the loss's second derivative H in the scores. Log losses: p_c (1 - p_c), where |g_c| is p_c, or 1 -
+// p_c for the row's own class. Others: the curve's own, along its direction.
+double SecondOrder::curvature(const Scored& row, std::size_t output) const {
+  const double g = std::abs(row.g[output]), d = row.direction[output];
+  return row.weight * (logistic_ ? g * (1 - g) : row.curvature * d * d);
+}
+
+// For the step, whose scores must not overshoot. Log losses: the largest. Others: along the direction d the second
+// derivative is c d d', whose one eigenvalue that is not 0 is c |d|^2. With less, a row between two classes would be
+// carried as far beyond its margin as it was short of it, and rows of contrary classes would throw each other ever
+// further.
+double SecondOrder::steepest(const Scored& row) const {
+  double v = 0.0;
+  if (!logistic_) {
+    for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
+    return v;
+  }
+  for (std::size_t o = 0; o < row.g.size(); ++o) v = std::max(v, curvature(row, o));
+  return v;
+}
+
+// For A, which all outputs share: the mean over the C - 1 directions in which C scores can differ, tr H / (C - 1). That
+// holds on to the scores of all classes, whatever they are, where the row is about two of them. So it counts for less
+// where scores are large: else rows that contradict each other would hold on to what they drive each other to.
+double SecondOrder::mean_curvature(const Scored& row) const {
+  double v = 0.0;
+  for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
+  if (row.g.size() <= 2) return v;
+  const double excess = std::max(1.0, largest(row.f) / large_score);
+  return v / (static_cast<double>(row.g.size() - 1) * excess * excess);
+}
+
+// The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
+// is then the new score. Returns the mean curvature there.
+double SecondOrder::solve(Scored& row, double s) {
+  m_.assign(row.f.begin(), row.f.end());
+  std::fill(b_.begin(), b_.end(), 0.0);
+  double value = row.weight * row.loss;
+  for (int step = 0; step < inner_steps_; ++step) {
+    const double v = steepest(row);
+    for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (v * s * b_[o] - row.weight * row.g[o]) / (1 + v * s);
+    for (int halvings = 0;; ++halvings) {
+      double length = 0.0;
+      for (std::size_t o = 0; o < b_.size(); ++o) {
+        row.f[o] = m_[o] + s * next_[o];
+        length += next_[o] * next_[o];
+      }
+      loss_.evaluate(row);
+      const double reached = s * length / 2 + row.weight * row.loss;
+      if (reached <= value * (1 + rounding) || halvings == max_halvings || inner_steps_ == 1) {
+        value = reached;
+        break;
+      }
+      for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (b_[o] + next_[o]) / 2;
+    }
+    b_ = next_;
+  }
+  return mean_curvature(row);
+}
+
+// A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
+// that turns out not to be costs time but changes nothing.
+void SecondOrder::precompute(Posterior& posterior, const Example& example) {
+  posterior.begin_precomputing(example.block.number);
+  posterior.add_precomputed_row(example.row, k_);  // with its own column, which is not in the block
+  const std::size_t steps = posterior.steps_ahead(),
+                    end = example.row + std::min(posterior.rows_ahead(example.t), example.block.count - example.row);
+  Evaluation view;
+  view.widen(outputs());
+  values_.resize(basis_.columns());
+  for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
+    if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
+    if (posterior.is_precomputed(example.block.number, i)) {
+      ++found;
+      continue;
+    }
+    Scored row = scored(example, i, view);
+    if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
+      if (n_active() == 1) {
+        function_.score(basis_, example.block, i, view.f, {});
+      } else {
+        for (std::size_t o = 0; o < outputs(); ++o)
+          view.f[o] = basis_.dot(example.block, i, posterior.coefficients(o).data());
+      }
+      loss_.evaluate(row);
+      if (!is_informative(row)) continue;
+    }
+    basis_.values(example.block, i, values_);
+    posterior.add_precomputed_row(i, values_);
+    ++found;
+  }
+  const bool may_join = &posterior == &first() && !is_full(example.position);
+  posterior.finish_precomputing(may_join, example.team);
+}
+
+// The variance k . A k within the span, plus the prior's variance of the component outside it. For several posteriors,
+// their mean variance plus the variance between their functions.
+double SecondOrder::variance(Block& block, std::size_t row) const {
+  Buffer<double> values(basis_.columns()), k, l;
+  basis_.values(block, row, values);
+  const double left = std::max(0.0, novelty(values, kernel_with_itself(block, row), l)) / lam_;
+  if (n_active() == 1) {
+    first().pick(values, k);
+    return first().variance(k) + left;
+  }
+  std::vector<double> f(outputs()), mean(outputs());
+  double inside = 0.0, apart = 0.0;
+  function_.score(basis_, block, row, mean, {});
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+    posteriors_[e].pick(values, k);
+    inside += share_.weights()[e] * posteriors_[e].variance(k);
+    score(posteriors_[e], values, f);
+    for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
+  }
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
+  return inside + left + (noise > 0 ? apart / noise : 0.0);
+}
+
+// Scores of each posterior at the row whose columns are in k_.
+void SecondOrder::score_each() {
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+    score(posteriors_[e], k_, each_[e].f);
+    loss_.evaluate(rows_[e]);
+  }
+}
+
+// The points that are not members add the same to the score of every posterior (see `set`).
+void SecondOrder::score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const {
+  for (std::size_t o = 0; o < f.size(); ++o) {
+    f[o] = isa::routines<double>().dot(values.data(), posterior.coefficients(o).data(), values.size());
+    for (const std::size_t slot : dependent_points_) f[o] += function_.last_coefficient(slot, o) * values[slot];
+  }
+}
+
+// ---- State ------------------------------------------------------------------------------------------------------
+
+void SecondOrder::visit(Archive& archive) {
+  struct {
+    SecondOrder& self;
+    void visit(Archive& inner) { self.function_.visit(inner, self.basis_); }
+  } function{*this};
+  archive.part("function", function);
+  std::vector<std::int64_t> slots;
+  std::vector<double> keys;
+  for (const Candidate& candidate : candidates_) {
+    slots.push_back(static_cast<std::int64_t>(candidate.slot));
+    keys.push_back(candidate.key);
+  }
+  archive.array("candidates", slots);
+  archive.array("keys", keys);
+  if (archive.loading()) {
+    widen(outputs());
+    reach();
+    archive.require(keys.size() == slots.size(), "keys", "must hold one key for each candidate");
+    candidates_.clear();
+    for (std::size_t i = 0; i < slots.size(); ++i) candidates_.push_back({static_cast<std::size_t>(slots[i]), keys[i]});
+  }
+  visit_members(archive, first(), slots);
+  first().visit(archive, posteriors_.size() == 1);
+  archive.scalar("noise", noise_);
+  archive.scalar("steps", steps_);
+  archive.require(noise_ >= 0, "noise", "must not be negative");
+  if (archive.loading()) find_dependent_points();
+  if (posteriors_.size() == 1) {
+    for (std::size_t o = 0; o < outputs() && archive.loading(); ++o)
+      for (std::size_t column = 0; column < first().columns(); ++column)
+        first().set_coefficient(column, o, function_.last_coefficient(first().basis_column(column), o));
+    return;
+  }
+  archive.part("share", share_);
+  archive.part("recent_loss", recent_loss_);
+  auto resting = static_cast<std::int64_t>(others_suspended_);
+  archive.scalar("resting", resting);
+  archive.require(resting == 0 || resting == 1, "resting", "must be 0 or 1");
+  others_suspended_ = resting == 1;
+  archive.scalar("due", due_);
+  archive.require(due_ >= 0 && due_ <= 1, "due", "must be between 0 and 1");
+  for (std::size_t e = 1; e < posteriors_.size(); ++e) {
+    struct {
+      SecondOrder& self;
+      Posterior& posterior;
+      void visit(Archive& inner) {
+        self.visit_members(inner, posterior, {});
+        for (const std::int64_t slot : posterior.members())
+          inner.require(self.first().holds(static_cast<std::size_t>(slot)), "members", "must be members of the first");
+        posterior.visit(inner, false);
+      }
+    } memory{*this, posteriors_[e]};
+    archive.part("memory" + std::to_string(e), memory);
+  }
+}
+
+// The slots of a posterior's points: each point has one, none is shared, and none is among `others`.
+void SecondOrder::visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others) {
+  std::vector<std::int64_t> members = posterior.members();
+  archive.array("members", members);
+  if (!archive.loading()) return;
+  std::vector<std::int64_t> used = members;
+  used.insert(used.end(), others.begin(), others.end());
+  std::sort(used.begin(), used.end());
+  archive.require(std::adjacent_find(used.begin(), used.end()) == used.end(), "members",
+                  "must not share a slot with each other or with the candidates");
+  for (const std::int64_t slot : used)
+    archive.require(slot >= static_cast<std::int64_t>(basis_.first_slot()) &&
+                        slot < static_cast<std::int64_t>(basis_.end_slot()) &&
+                        basis_.alive(static_cast<std::size_t>(slot)),
+                    "members", "must hold, as the candidates, slots that have a point");
+  posterior.set_members(std::move(members));
+}
+
+void SecondOrder::check_rows(std::int64_t t) const {
+  if (function_.ticks() != t)
+    throw std::invalid_argument("state 'update.function.ticks' must be the number of rows, " + std::to_string(t));
+  if (steps_ < 0 || steps_ > t) throw std::invalid_argument("state 'update.steps' must be between 0 and the rows");
+}
+
+}  // namespace onkel

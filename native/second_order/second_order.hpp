@@ -1,0 +1,183 @@
+// Newton: second-order learning on a budget (docs/newton.md).
+//
+// f is a Gaussian process with kernel k / lam, restricted to the span of the points (the dictionary) and the constant.
+// An informative row, one whose slope |g| is above a threshold, makes one Newton step on
+//   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
+// In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
+// definition (and the one in the tests); the form that is computed needs no triangular solve for each row (see
+// posterior.hpp).
+//
+// There is a posterior for each memory. The first has the longest memory and uses all points; the others use some of
+// them. The function is the mean of their functions, weighted by fixed share on the likelihood of what each predicted.
+// Where the order of the rows has no meaning (`Example::in_order` is false) only the first learns: the others are
+// suspended, and start from its function afterwards.
+//
+// Points come from a reservoir of informative rows, each with the key u^(1/q), q = |g| times its distance from the
+// span: the best joins as the dictionary grows to sqrt(t B / spread), B the budget. Rows in the reservoir have slots
+// and count towards the budget; their coefficients are 0. At a full budget, where a short memory has the largest
+// weight, an informative row replaces the point that is needed least, once in as many rows as that memory holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "first_order/loss.hpp"
+#include "linalg/draws.hpp"
+#include "loop/function.hpp"
+#include "loop/informed.hpp"
+#include "loop/spec.hpp"
+#include "loop/update.hpp"
+#include "second_order/fixed_share.hpp"
+#include "second_order/posterior.hpp"
+#include "second_order/recent_loss.hpp"
+
+namespace onkel {
+
+class SecondOrder final : public Update, public Informed {
+ public:
+  SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
+              Basis& basis);
+
+  std::size_t outputs() const override { return function_.outputs(); }
+  void widen(std::size_t outputs) override;
+  void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
+  void prepare(const Example& example, std::span<double> predicted) override;
+  void commit() override;
+  bool looks_ahead() const override { return true; }
+  std::span<const double> prepared_scores() const override { return mixed_.f; }
+  void flush(std::int64_t) override {}
+  std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
+    return function_.coefficients(basis_, output, which);
+  }
+  double fixed(std::size_t, std::size_t column, std::size_t output, Which which) const override {
+    return function_.coefficient(column, output, which);
+  }
+  double norm_squared() const override { return function_.norm_squared(basis_); }
+  std::size_t& budget() override { return budget_; }
+  double variance(Block& block, std::size_t row) const override;
+  double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
+  // Only the number of the earlier rows is known: their information is taken to be spread evenly over the span.
+  void begin_at(std::int64_t t) override;
+  void set(std::size_t column, std::size_t output, double last, double average) override;
+  void end_set() override;
+  double compress(double max_distance, std::size_t max_points) override;
+  Knowledge information() const override;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
+  void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
+  Displacement eliminate(double max_distance, std::size_t max_points) override;
+  std::vector<double> memories() const override;
+  std::vector<double> memory_weights() const override { return share_.weights(); }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const override {
+    return {share_.rows(), share_.history()};
+  }
+  void visit(Archive& archive) override;
+  void check_rows(std::int64_t t) const override;
+
+ private:
+  // A row of the reservoir: the larger the key, the sooner it joins.
+  struct Candidate {
+    std::size_t slot;
+    double key;
+  };
+  // One function at one row: its scores, the direction in which the loss changes, and the slope.
+  struct Evaluation {
+    std::vector<double> f, direction, g;
+    void widen(std::size_t outputs) {
+      for (auto* numbers : {&f, &direction, &g}) numbers->resize(outputs);
+    }
+  };
+
+  Posterior& first() { return posteriors_[0]; }
+  const Posterior& first() const { return posteriors_[0]; }
+  // The number of posteriors that learn.
+  std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
+  Scored scored(const Example& example, std::size_t row, Evaluation& view);
+  double curvature(const Scored& row, std::size_t output) const;
+  double steepest(const Scored& row) const;
+  double mean_curvature(const Scored& row) const;
+  bool is_informative(const Scored& row) const;
+  double log_likelihood(const Scored& row) const;
+  bool is_full(std::int64_t position) const;
+  void offer(const Scored& row);
+  void grow(std::int64_t t);
+  bool join(std::size_t slot);
+  double take_step(Posterior& posterior, const Example& example, Scored row);
+  double solve(Scored& row, double s);
+  void reach();
+  void begin();
+  void precompute(Posterior& posterior, const Example& example);
+  void score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const;
+  void score_each();
+  void publish();
+  // The memories (second_order_memory.cpp).
+  void suspend_others();
+  void resume_others();
+  void update_weights(const Example& example, const Scored& row);
+  bool rests(std::size_t posterior) const;
+  void renew(const Scored& row);
+  void exchange(Posterior& posterior, Scored& row);
+  std::size_t nearest() const;
+  std::size_t least_needed();
+
+  std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
+  std::vector<double> last(std::size_t output) const;
+  void move(std::size_t output, std::span<const double> coefficients);
+  void erase(std::size_t slot);
+  void find_dependent_points();
+  void start_from_function();
+  double even_information() const;
+  void visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others);
+  void drop_candidates();
+  double project(const std::vector<std::size_t>& slots, double max_distance);
+  double kernel_with_itself(Block& block, std::size_t row) const;
+  double novelty(std::span<const double> values, double kappa, Buffer<double>& l) const;
+
+  Basis& basis_;
+  Function function_;
+  Draws draws_;
+  Task task_;
+  Loss loss_;
+  bool logistic_;
+  int inner_steps_;
+  std::size_t budget_;
+  double lam_, min_slope_, spread_;
+  std::vector<Posterior> posteriors_;
+  FixedShare share_;
+  RecentLoss recent_loss_;         // of the function
+  bool others_suspended_ = false;  // all but the first posterior
+  double due_ = 0.0;               // the fraction of a point that is due to be renewed
+  std::vector<Candidate> candidates_;
+  std::vector<std::size_t> dependent_points_;  // slots of points that are neither members nor candidates
+  double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
+  std::int64_t steps_ = 0;                     // the number of second-order steps
+
+  // The prepared row; its kernel values are in k_ where they are needed.
+  struct Prepared {
+    Example example;
+    Scored row;
+    bool seen, informative;
+  };
+  std::optional<Prepared> prepared_;
+  Evaluation mixed_;                    // of the function
+  std::vector<Evaluation> each_;        // of the posteriors
+  std::vector<Scored> rows_;            // likewise
+  std::optional<std::size_t> nearest_;  // the slot of the point with the largest value in k_, once found
+
+  // The candidate that the row became, with what `novelty` found while no point has joined since; l_ has the rest.
+  struct Offered {
+    std::size_t slot;
+    double kappa, novelty;
+  };
+  std::optional<Offered> offered_;
+
+  // Scratch.
+  Block scratch_;
+  Buffer<double> k_, l_, values_, mixture_, picked_;
+  std::vector<double> b_, next_, m_;
+};
+
+}  // namespace onkel

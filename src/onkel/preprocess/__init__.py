@@ -1,0 +1,1 @@
+"""Tables into numbers: the encoder of columns, the scalers, and pipelines of them with a learner."""

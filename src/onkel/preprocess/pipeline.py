@@ -1,0 +1,470 @@
+"""Transformers and an estimator that learn together from a stream."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from onkel.contents import Contents, contents_of
+from onkel.estimators.base import KernelEstimator, most_important
+from onkel.estimators.named import NewtonClassifier
+from onkel.estimators.notebook import NotebookView
+from onkel.learner import Learner
+from onkel.preprocess import foreign
+from onkel.preprocess.encoder import StreamEncoder
+from onkel.preprocess.scalers import StreamScaler
+from onkel.utils.chunks import cut
+from onkel.utils.labels import joined
+from onkel.utils.turns import in_turn
+from onkel.utils.validation import check_weights
+
+LEARNING = StreamScaler, StreamEncoder  # transformers that learn along with the estimator
+
+
+def _has(method: str) -> Any:
+    return available_if(lambda pipeline: hasattr(pipeline.estimator, method))
+
+
+def make_stream_pipeline(
+    learner: Any = None, *, schema: dict[str, str] | None = None, max_categories: int = 32, dtype: str = "float64"
+) -> StreamPipeline:
+    """Return an encoder, which prepares each column of a table by its type, before an estimator.
+
+    Parameters
+    ----------
+    learner : estimator, default=None
+        Any of onkel's estimators; None is a `NewtonClassifier` with its defaults.
+    schema, max_categories, dtype
+        Of the `StreamEncoder`.
+
+    Returns
+    -------
+    StreamPipeline
+
+    Examples
+    --------
+    >>> import onkel
+    >>> rows = {"age": [31, 58, None, 60] * 25, "town": ["Bern", "Chur", "Bern", "Chur"] * 25}
+    >>> model = onkel.make_stream_pipeline().partial_fit(rows, ["stay", "go", "stay", "go"] * 25)
+    >>> model.predict({"town": ["Chur", "Bern"], "age": [59, 33]}).tolist()
+    ['go', 'stay']
+    """
+    encoder = StreamEncoder(schema=schema, max_categories=max_categories, dtype=dtype)
+    return StreamPipeline(encoder, NewtonClassifier() if learner is None else learner)
+
+
+class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
+    """Transformers before an estimator, all learning from the same stream.
+
+    In `partial_fit` and `predict_then_learn` each row is transformed by the statistics of all rows up to and including
+    itself (of its features; no label is looked at), then the estimator scores it and learns from it. So the rows may be
+    cut into calls in any way. `fit` has all rows before it, and transforms them all by the statistics of all.
+
+    Where one of the first 4,096 rows shows that a column is something else than it was so far, such as a number that
+    turns out to be a category, everything behind a `StreamEncoder` starts anew with the rows so far.
+
+    Parameters
+    ----------
+    transformers : transformer, or list of them
+        `StreamEncoder` (first), `StreamStandardScaler` and `StreamMinMaxScaler` learn along. Transformers of
+        scikit-learn must be fitted already, or have nothing to fit; they stay as they are.
+    estimator : estimator
+        Any of onkel's.
+
+    Attributes
+    ----------
+    transformers_ : list of the fitted transformers
+    estimator_ : the fitted estimator
+        Its own attributes (``classes_``, ``n_support_``, ``t_`` and so on) are the pipeline's too.
+
+    See Also
+    --------
+    make_stream_pipeline : The pipeline for tables.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> X = np.random.default_rng(0).normal(size=(600, 2)) * [1, 1000]
+    >>> y = X[:, 0] * X[:, 1] > 0
+    >>> model = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(gamma=1.0, random_state=0))
+    >>> for rows in np.split(np.arange(600), 6):
+    ...     model = model.partial_fit(X[rows], y[rows], classes=[False, True])
+    >>> model.t_, bool(model.score(X, y) > 0.9)
+    (600, True)
+    """
+
+    def __init__(self, transformers: Any, estimator: Any) -> None:
+        self.transformers = transformers
+        self.estimator = estimator
+
+    # -- fitting
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from scratch, from all rows, transformed by the statistics of all.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Rows of weight 0 do not count for the transformers either.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    @in_turn
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, scored: Any = None) -> Self:
+        transformers, estimator = self._clones()
+        counts, rows = _counts(X, sample_weight), X
+        for transformer in transformers:
+            if isinstance(transformer, LEARNING):
+                rows, transformer._statistics = transformer._fitted(rows, counts)
+            else:
+                rows = transformer.transform(rows)
+        estimator._fit(rows, y, sample_weight, scored)
+        self.take_over(transformers, estimator, None)
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Self:
+        """Learn from more rows, in order.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        **options
+            For the estimator's `partial_fit`: ``classes``, ``sample_weight``.
+
+        Returns
+        -------
+        self
+        """
+        self._learn("partial_fit", X, y, options)
+        return self
+
+    def predict_then_learn(self, X: ArrayLike, y: ArrayLike, **options: Any) -> NDArray[np.float64]:
+        """Return each row's score made before learning from it, then learn from it: the online protocol.
+
+        Parameters are those of `partial_fit`.
+        """
+        return np.asarray(self._learn("predict_then_learn", X, y, options))
+
+    @in_turn
+    def _learn(self, method: str, X: Any, y: ArrayLike, options: dict[str, Any]) -> Any:
+        """Learn from rows, cut where a column turns out to be of another kind than so far."""
+        first = not hasattr(self, "estimator_")
+        transformers, estimator = self._clones() if first else (self.transformers_, self.estimator_)
+        estimator.n_jobs = self.estimator.n_jobs
+        lead = transformers[0]
+        if not isinstance(lead, StreamEncoder):
+            return self._learn_rows(method, X, y, options, transformers, estimator)
+        fitted = lead if hasattr(lead, "_statistics") else clone(lead)
+        table = fitted._validated(X, first=first)
+        counts = _counts(table, options.get("sample_weight"))
+        changes = fitted.changes(table, np.ones(len(table), bool) if counts is None else counts)
+        cuts = [0, *(row for row, _, _ in changes if row > 0), len(table)]
+        before = None if len(cuts) == 2 and not changes else copy.deepcopy({**vars(self)})
+        chain = []
+        try:
+            for begin, end in itertools.pairwise(cuts):
+                if end == begin and len(table):
+                    continue
+                change = next(((kinds, found) for row, kinds, found in changes if row == begin), None)
+                if change is not None and hasattr(self, "estimator_"):
+                    self._start_anew(*change)
+                if hasattr(self, "estimator_"):
+                    transformers, estimator = self.transformers_, self.estimator_
+                piece = slice(begin, end)
+                (part,) = cut((y,), piece)
+                chain.append(
+                    self._learn_rows(method, table[piece], part, _cut(options, piece), transformers, estimator)
+                )
+        except Exception:
+            if before is not None:  # a refusal changes nothing
+                for name in vars(self).keys() - before.keys():
+                    delattr(self, name)
+                self.__dict__.update(before)
+            raise
+        return _stacked(chain) if method == "predict_then_learn" else None
+
+    def _start_anew(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> None:
+        """Show the rows so far to a new estimator, encoded as what their columns turned out to be."""
+        lead, old = self.transformers_[0], self.estimator_
+        kept, (labels, weight) = lead.kept, self._first
+        transformers, estimator = self._clones()
+        transformers[0] = lead.restarted(kinds, found)
+        estimator.n_jobs = self.estimator.n_jobs
+        options: dict[str, Any] = {"sample_weight": weight}
+        if hasattr(old, "classes_") and not old._open:
+            options["classes"] = old.classes_
+        fresh = copy.copy(self)
+        for name in ("transformers_", "estimator_", "_first"):
+            fresh.__dict__.pop(name, None)
+        fresh._learn_rows("partial_fit", kept, labels, options, transformers, estimator)
+        self.take_over(fresh.transformers_, fresh.estimator_, fresh._first)
+
+    def _learn_rows(
+        self, method: str, X: Any, y: Any, options: dict[str, Any], transformers: list[Any], estimator: Any
+    ) -> Any:
+        """Transform row by row, then learn; transformers keep up with an estimator that stops between two rows."""
+        counts = _counts(X, options.get("sample_weight"))
+        rows, statistics = _through(transformers, X, counts)
+        before = _rows_of(estimator)
+        try:
+            result = getattr(estimator, method)(rows, y, **options)
+        except BaseException:
+            learned = _rows_of(estimator) - before
+            if learned:  # an interruption: as many rows count as were learned from
+                counted = np.flatnonzero(np.ones(rows.shape[0], bool) if counts is None else counts)
+                kept = np.isin(np.arange(rows.shape[0]), counted[:learned])
+                self._learned(transformers, estimator, _through(transformers, X, kept)[1], y, options, kept)
+            raise
+        if hasattr(estimator, "_learner"):  # otherwise no row counted: as if it had not been
+            kept = np.ones(rows.shape[0], bool) if counts is None else counts
+            self._learned(transformers, estimator, statistics, y, options, kept)
+        return result
+
+    def _learned(
+        self, transformers: list[Any], estimator: Any, statistics: list[Any], y: Any, options: Any, kept: Any
+    ) -> None:
+        for transformer, state in zip(transformers, statistics, strict=True):
+            if state is not None:
+                transformer._statistics = state
+        first = None
+        if isinstance(transformers[0], StreamEncoder) and transformers[0].kept is not None:
+            labels, weight = np.asarray(y)[kept], _weights(options.get("sample_weight"), kept)
+            if getattr(self, "_first", None) is not None:
+                labels, weight = joined([self._first[0], labels]), np.concatenate([self._first[1], weight])
+            first = (labels, weight)
+        self.take_over(transformers, estimator, first)
+
+    def take_over(self, transformers: list[Any], estimator: Any, first: Any = None) -> None:
+        """Make transformers and an estimator that were fitted elsewhere the pipeline's own."""
+        self.__dict__.update(transformers_=transformers, estimator_=estimator, _first=first)
+
+    def _chain(self) -> list[Any]:
+        return list(self.transformers) if isinstance(self.transformers, list | tuple) else [self.transformers]
+
+    def _clones(self) -> tuple[list[Any], KernelEstimator]:
+        chain = self._chain()
+        if not chain:
+            raise ValueError("transformers must be one or more: an estimator without any needs no pipeline")
+        for place, transformer in enumerate(chain):
+            if isinstance(transformer, StreamEncoder) and place:
+                raise ValueError("a StreamEncoder must be the first of the transformers: it takes tables")
+            if not isinstance(transformer, LEARNING):
+                foreign.check_ready(transformer)
+        if not isinstance(self.estimator, KernelEstimator):
+            raise ValueError(f"estimator must be one of onkel's estimators, got {self.estimator!r}")
+        return [clone(each) if isinstance(each, LEARNING) else each for each in chain], clone(self.estimator)
+
+    # -- predicting
+
+    def _transformed(self, X: Any) -> Any:
+        check_is_fitted(self)
+        for transformer in self.transformers_:
+            X = transformer.transform(X)
+        return X
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the prediction for each row."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict(rows))
+
+    @_has("decision_function")  # type: ignore[untyped-decorator]
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the score of each row."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.decision_function(rows))
+
+    @_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of each class."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict_proba(rows))
+
+    @_has("predict_log_proba")  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithm of the probability of each class."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict_log_proba(rows))
+
+    def _scores_of_next(self, X: ArrayLike) -> NDArray[np.float64]:
+        """What `predict_then_learn` would return for one row, which is transformed by itself, too."""
+        lead, model = self.transformers_[0], self
+        if isinstance(lead, StreamEncoder):
+            changes = lead.changes(lead._validated(X, first=False), np.ones(1, bool))
+            if changes:
+                model = copy.copy(self)
+                model._start_anew(*changes[0][1:])
+        return np.asarray(model.estimator_.decision_function(_through(model.transformers_, X, None)[0]))
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the estimator's own score: accuracy, or R² for a regression."""
+        rows = self._transformed(X)
+        return float(self.estimator_.score(rows, y, sample_weight))
+
+    # -- the fitted model
+
+    def __getattr__(self, name: str) -> Any:
+        """The estimator's fitted attributes, and the first transformer's names of the features."""
+        if name.endswith("_") and not name.startswith("_") and "estimator_" in vars(self):
+            owner = self.transformers_[0] if name in ("n_features_in_", "feature_names_in_") else self.estimator_
+            return getattr(owner, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __onkel_contents__(self) -> Contents:
+        fitted = self.__sklearn_is_fitted__()
+        inside = contents_of(self.estimator_ if fitted else self.estimator)
+        chain = tuple(self.transformers_ if fitted else self._chain())
+        facts: dict[str, Any] = {}
+        for transformer in chain:
+            facts |= _facts(transformer)
+        facts |= inside.facts
+        if fitted and "n_features" in facts:
+            facts["n_features"] = self.n_features_in_
+        if "importances" in facts and isinstance(chain[-1], StreamEncoder):
+            facts["importances"] = most_important(self.estimator_.importances_, chain[-1].get_feature_names_out())
+        takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
+        return replace(inside, transformers=chain, takes_tables=takes_tables, facts=facts)
+
+    def __onkel_with_learner__(self, learner: Learner) -> Self:
+        other = copy.copy(self)
+        other.transformers_ = copy.deepcopy(self.transformers_)
+        other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
+        return other
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type, tags.target_tags = inner.estimator_type, inner.target_tags
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        first = self._chain()[0].__sklearn_tags__().input_tags
+        tags.input_tags.sparse = first.sparse and inner.input_tags.sparse
+        tags.input_tags.allow_nan, tags.input_tags.categorical = first.allow_nan, first.categorical
+        tags.input_tags.string = first.string
+        return tags
+
+    # -- saving (see onkel.files.persistence)
+
+    def _saved_fields(self) -> dict[str, Any]:
+        fitted = vars(self).get("transformers_")
+        fields: dict[str, Any] = {
+            "transformers": _saved(self.transformers),
+            "estimator": self.estimator,
+            "transformers_": None if fitted is None else _saved(fitted if len(fitted) > 1 else fitted[0]),
+            "estimator_": vars(self).get("estimator_"),
+        }
+        if vars(self).get("_first") is not None:
+            fields["_first"] = {"labels": self._first[0], "weights": self._first[1]}
+        return fields
+
+    @classmethod
+    def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
+        pipeline = cls(_loaded(fields["transformers"]), fields["estimator"])
+        pipeline._clones()
+        transformers, estimator = _loaded(fields["transformers_"]), fields["estimator_"]
+        if transformers is None and estimator is None:
+            return pipeline
+        chain = list(transformers) if isinstance(transformers, list) else [transformers]
+        if type(estimator) is not type(pipeline.estimator) or not estimator.__sklearn_is_fitted__():
+            raise ValueError("fitted_estimator must be fitted, and of the class of estimator")
+        if [type(each) for each in chain] != [type(each) for each in pipeline._chain()]:
+            raise ValueError("fitted_scaler must be of the class of scaler")
+        for each in chain:
+            foreign.check_ready(each)
+        last = chain[-1]
+        width = getattr(last, "n_features_out_", None) or getattr(last, "n_features_in_", None)
+        if isinstance(last, LEARNING) and width != estimator.n_features_in_:
+            raise ValueError("fitted_scaler and fitted_estimator must have the same number of features")
+        pipeline.take_over(chain, estimator, _checked_first(fields.get("_first"), chain[0]))
+        return pipeline
+
+
+def _through(transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None) -> tuple[Any, list[Any]]:
+    """Rows after all transformers, and what these know after them, which is not taken over yet."""
+    statistics: list[Any] = []
+    for transformer in transformers:
+        if isinstance(transformer, LEARNING):
+            X, known = transformer._learned(X, counts)
+            statistics.append(known)
+        else:
+            X = transformer.transform(X)
+            statistics.append(None)
+    return X, statistics
+
+
+def _facts(transformer: Any) -> dict[str, Any]:
+    if isinstance(transformer, StreamEncoder):
+        facts: dict[str, Any] = {"encoder": type(transformer).__name__}
+        return facts | ({"columns": transformer.schema_} if hasattr(transformer, "_statistics") else {})
+    names = getattr(transformer, "feature_names_in_", None)
+    return {"scaler": type(transformer).__name__} | ({} if names is None else {"columns": list(names)})
+
+
+def _saved(transformers: Any) -> Any:
+    if isinstance(transformers, list | tuple):
+        return [_saved(each) for each in transformers]
+    return transformers if isinstance(transformers, LEARNING) else foreign.saved(transformers)
+
+
+def _loaded(tree: Any) -> Any:
+    return [foreign.loaded(each) for each in tree] if isinstance(tree, list) else foreign.loaded(tree)
+
+
+def _checked_first(first: Any, lead: Any) -> Any:
+    kept = lead.kept if isinstance(lead, StreamEncoder) else None
+    if (first is None) != (kept is None):
+        raise ValueError("the labels of the first rows must be there as long as these are")
+    if first is None or kept is None:
+        return None
+    labels, weights = first["labels"], first["weights"]
+    if not all(isinstance(each, np.ndarray) and each.shape == (len(kept),) for each in (labels, weights)):
+        raise ValueError(f"there must be a label and a weight for each of the {len(kept)} first rows")
+    return labels, check_weights(weights, len(kept))
+
+
+def _rows_of(estimator: Any) -> int:
+    return int(estimator.t_) if hasattr(estimator, "_learner") else 0
+
+
+def _counts(X: Any, sample_weight: ArrayLike | None) -> NDArray[np.bool_] | None:
+    """Which rows count: those whose weight is not 0."""
+    if sample_weight is None:
+        return None
+    weight = check_weights(sample_weight, _num_samples(X))
+    return None if weight is None else weight != 0
+
+
+def _weights(sample_weight: Any, kept: NDArray[np.bool_]) -> NDArray[np.float64]:
+    weight = check_weights(sample_weight, len(kept))
+    return np.ones(int(np.count_nonzero(kept))) if weight is None else weight[kept]
+
+
+def _cut(options: dict[str, Any], rows: slice) -> dict[str, Any]:
+    weight = options.get("sample_weight")
+    if weight is None or np.ndim(weight) == 0:
+        return options
+    return {**options, "sample_weight": cut((weight,), rows)[0]}
+
+
+def _stacked(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Scores of pieces, the earlier of which may know fewer classes."""
+    if scores[0].ndim == 1:
+        return np.concatenate(scores)
+    width = max(each.shape[1] for each in scores)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in scores])
