@@ -98,7 +98,7 @@ MUTANTS = [
     Mutant(
         "a served table of a wrong kind is refused before it is logged",
         "src/onkel/serve/_checks.py",
-        "if contents.learner is not None and contents.transformers[0].kept is None:",
+        "if its.learner is not None and its.transformers[0].kept is None:",
         "if False:",
         "test_serve_tables.py -k wrong_value",
     ),

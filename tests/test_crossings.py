@@ -29,8 +29,8 @@ from onkel import _public, recipes
 from onkel.catalogue import LEARNERS
 from onkel.choice import ChoosingLearner
 from onkel.cli._app import COMMANDS, app
-from onkel.contents import contents_of
 from onkel.files.format import kinds
+from onkel.inside import inside
 from onkel.parts import (
     KERNELS,
     PARTS,
@@ -212,7 +212,7 @@ def checkpoints(bench):
 
 def info(bench):
     said = bench.command("info", bench.file)
-    assert type(contents_of(bench.model).estimator).__name__ in said
+    assert type(inside(bench.model).estimator).__name__ in said
     assert "support vectors" in said or not hasattr(bench.model, "n_support_")
 
 
@@ -247,7 +247,7 @@ def exports(to):
 
 def compresses(bench):
     small, moved, n_support, _ = onkel.compress(bench.model, n_support=5)
-    before, after = contents_of(bench.model).learner, contents_of(small).learner
+    before, after = inside(bench.model).learner, inside(small).learner
     assert n_support == after.n_support <= 5 < before.n_support
     bench.command("compress", bench.file, "--n-support", 5, "-o", bench.folder / "small.onkel")
     same(small, onkel.load(bench.folder / "small.onkel"), bench.task)
@@ -265,7 +265,7 @@ def merges(bench):
     bench.command("merge", bench.file, bench.folder / "other.onkel", "-o", bench.folder / "both.onkel")
     same(onkel.merge([bench.model, other]).model, onkel.load(bench.folder / "both.onkel"), bench.task)
     both, moved, *_ = onkel.merge([bench.model, other], weights=[0.25, 2.0])
-    one, two, made = (contents_of(model).learner for model in (bench.model, other, both))
+    one, two, made = (inside(model).learner for model in (bench.model, other, both))
     if not isinstance(made.recipe, SecondOrder):  # which add up what they know
         certified(Expansion.of(one).combined(0.25, Expansion.of(two), 2.0), Expansion.of(made), moved)
     assert made.t == one.t + two.t
@@ -367,7 +367,7 @@ def test_every_saved_class_meets_everything_that_takes_a_model(name, tmp_path, c
                 ACTIONS[action][1](bench)
 
 
-# -- kernels × evictions × densities -----------------------------------------------------------------------------------
+# -- kernels × evictions × densities -------------------------------------------------------------------------------
 
 
 def quadratic(A, B):
@@ -445,7 +445,7 @@ def test_distances_are_what_compress_and_merge_certify(eviction):
         cross(kernel, eviction)
 
 
-# -- a callable kernel that is interrupted × evictions -----------------------------------------------------------------
+# -- a callable kernel that is interrupted × evictions -------------------------------------------------------------
 
 
 def interrupt_everywhere(eviction):
@@ -489,7 +489,7 @@ def test_an_interrupted_kernel_leaves_whole_rows(eviction):
     interrupt_everywhere(eviction)
 
 
-# -- estimators × exports ----------------------------------------------------------------------------------------------
+# -- estimators × exports ------------------------------------------------------------------------------------------
 
 PREDICTORS = [name for name in NAMES if not hasattr(SAVED[name.split()[0]], "transform")]
 

@@ -69,7 +69,7 @@ def wait_until_nothing_is_left(client):
 
 
 def state(model):
-    return {k: v.tobytes() for k, v in model.__onkel_contents__().learner.state().items()}
+    return {k: v.tobytes() for k, v in model.__onkel_inside__().learner.state().items()}
 
 
 def alone(parts, **parameters):

@@ -16,7 +16,7 @@ PYTHON = [
     ["parts"],
     ["catalogue"],
     ["recipes"],
-    ["settings", "state", "expansion", "learned_function", "learner", "sums", "contents"],
+    ["settings", "state", "expansion", "learned_function", "learner", "sums", "inside"],
     ["choice"],
     ["estimators"],
     ["streams"],

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 import onkel
 from looping import loop
 from onkel import parts
-from onkel.contents import contents_of
 from onkel.files import format as names
 from onkel.files import persistence, version1
+from onkel.inside import inside
 from table import cases
 
 DATA = Path(__file__).parent / "data"
@@ -148,7 +148,7 @@ def go_on(model, path):
         model.learn_rows(rows, known["y"])
     else:
         model.partial_fit(rows, known["y"])
-    return contents_of(model).learner
+    return inside(model).learner
 
 
 EVERY_KIND = [path for path in FILES if path.with_suffix(".npz").exists() and "y" in np.load(path.with_suffix(".npz"))]
@@ -195,13 +195,13 @@ def test_a_second_order_learner_whose_arrays_have_changed_keeps_its_function(pat
     monkeypatch.setattr(version1, "_has_the_same_arrays", lambda learner, reader: False)
     model = onkel.load(path)
     assert_scores(model, path, atol=1e-9)
-    assert contents_of(model).learner.n_support <= 8
+    assert inside(model).learner.n_support <= 8
     go_on(model, path)
 
 
 def test_former_parts():
     def recipe(name):
-        return contents_of(onkel.load(DATA / f"v1-{name}.onkel")).learner.recipe
+        return inside(onkel.load(DATA / f"v1-{name}.onkel")).learner.recipe
 
     assert recipe("npbsgd-project").eviction == parts.GrowAtRandom(0.1 * 80, parts.ProjectOnNearest(5))
     assert recipe("npbsgd-remove").eviction == parts.GrowAtRandom(0.1 * 80, parts.RemoveSmallest())

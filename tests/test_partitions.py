@@ -45,7 +45,7 @@ def cut(X, y, n=4):
 
 
 def state(model):
-    return {k: v.tobytes() for k, v in model.__onkel_contents__().learner.state().items()}
+    return {k: v.tobytes() for k, v in model.__onkel_inside__().learner.state().items()}
 
 
 def subspace(task, points, **settings):
@@ -160,7 +160,7 @@ def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
     X = rows(400)
     y = targets(X, "regression")
     fitted = partitions.fit(estimator("regression", budget=25), cut(X, y)).model
-    learner = fitted.__onkel_contents__().learner
+    learner = fitted.__onkel_inside__().learner
     again = learner.blank()  # recursive least squares on the same points, from nothing
     function = learner.expansion()
     known = function.information
@@ -259,7 +259,7 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
         newton, "fitted_learner", lambda *words: seen.append(sample(*words).kernel_weights) or sample(*words)
     )
     fitted = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run")
-    model, learner = fitted.model, fitted.model.__onkel_contents__().learner
+    model, learner = fitted.model, fitted.model.__onkel_inside__().learner
     assert model.n_support_ <= 30
     assert {each["term"] for each in fitted.report.rounds} == {0, 1}
     again = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run", n_jobs=2)
@@ -282,10 +282,10 @@ def test_relevances_are_learned_over_partitions_for_targets_and_not_for_classes(
     X = rows(1100)
     settings = {"budget": 20, "random_state": 0}
     values = partitions.fit(onkel.NewtonRegressor(**settings), cut(X, targets(X, "regression"))).model
-    assert len(values.__onkel_contents__().learner.kernels) > 1
+    assert len(values.__onkel_inside__().learner.kernels) > 1
     assert values.relevances_[0] > 2 * values.relevances_[2]
     classes = partitions.fit(onkel.NewtonClassifier(**settings), cut(X, targets(X, "binary"))).model
-    assert len(classes.__onkel_contents__().learner.kernels) == 1
+    assert len(classes.__onkel_inside__().learner.kernels) == 1
 
 
 def total_of(space, X, y):
@@ -304,7 +304,7 @@ def test_a_shorter_memory_starts_from_the_same_function():
     )
     assert stream.memory_ == np.inf
     assert_allclose(stream.decision_function(X), long.decision_function(X), atol=1e-12)
-    assert short.__onkel_contents__().learner.recipe.memory.forget == short.forget == 0.99
+    assert short.__onkel_inside__().learner.recipe.memory.forget == short.forget == 0.99
     assert_allclose(short.decision_function(X), long.decision_function(X), atol=1e-12)
     assert stream.partial_fit(X[:100], 1 - y[:100]).memory_ < np.inf
     for model in (long, short):

@@ -12,7 +12,7 @@ import onkel
 from formulas import Expansion, distance
 from looping import loop
 from onkel import recipes
-from onkel.contents import contents_of
+from onkel.inside import inside
 from onkel.parts import RBF, Laplacian, Linear, Polynomial
 
 BOTH = pytest.mark.parametrize("container", [np.asarray, csr_array], ids=["dense", "sparse"])
@@ -25,7 +25,7 @@ def rows_of(n, seed=0, noise=0.2):
 
 def distance_of(one, other):
     """In long double."""
-    return distance(*(Expansion.of(contents_of(model).learner) for model in (one, other)))
+    return distance(*(Expansion.of(inside(model).learner) for model in (one, other)))
 
 
 def scores_of(model, X):
@@ -338,7 +338,7 @@ def test_what_is_compressed_or_merged_has_nothing_in_common_with_what_it_came_fr
     model = make().fit(X, y)
     onkel.save(model, tmp_path / "before")
     made = [onkel.compress(model, n_support=20).model]
-    if contents_of(model).learner.expansion().information is None:
+    if inside(model).learner.expansion().information is None:
         made.append(onkel.compress(model, n_support=20, X=X).model)
     if not isinstance(model, onkel.PlattClassifier):
         made += [onkel.merge([model]).model, onkel.merge([model, copy.deepcopy(model)], weights=[0.5, 0.5]).model]

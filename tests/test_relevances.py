@@ -14,6 +14,7 @@ from looping import loop
 from onkel import recipes
 from onkel.choice import ChoosingLearner
 from onkel.choice.stages import RELEVANCES as FIRST
+from onkel.inside import facts
 from onkel.parts import RBF, Hedge, Laplacian, Linear
 
 RELEVANCES = (2.0, 1.0, 0.5, 0.0)
@@ -314,7 +315,7 @@ def test_features_may_be_constant_doubled_or_in_units_of_their_own():
     assert model.score(hostile, y) > plain.score(X, y) - 0.02
     assert model.importances_[0] == 1
     assert model.importances_[3] == 0
-    assert next(iter(model.__onkel_contents__().facts["importances"])) == "1"  # features are counted from 1
+    assert next(iter(facts(model)["importances"])) == "1"  # features are counted from 1
 
 
 def test_a_feature_that_varies_only_later_is_taken_up():

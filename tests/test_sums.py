@@ -51,7 +51,7 @@ def test_models_that_have_chosen_for_themselves_are_merged_exactly(kind, tmp_pat
     parts = [slice(0, 1100), slice(1100, 2400), slice(2400, 2500)]
     models = [kind(budget=30, random_state=0, shuffle=False).fit(X[part], y[part]) for part in parts]
     terms = 3 if kind is onkel.NewtonRegressor else 2  # of those that have relevances
-    assert [len(model.__onkel_contents__().learner.kernels) for model in models] == [terms, terms, 1]
+    assert [len(model.__onkel_inside__().learner.kernels) for model in models] == [terms, terms, 1]
 
     def scores(model):
         return model.predict(X) if kind is onkel.NewtonRegressor else model.decision_function(X)
@@ -144,7 +144,7 @@ def test_sums_over_the_same_kernels_are_merged_term_by_term(task):
     assert merged.n_support <= 80
     assert merged.model.score(X, y) > max(model.score(X, y) for model in models) - 0.01
     # each term knows what the terms of all models know
-    learners = [model.__onkel_contents__().learner for model in (*models, merged.model)]
+    learners = [model.__onkel_inside__().learner for model in (*models, merged.model)]
     first, second, both = (terms_of(learner)[1] for learner in learners)
     alone = known_together([first.expansion(), second.expansion()], [1.0, 1.0], first)
     assert_allclose(both.expansion().information.matrix, alone.information.matrix, rtol=1e-9, atol=1e-9)

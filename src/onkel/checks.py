@@ -28,9 +28,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier
 
 from onkel import parts
-from onkel.contents import contents_of
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.files.persistence import load, save
+from onkel.inside import inside
 from onkel.learner import Learner
 
 Floats = NDArray[np.float64]
@@ -496,7 +496,7 @@ def _scores(model: Any, X: Any) -> Floats:
 
 
 def _fingerprint(model: Any) -> str:
-    learner = model if hasattr(model, "fingerprint") else contents_of(model).learner
+    learner = model if hasattr(model, "fingerprint") else inside(model).learner
     return learner.fingerprint()  # type: ignore[union-attr]
 
 

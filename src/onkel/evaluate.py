@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_regressor
 
-from onkel.contents import Model, contents_of
 from onkel.fading import FadingMeans
+from onkel.inside import Model, inside
 from onkel.utils.chunks import Cuts
 from onkel.utils.labels import as_labels, kind, places
 from onkel.utils.validation import check_number
@@ -487,4 +487,4 @@ def _width_is_open(est: Any) -> bool:
 
 def learner_of(est: Any) -> Any:
     """Return the estimator itself, or the one inside of a pipeline or a calibration."""
-    return contents_of(est).estimator if isinstance(est, Model) else est
+    return inside(est).estimator if isinstance(est, Model) else est

@@ -222,16 +222,15 @@ class Learner(LearnedFunction):
             self.budget = self.budget_of_a_function * len(chosen)
         self.kernel = kept
 
-    def __onkel_contents__(self) -> Any:
-        from onkel.contents import Contents
+    def __onkel_inside__(self) -> Any:
+        from onkel.inside import Inside
 
-        return Contents(self, self, {name: getattr(self, name) for name in self.NAMES}, self.facts())
+        return Inside(self, self)
 
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
         return learner
 
-    def facts(self) -> dict[str, Any]:
-        """Return what is learned so far, for people to read; nothing before the first row."""
+    def __onkel_facts__(self) -> dict[str, Any]:
         if self.n_features is None:
             return {}
         facts = {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}

@@ -1,8 +1,8 @@
 """A learner whose kernel or λ is chosen from its stream.
 
 The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
-several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are learned
-(:mod:`onkel.choice.relevances`). Each time the learner starts anew and learns from the rows so far again.
+several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are
+learned (:mod:`onkel.choice.relevances`). Each time the learner starts anew and learns from the rows so far again.
 
 A second-order learner with ``forget="stream"`` goes on choosing: whenever the number of rows has doubled, and when the
 loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The neighbours of the width and
@@ -29,7 +29,7 @@ from onkel.choice.again import MAX_LOSS, PERIOD, Trial, Watch, bounded_losses, c
 from onkel.choice.competition import WIDTHS, Competition, gaussian
 from onkel.choice.relevances import first_searched
 from onkel.choice.rows import Rows, Window
-from onkel.contents import Contents
+from onkel.inside import Inside
 from onkel.learner import Array, Csr, Floats, Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder, StreamMemory
 from onkel.state import Stateful
@@ -424,9 +424,11 @@ class ChoosingLearner(Stateful):
         """Return everything learned so far as named arrays (empty before the first row)."""
         return self.current.state() | self._own_arrays()
 
-    def __onkel_contents__(self) -> Contents:
-        contents: Contents = self.current.__onkel_contents__()
-        return replace(contents, estimator=self)
+    def __onkel_inside__(self) -> Inside:
+        return Inside(self, self.current)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
+        return self.current.__onkel_facts__()
 
     def __onkel_with_learner__(self, learner: Learner) -> Learner:
         return learner  # whose kernel has its own width

@@ -119,7 +119,7 @@ def scaler(scale: Scale) -> Any:
 
 def parameters(model: Any) -> dict[str, Any]:
     """Return the parameters of a learner as JSON values."""
-    from onkel.contents import contents_of
+    from onkel.inside import inside
 
-    values = contents_of(model).parameters
+    values = inside(model).parameters
     return {k: v if isinstance(v, str | int | float | bool | None) else repr(v) for k, v in values.items()}

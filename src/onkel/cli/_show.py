@@ -115,10 +115,10 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
 
 def warnings_of_columns(model: Any) -> list[str]:
     """Return warnings about the columns of a table: categories with more values than places."""
-    from onkel.contents import contents_of
+    from onkel.inside import inside
     from onkel.preprocess.encoder import StreamEncoder
 
-    encoder = next(iter(contents_of(model).transformers), None)
+    encoder = next(iter(inside(model).transformers), None)
     if not isinstance(encoder, StreamEncoder):
         return []
     most = encoder.max_categories

@@ -144,10 +144,9 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
 
 
 def _importances(model: Any) -> dict[str, Any]:
-    from onkel.contents import contents_of
+    from onkel.inside import facts
 
-    facts = contents_of(model).facts
-    return {"importances": facts["importances"]} if "importances" in facts else {}
+    return {name: value for name, value in facts(model).items() if name == "importances"}
 
 
 def _print_last(curves: list[Any], asked: str | None) -> None:

@@ -42,7 +42,7 @@ def export(
 
     import onkel
     from onkel.cli._data import check_writable
-    from onkel.contents import contents_of
+    from onkel.inside import inside
     from onkel.utils.files import write_atomically
 
     check_writable(output, model)
@@ -50,7 +50,7 @@ def export(
     if to is Format.ONNX:
         content = onkel.export.to_onnx(loaded).SerializeToString()
     elif to is Format.LIBSVM:
-        is_scaled = bool(contents_of(loaded).transformers)
+        is_scaled = bool(inside(loaded).transformers)
         content = onkel.export.to_libsvm(loaded, scaled=is_scaled).encode()
         if is_scaled:
             ranges = onkel.export.to_libsvm_range(loaded).encode()

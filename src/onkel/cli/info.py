@@ -20,23 +20,23 @@ def info(*, model: Model, json: Json = False) -> None:
     from onkel.cli._learners import parameters
     from onkel.cli._rows import plain
     from onkel.cli._show import TITLES, bar, print_facts, print_json
-    from onkel.contents import contents_of
     from onkel.files.persistence import read
+    from onkel.inside import facts, inside
 
     loaded, header = read(model)
-    contents = contents_of(loaded)
-    facts: dict[str, Any] = {"learner": type(contents.estimator).__name__, **contents.facts}
-    if "classes" in facts:
-        facts["classes"] = [plain(label) for label in facts["classes"]]
-    if contents.learner is not None and "n_support" in facts:
-        facts["norm"] = contents.learner.norm  # as many kernel values as there are pairs of support vectors
-    facts |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
+    its = inside(loaded)
+    said: dict[str, Any] = {"learner": type(its.estimator).__name__, **facts(loaded)}
+    if "classes" in said:
+        said["classes"] = [plain(label) for label in said["classes"]]
+    if its.learner is not None and "n_support" in said:
+        said["norm"] = its.learner.norm  # as many kernel values as there are pairs of support vectors
+    said |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
     if json:
-        print_json({"model": model, "parameters": parameters(loaded), **facts})
+        print_json({"model": model, "parameters": parameters(loaded), **said})
         return
-    importances = facts.pop("importances", {})
-    facts["learner"] = " ".join(repr(contents.estimator).split())  # with the parameters that are not at their defaults
-    print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in facts.items()})
+    importances = said.pop("importances", {})
+    said["learner"] = " ".join(repr(its.estimator).split())  # with the parameters that are not at their defaults
+    print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in said.items()})
     if importances:
         print("\nimportance of features, independent of their units")
         print_facts({f"  {name}": bar(value) for name, value in importances.items()})

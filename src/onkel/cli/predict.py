@@ -43,12 +43,12 @@ def predict(
     import numpy as np
 
     import onkel
-    from onkel.contents import contents_of, fitted_learner
+    from onkel.inside import fitted_learner, inside
 
     if scores and proba:
         raise Misused("--scores and --proba: expected one of them")
     loaded = onkel.load(model)
-    if hasattr(loaded, "predict") and contents_of(loaded).learner is None:
+    if hasattr(loaded, "predict") and inside(loaded).learner is None:
         raise ValueError(f"{model} has learned nothing yet")
     fitted_learner(loaded, "onkel predict")
     if not hasattr(loaded, "predict"):
@@ -85,7 +85,7 @@ def predict(
 def opened_for(loaded: Any, data: str, options: Reading, no_target: bool) -> Iterator[Any]:
     """The rows of DATA as the model takes them, with their targets and ids, if there are any."""
     from onkel.cli._data import is_libsvm, is_table_of, names_of, open_rows
-    from onkel.contents import contents_of
+    from onkel.inside import inside
 
     names = names_of(loaded)
     how: dict[str, Any] = {"n_features": loaded.n_features_in_} if is_libsvm(data, options) else {}
@@ -96,7 +96,7 @@ def opened_for(loaded: Any, data: str, options: Reading, no_target: bool) -> Ite
     if no_target:
         how["target"] = False
     with open_rows(data, options, **how) as rows:
-        learner = contents_of(loaded).learner
+        learner = inside(loaded).learner
         rows.dense = learner is None or not learner.sparse
         if names is not None:
             rows.take(names)
@@ -105,7 +105,7 @@ def opened_for(loaded: Any, data: str, options: Reading, no_target: bool) -> Ite
 
 def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_target: bool) -> Iterator[Any]:
     """Rows whose columns are found by their names; the one column that is not a feature is the target."""
-    from onkel.contents import contents_of
+    from onkel.inside import inside
     from onkel.streams.table import Table
 
     found = rows.names
@@ -117,7 +117,7 @@ def _by_name(loaded: Any, rows: Any, names: list[str], target: str | None, no_ta
         rows.goal = target
     if is_named:
         rows.take(names)
-    takes_tables, learner = contents_of(loaded).takes_tables, contents_of(loaded).learner
+    takes_tables, learner = inside(loaded).takes_tables, inside(loaded).learner
     for X, y in rows:
         if not is_named:
             X = Table(tuple(names), X.columns, X.typed)

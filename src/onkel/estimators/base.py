@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,11 +19,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel.catalogue import Named
 from onkel.choice import ChoosingLearner
-from onkel.contents import Contents
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
 from onkel.estimators.progress import Progress
+from onkel.inside import Inside
 from onkel.learner import Learner
 from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
@@ -49,7 +48,9 @@ Floats = NDArray[np.float64]
 
 
 @estimator
-class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class KernelEstimator(  # type: ignore[misc]
+    FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator
+):
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
     _row: ClassVar[Named]  # the row of its learner in the table, for a named learner
@@ -334,12 +335,12 @@ class KernelEstimator(FunctionParameters, FittingParameters, NotebookView, Callb
         if learner.task != self._task():
             raise ValueError(f"the learner's task is {learner.task}, not {self._task()}")
 
-    def __onkel_contents__(self) -> Contents:
-        learner = self._learner.current if hasattr(self, "_learner") else None
-        facts = {} if learner is None else learner.facts()
-        if hasattr(self, "feature_names_in_"):
-            facts = {"columns": self.feature_names_in_.tolist(), **facts}
-        return Contents(self, learner, self.get_params(deep=False), facts)
+    def __onkel_inside__(self) -> Inside:
+        return Inside(self, self._learner.current if hasattr(self, "_learner") else None)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
+        names = {"columns": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
+        return names | (self._learner.current.__onkel_facts__() if hasattr(self, "_learner") else {})
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
@@ -468,12 +469,12 @@ class OneKernel(KernelParameters, KernelEstimator):
         self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
         return kernel
 
-    def __onkel_contents__(self) -> Contents:
-        contents = super().__onkel_contents__()
-        if contents.learner is None or not contents.learner.kernels[contents.learner.main_kernel].scales:
-            return contents
+    def __onkel_facts__(self) -> dict[str, Any]:
+        facts = super().__onkel_facts__()
+        if not hasattr(self, "_learner") or not self.kernel_.scales:
+            return facts
         names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
-        return replace(contents, facts={**contents.facts, "importances": most_important(self.importances_, names)})
+        return facts | {"importances": most_important(self.importances_, names)}
 
     @property
     def importances_(self) -> Floats:

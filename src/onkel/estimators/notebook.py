@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 
 _SHOWN = ("gamma_", "lam_")  # numbers that may have been chosen from the stream
 
@@ -19,8 +19,8 @@ def learned(model: Any) -> dict[str, str]:
     >>> learned(onkel.PerceptronClassifier(gamma=1.0).fit([[0.0], [1.0]], ["a", "b"]))["rows"]
     '2'
     """
-    contents = contents_of(model)
-    learner = contents.learner
+    found = inside(model)
+    learner = found.learner
     if learner is None or learner.n_features is None:
         return {}
     budget = "" if learner.budget is None else f" of at most {learner.budget:,}"
@@ -28,17 +28,17 @@ def learned(model: Any) -> dict[str, str]:
         "rows": f"{learner.t:,}",
         "features": f"{learner.n_features:,}",
         "support vectors": f"{learner.n_support:,}{budget}",
-        "bytes": f"{contents.estimator.nbytes_:,}",
+        "bytes": f"{found.estimator.nbytes_:,}",
     }
     for name in _SHOWN:
-        value = getattr(contents.estimator, name, None)
+        value = getattr(found.estimator, name, None)
         if isinstance(value, float):
             facts[name.removesuffix("_")] = f"{value:.4g}"
-    if len(getattr(contents.estimator, "memory_weights_", ())) > 1:
-        memory = contents.estimator.memory_
+    if len(getattr(found.estimator, "memory_weights_", ())) > 1:
+        memory = found.estimator.memory_
         facts["memory"] = "all rows" if memory == float("inf") else f"{memory:,.0f} rows"
-    if hasattr(contents.estimator, "_progress"):
-        facts["progressive loss"] = str(contents.estimator._progress)
+    if hasattr(found.estimator, "_progress"):
+        facts["progressive loss"] = str(found.estimator._progress)
     return facts
 
 

@@ -12,10 +12,10 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.contents import Contents, Model, contents_of
 from onkel.estimators.notebook import NotebookView
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.estimators.targets import ClassifierBase, label_vector
+from onkel.inside import Inside, Model, facts, inside
 from onkel.learner import Learner
 from onkel.utils.labels import places
 from onkel.utils.turns import in_turn
@@ -169,9 +169,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once: other threads may predict meanwhile
 
     def _clone(self) -> Any:
-        if not isinstance(self.estimator, Model) or not isinstance(
-            contents_of(self.estimator).estimator, ClassifierBase
-        ):
+        if not isinstance(self.estimator, Model) or not isinstance(inside(self.estimator).estimator, ClassifierBase):
             raise ValueError(f"estimator must be one of onkel's classifiers, got {self.estimator!r}")
         check_number("forget", self.forget, above=0, at_most=1)
         return clone(self.estimator)
@@ -247,9 +245,15 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __onkel_contents__(self) -> Contents:
-        inside = contents_of(self.estimator_ if self.__sklearn_is_fitted__() else self.estimator)
-        return replace(inside, calibrated=True, facts={"calibration": "Platt's sigmoids", **inside.facts})
+    def __onkel_inside__(self) -> Inside:
+        return replace(inside(self._present), calibrated=True)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
+        return {"calibration": "Platt's sigmoids", **facts(self._present)}
+
+    @property
+    def _present(self) -> Any:
+        return self.estimator_ if self.__sklearn_is_fitted__() else self.estimator
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
@@ -291,7 +295,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
 
 
 def _is_binary(estimator: Any) -> bool:
-    return bool(contents_of(estimator).estimator._is_binary())
+    return bool(inside(estimator).estimator._is_binary())
 
 
 def _learn(
@@ -303,7 +307,7 @@ def _learn(
     known: int,
 ) -> Floats:
     """Let the sigmoids learn from rows in order; return the log odds before each. `known`: the classes before them."""
-    inner = contents_of(estimator).estimator
+    inner = inside(estimator).estimator
     codes, recognised = places(inner.classes_, labels)
     counts = recognised if weight is None else recognised & (weight != 0)
     columns = scores[:, None] if scores.ndim == 1 else scores

@@ -13,9 +13,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from onkel.contents import Contents
 from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
+from onkel.inside import Inside
 from onkel.parameters import ClassifierParameters
 from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, kind, places
 from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
@@ -150,11 +150,13 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             return np.asarray(log_expit(np.column_stack([-scores, scores])))
         return np.asarray(log_softmax(scores, axis=1))
 
-    def __onkel_contents__(self) -> Contents:
-        contents = super().__onkel_contents__()
-        if contents.learner is None:
-            return contents
-        return replace(contents, classes=self.classes_, facts={"classes": self.classes_.tolist(), **contents.facts})
+    def __onkel_inside__(self) -> Inside:
+        found = super().__onkel_inside__()
+        return found if found.learner is None else replace(found, classes=self.classes_)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
+        classes = {"classes": self.classes_.tolist()} if hasattr(self, "_learner") else {}
+        return classes | super().__onkel_facts__()
 
     def _is_binary(self) -> bool:
         return not self._open and len(self.classes_) == 2

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from onkel.contents import contents_of, fitted_learner, snapshot
 from onkel.expansion import Coefficients, Expansion, Information, total
+from onkel.inside import fitted_learner, inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import (
     EpsilonInsensitive,
@@ -226,8 +226,8 @@ def difference(one: Expansion, other: Expansion, like: Learner) -> Learner:
 
 def prepared_rows(model: Any, X: Any, n_features: int | None) -> Any:
     """Return rows as the learner inside a model sees them."""
-    rows = X if issparse(X) else np.asarray(X) if not contents_of(model).transformers else X
-    for transformer in contents_of(model).transformers:
+    rows = X if issparse(X) else np.asarray(X) if not inside(model).transformers else X
+    for transformer in inside(model).transformers:
         rows = transformer.transform(rows)
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != n_features:
         raise ValueError(f"X must be rows of the model's {n_features} features, got the shape {rows.shape}")

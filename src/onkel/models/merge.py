@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from onkel.contents import Contents, contents_of, fitted_learner, snapshot
 from onkel.expansion import Expansion, total
+from onkel.inside import Inside, fitted_learner, inside, snapshot
 from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller
 from onkel.parts import Hedge, SecondOrder
@@ -95,9 +95,9 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     learner, distance, change = together(learners, factors, budget)
     like: Any = models[0]
     merged = like.__onkel_with_learner__(learner)
-    inside = [contents_of(model).estimator for model in models]
-    if all(hasattr(each, "class_counts_") for each in inside):
-        contents_of(merged).estimator.class_counts_ = np.sum([each.class_counts_ for each in inside], axis=0)
+    estimators = [inside(model).estimator for model in models]
+    if all(hasattr(each, "class_counts_") for each in estimators):
+        inside(merged).estimator.class_counts_ = np.sum([each.class_counts_ for each in estimators], axis=0)
     return Compressed(merged, distance, learner.n_support, None if change is None else change / max(1, rows))
 
 
@@ -245,7 +245,7 @@ def _random_features(learner: Learner) -> str:
 
 def _check_alike(one: Any, other: Any) -> None:
     """Refuse to add functions of different spaces, and say which parameters must be equal."""
-    mine, theirs = contents_of(one), contents_of(other)
+    mine, theirs = inside(one), inside(other)
     a, b = mine.learner, theirs.learner
     assert a is not None
     assert b is not None
@@ -281,8 +281,8 @@ def _check_alike(one: Any, other: Any) -> None:
         )
 
 
-def _learns_its_kernel(contents: Contents) -> bool:
-    return all(contents.parameters.get(name) == "stream" for name in ("gamma", "relevances"))
+def _learns_its_kernel(its: Inside) -> bool:
+    return all(its.parameters.get(name) == "stream" for name in ("gamma", "relevances"))
 
 
 def transform_alike(one: Any, other: Any) -> bool:

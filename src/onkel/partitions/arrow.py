@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of, fitted_learner
+from onkel.inside import fitted_learner, inside
 from onkel.utils.extras import pyarrow
 from onkel.utils.validation import check_choice
 
@@ -65,7 +65,7 @@ def _values(model: Any, table: Any, method: str) -> NDArray[Any]:
     if missing:
         raise ValueError(f"the table has no column {missing[0]!r}; the model's columns are {', '.join(wanted)}")
     answer = getattr(model, method)
-    if contents_of(model).takes_tables:
+    if inside(model).takes_tables:
         if table.num_rows == 0:  # a row of missing values has the type and shape of the result
             return np.asarray(answer({name: [None] for name in wanted})[:0])
         return np.asarray(answer(table.select(wanted)))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
-from onkel.contents import fitted_learner
 from onkel.estimators.base import KernelEstimator
+from onkel.inside import fitted_learner
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, Encoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint

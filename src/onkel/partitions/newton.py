@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.contents import fitted_learner
 from onkel.expansion import Coefficients, Expansion, Information, Term
+from onkel.inside import fitted_learner
 from onkel.learner import Learner
 from onkel.partitions.agreement import Census, Encoding
 from onkel.partitions.checkpoints import Checkpoint

@@ -19,7 +19,7 @@ def axes(ax: Any) -> Any:
     return pyplot.subplots(layout="constrained")[1] if ax is None else ax
 
 
-def inside(model: Any) -> Any:
+def drawn_of(model: Any) -> Any:
     """What is drawn of a model: the learner inside it if it is one of `onkel.river`, otherwise the model itself."""
     return getattr(model, "learner", model)
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of, fitted_learner
-from onkel.plot._axes import COLOURS, Drawn, draw_layers, inside
+from onkel.inside import fitted_learner, inside
+from onkel.plot._axes import COLOURS, Drawn, draw_layers, drawn_of
 
 Floats = NDArray[np.float64]
 
@@ -52,10 +52,10 @@ class MemoryDisplay(Drawn):
         -------
         MemoryDisplay
         """
-        learner = fitted_learner(inside(model), "a picture of memories")
+        learner = fitted_learner(drawn_of(model), "a picture of memories")
         weights = learner.memory_weights
         if len(weights) < 2:
-            name = type(contents_of(inside(model)).estimator).__name__
+            name = type(inside(drawn_of(model)).estimator).__name__
             raise ValueError(f'weights of memories need forget="stream", and this {name} has one memory')
         rows, history = learner.memory_weights_history
         return cls(rows, history, list(weights)).plot(ax)
@@ -102,10 +102,10 @@ class ImportanceDisplay(Drawn):
         ImportanceDisplay
         """
         if hasattr(type(model), "feature_importances"):  # by the names of the records' features
-            fitted_learner(inside(model), "a picture of importances")
+            fitted_learner(drawn_of(model), "a picture of importances")
             importances = model.feature_importances
             return cls(np.array([*importances.values()]), [str(name) for name in importances]).plot(ax)
-        estimator = contents_of(model).estimator
+        estimator = inside(model).estimator
         if not hasattr(type(estimator), "importances_"):
             raise ValueError(f"importances of features need relevances, and a {type(estimator).__name__} has none")
         importances = estimator.importances_

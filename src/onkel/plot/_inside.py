@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of, fitted_learner
-from onkel.plot._axes import COLOURS, Drawn, draw_layers, inside
+from onkel.inside import fitted_learner, inside
+from onkel.plot._axes import COLOURS, Drawn, draw_layers, drawn_of
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class SupportDisplay(Drawn):
         -------
         SupportDisplay
         """
-        learner = fitted_learner(inside(model), "a picture of support vectors")
+        learner = fitted_learner(drawn_of(model), "a picture of support vectors")
         _, births = learner.support()
         coefficients = np.abs(learner.coefficients).max(axis=0, initial=0.0)[: len(births)]
         return cls(learner.t - births, coefficients, learner.t).plot(ax)
@@ -103,7 +103,7 @@ class KernelWeightsDisplay(Drawn):
         -------
         KernelWeightsDisplay
         """
-        estimator = contents_of(model).estimator
+        estimator = inside(model).estimator
         if not hasattr(type(estimator), "kernel_weights_history_"):
             raise ValueError(f"weights of kernels need several kernels, and a {type(estimator).__name__} has one")
         rows, weights = estimator.kernel_weights_history_

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 from onkel.plot._axes import COLOURS, Drawn
 from onkel.utils.validation import check_number
 
@@ -61,7 +61,7 @@ class CalibrationDisplay(Drawn):
         CalibrationDisplay
         """
         check_number("n_bins", n_bins, at_least=2, integer=True)
-        classes = contents_of(model).classes
+        classes = inside(model).classes
         given = np.asarray(model.predict_proba(X), dtype=np.float64)
         right = np.asarray(y)[:, None] == classes
         if given.shape[1] == 2:
@@ -70,7 +70,7 @@ class CalibrationDisplay(Drawn):
         bins = np.array_split(order, n_bins)
         claimed = np.array([given.ravel()[places].mean() for places in bins if len(places)])
         came = np.array([right.ravel()[places].mean() for places in bins if len(places)])
-        return cls(claimed, came, type(contents_of(model).estimator).__name__).plot(ax)
+        return cls(claimed, came, type(inside(model).estimator).__name__).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         """Draw the curve, and the diagonal where it should lie."""

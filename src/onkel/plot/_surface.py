@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import is_regressor
 
-from onkel.contents import contents_of, fitted_learner
+from onkel.inside import fitted_learner, inside
 from onkel.plot._axes import COLOURS, Drawn
 from onkel.utils.validation import check_choice, check_number
 
@@ -109,12 +109,12 @@ class DecisionSurfaceDisplay(Drawn):
         asked = plane if columns is None else type(X)(dict(zip(columns, plane.T, strict=True)))
         values, kind = _asked(model, asked, response)
         support = learner.support()[0]
-        transformers = contents_of(model).transformers
+        transformers = inside(model).transformers
         shown = np.asarray(support.toarray() if issparse(support) else support, dtype=np.float64).reshape(-1, 2)
         for transformer in reversed(transformers):
             shown = _unscaled(transformer, shown, rows)
         shades = None if y is None else np.asarray(y)
-        classes = contents_of(model).classes
+        classes = inside(model).classes
         if shades is not None and classes is not None:
             shades = np.searchsorted(classes, shades)
         named = [] if classes is None else [str(name) for name in classes]
@@ -164,7 +164,7 @@ def _asked(model: Any, plane: Any, response: str) -> tuple[Floats, str]:
         return model.predict(plane, return_std=True)[1], "std"
     if is_regressor(model):
         return model.predict(plane), "prediction"
-    classes = contents_of(model).classes
+    classes = inside(model).classes
     assert classes is not None
     if len(classes) == 2:
         if response == "probability":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from onkel.contents import Contents
+from onkel.inside import Inside
 from onkel.preprocess import column_kinds
 from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
@@ -445,11 +445,14 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             and all(map(_is_same, mine.columns, theirs.columns))
         )
 
-    def __onkel_contents__(self) -> Contents:
+    def __onkel_inside__(self) -> Inside:
+        return Inside(self, None, transformers=(self,), takes_tables=True)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"encoder": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"columns": self.schema_, "n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,), takes_tables=True)
+        return facts
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")

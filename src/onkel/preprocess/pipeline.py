@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.contents import Contents, contents_of
 from onkel.estimators.base import KernelEstimator, most_important
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
+from onkel.inside import Inside, facts, inside
 from onkel.learner import Learner
 from onkel.preprocess import foreign
 from onkel.preprocess.encoder import StreamEncoder
@@ -324,20 +324,29 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             return getattr(owner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __onkel_contents__(self) -> Contents:
-        fitted = self.__sklearn_is_fitted__()
-        inside = contents_of(self.estimator_ if fitted else self.estimator)
-        chain = tuple(self.transformers_ if fitted else self._chain())
-        facts: dict[str, Any] = {}
-        for transformer in chain:
-            facts |= _facts(transformer)
-        facts |= inside.facts
-        if fitted and "n_features" in facts:
-            facts["n_features"] = self.n_features_in_
-        if "importances" in facts and isinstance(chain[-1], StreamEncoder):
-            facts["importances"] = most_important(self.estimator_.importances_, chain[-1].get_feature_names_out())
+    def __onkel_inside__(self) -> Inside:
+        estimator, chain = self._present
         takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
-        return replace(inside, transformers=chain, takes_tables=takes_tables, facts=facts)
+        return replace(inside(estimator), transformers=chain, takes_tables=takes_tables)
+
+    def __onkel_facts__(self) -> dict[str, Any]:
+        estimator, chain = self._present
+        found: dict[str, Any] = {}
+        for transformer in chain:
+            found |= _facts(transformer)
+        found |= facts(estimator)
+        if self.__sklearn_is_fitted__() and "n_features" in found:
+            found["n_features"] = self.n_features_in_
+        if "importances" in found and isinstance(chain[-1], StreamEncoder):
+            found["importances"] = most_important(estimator.importances_, chain[-1].get_feature_names_out())
+        return found
+
+    @property
+    def _present(self) -> tuple[Any, tuple[Any, ...]]:
+        """The estimator and the transformers: the fitted ones, if they are."""
+        if self.__sklearn_is_fitted__():
+            return self.estimator_, tuple(self.transformers_)
+        return self.estimator, tuple(self._chain())
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel import _core
-from onkel.contents import Contents
+from onkel.inside import Inside
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_feature_names,
@@ -210,11 +210,14 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             return False
         return all(np.array_equal(values, other._statistics[name]) for name, values in self._statistics.items())
 
-    def __onkel_contents__(self) -> Contents:
+    def __onkel_inside__(self) -> Inside:
+        return Inside(self, None, transformers=(self,))
+
+    def __onkel_facts__(self) -> dict[str, Any]:
         facts: dict[str, Any] = {"scaler": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"n_features": self.n_features_in_, "rows": self.n_samples_seen_}
-        return Contents(self, None, self.get_params(deep=False), facts, transformers=(self,))
+        return facts
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_statistics")
@@ -420,7 +423,8 @@ class StreamMinMaxScaler(StreamScaler):
         return self._known("greatest")
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.feature_range, tuple | list) or len(self.feature_range) != 2:  # type: ignore[redundant-expr]
+        given: Any = self.feature_range
+        if not isinstance(given, tuple | list) or len(given) != 2:
             raise ValueError(f"feature_range must be two numbers, got {self.feature_range!r}")
         for name, value in zip(("start", "end"), self.feature_range, strict=True):
             check_number(f"{name} of feature_range", value, at_least=-1e6, at_most=1e6)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 from onkel.serve._batch import Batch
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
@@ -41,14 +41,14 @@ def refused_by_row() -> Iterator[None]:
 
 def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
     """Refuse rows, labels or weights that the model cannot learn from."""
-    contents = contents_of(model)
+    its = inside(model)
     if isinstance(batch.rows, Table):
         # where the kinds of the columns are not settled yet, learning checks them
-        if contents.learner is not None and contents.transformers[0].kept is None:
+        if its.learner is not None and its.transformers[0].kept is None:
             with refused_by_row():
-                contents.transformers[0].transform(batch.rows)
+                its.transformers[0].transform(batch.rows)
     else:
-        check_rows(batch.rows, None if contents.learner is None else model.n_features_in_)
+        check_rows(batch.rows, None if its.learner is None else model.n_features_in_)
     if batch.labels.shape != (len(batch),):
         raise Refusal(422, f"expected a label for each of the {len(batch)} rows, got {len(batch.labels)}")
     _check_weights(batch)
@@ -85,14 +85,14 @@ def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, c
         if wrong.any():
             row = int(wrong.argmax())
             raise Refusal(422, f"row {row}: expected a class, which must be a whole number, got {labels[row]}", row)
-    contents = contents_of(model)
-    known = contents.classes
-    if contents.learner is None:
+    its = inside(model)
+    known = its.classes
+    if its.learner is None:
         known = None if classes is None else as_labels(classes)
     if known is None or len(known) == 0:
         return
     found = places(known, labels)[1] | ~counts
-    is_open = contents.learner is not None and getattr(contents.estimator, "_open", False)
+    is_open = its.learner is not None and getattr(its.estimator, "_open", False)
     if found.all() or (is_open and kind(labels) == kind(known)):
         return
     row = int(found.argmin())

@@ -45,7 +45,7 @@ def live_page(served: Served, names: list[str]) -> str:
         section("Features that matter", _list("features", "feature", "weight")),
         section("Recent refusals", _list("refusals", "time", "status", "sentence")),
         f"<script>\n{script}</script>",
-        subtitle=f"{type(served.snapshot.contents.estimator).__name__}, live",
+        subtitle=f"{type(served.snapshot.inside.estimator).__name__}, live",
     )
 
 
@@ -93,7 +93,7 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     >>> [feature["feature"] for feature in features(Snapshot(model, ("a", "b"), 2, 0))]
     ['a', 'b']
     """
-    learner = snapshot.contents.learner
+    learner = snapshot.inside.learner
     if learner is None or learner.n_support == 0:
         return []
     if learner.kernels[-1].scales:
@@ -103,8 +103,8 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     else:
         return []
     names = snapshot.names or tuple(f"column {i}" for i in range(len(weights)))
-    if snapshot.contents.transformers and isinstance(snapshot.contents.transformers[-1], StreamEncoder):
-        names = tuple(snapshot.contents.transformers[-1].get_feature_names_out().tolist())
+    if snapshot.inside.transformers and isinstance(snapshot.inside.transformers[-1], StreamEncoder):
+        names = tuple(snapshot.inside.transformers[-1].get_feature_names_out().tolist())
     order = np.argsort(-weights, kind="stable")[:_MOST_FEATURES]
     return [{"feature": names[i], "weight": float(f"{weights[i]:.4g}")} for i in order.tolist()]
 

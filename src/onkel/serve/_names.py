@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 
 
 def take_names(model: Any) -> tuple[str, ...] | None:
@@ -28,7 +28,7 @@ def take_names(model: Any) -> tuple[str, ...] | None:
     ['a', 'b']
     """
     entrance = _entrance(model)
-    if contents_of(model).takes_tables:
+    if inside(model).takes_tables:
         names = getattr(entrance, "feature_names_in_", None)
     else:
         names = vars(entrance).pop("feature_names_in_", None)
@@ -38,8 +38,8 @@ def take_names(model: Any) -> tuple[str, ...] | None:
 @contextlib.contextmanager
 def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
     """Give a model its names while it is saved."""
-    entrance, contents = _entrance(model), contents_of(model)
-    if names is None or contents.learner is None or contents.takes_tables:
+    entrance, its = _entrance(model), inside(model)
+    if names is None or its.learner is None or its.takes_tables:
         yield
         return
     entrance.feature_names_in_ = np.array(list(names), object)
@@ -51,7 +51,7 @@ def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
 
 def _entrance(model: Any) -> Any:
     """The first transformer, or the estimator, which has the names."""
-    inside = vars(model)
-    if "transformers_" in inside:
-        return inside["transformers_"][0]
-    return _entrance(inside["estimator_"]) if "estimator_" in inside else model
+    fitted = vars(model)
+    if "transformers_" in fitted:
+        return fitted["transformers_"][0]
+    return _entrance(fitted["estimator_"]) if "estimator_" in fitted else model

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 from onkel.serve._batch import Batch, refused_of, refused_record
 from onkel.serve._checks import check_batch
 from onkel.serve._held import HeldRows
@@ -123,7 +123,7 @@ class Served:
 
     def facts(self) -> dict[str, Any]:
         """Return current figures: what is waiting, and the sizes of the model and the log."""
-        learner = self.snapshot.contents.learner
+        learner = self.snapshot.inside.learner
         tasks, rows = self._queue.size
         kernel = None if learner is None else learner.kernel
         return {
@@ -293,7 +293,7 @@ class Served:
             if held is None:
                 raise Refusal(404, f"no row is held under the id {task.id!r}: it has expired, or never existed")
             batch = Batch(held.rows, task.labels, task.weights, held.names)
-        if self._names is not None or contents_of(self._model).learner is not None:
+        if self._names is not None or inside(self._model).learner is not None:
             batch = batch.named(self._names)
         check_batch(batch, self._model, self._classes)
         return batch
@@ -334,12 +334,12 @@ class Served:
             self._rows += len(logged.batch)
             if logged.task.id is not None:
                 self._held.release(logged.task.id)
-            if watched and contents_of(self._model).learner is not None:
+            if watched and inside(self._model).learner is not None:
                 self.progress.add(scores, logged.batch.labels, self._model)
 
     def _learn(self, batch: Batch) -> NDArray[np.float64]:
         options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
-        if contents_of(self._model).learner is None:
+        if inside(self._model).learner is None:
             self._names = batch.names
             if self._classes is not None:
                 options["classes"] = self._classes
@@ -366,7 +366,7 @@ class Served:
     def _publish(self) -> None:
         """Make what was learned visible to predictions."""
         self.snapshot = Snapshot(copy.deepcopy(self._model), self._names, self._rows, self._version)
-        learner = contents_of(self._model).learner
+        learner = inside(self._model).learner
         self.progress.draw(0 if learner is None else learner.n_support)
 
     def _conclude(self, task: Learn, logged: Logged, repeated: bool) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import Contents, contents_of
+from onkel.inside import Inside, inside
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_rows, refused_by_row
 from onkel.serve._refusal import Refusal
@@ -45,14 +45,14 @@ class Snapshot:
     version: int  # the number of the newest version on the disk
 
     @cached_property
-    def contents(self) -> Contents:
-        """The contents of the model, determined once."""
-        return contents_of(self.model)
+    def inside(self) -> Inside:
+        """What the model consists of."""
+        return inside(self.model)
 
     @property
     def is_fitted(self) -> bool:
         """Whether it has learned from any row."""
-        return self.contents.learner is not None
+        return self.inside.learner is not None
 
     def predict(self, rows: NDArray[np.float64] | Table, outputs: list[str]) -> dict[str, NDArray[Any]]:
         """Return the requested outputs: predict, decision_function, predict_proba."""

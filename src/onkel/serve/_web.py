@@ -156,7 +156,7 @@ class Service:
         return b"".join(pieces)
 
     def _shape(self, served: Served, snapshot: Snapshot) -> _wire.Shape:
-        takes_tables = snapshot.contents.takes_tables
+        takes_tables = snapshot.inside.takes_tables
         return _wire.Shape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows, takes_tables)
 
     # -- answers
@@ -178,12 +178,12 @@ class Service:
     async def _metadata(self, request: Request) -> Response:
         served = self._served(request)
         snapshot = served.snapshot
-        classes = snapshot.contents.classes
+        classes = snapshot.inside.classes
         outputs = [{"name": name, "datatype": "FP64", "shape": [-1]} for name in snapshot.outputs()]
         if classes is not None:
             outputs[0]["datatype"] = _wire.datatype(classes)
         facts = {
-            "estimator": type(snapshot.contents.estimator).__name__,
+            "estimator": type(snapshot.inside.estimator).__name__,
             "features": snapshot.names,
             "target": served.target,
             "classes": None if classes is None else classes.tolist(),
@@ -220,7 +220,7 @@ class Service:
             return _arrow.arrow_infer_request(body, shape, outputs, id) if arrow else _wire.infer_request(body, shape)
 
         wanted = await _aside(read, len(body))
-        learner = snapshot.contents.learner
+        learner = snapshot.inside.learner
         work = math.prod(wanted.rows.shape) * (learner.n_support if learner is not None else 0)
         predictions = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
         parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
@@ -308,10 +308,10 @@ async def _aside(work: Callable[[], Any], size: int) -> Any:
 
 def _inputs(snapshot: Snapshot) -> list[dict[str, Any]]:
     """The tensors that a model takes: one of rows, or one for each column of a table."""
-    if not snapshot.contents.takes_tables or not snapshot.is_fitted:
+    if not snapshot.inside.takes_tables or not snapshot.is_fitted:
         width = snapshot.model.n_features_in_ if snapshot.is_fitted else -1
         return [{"name": "rows", "datatype": "FP64", "shape": [-1, width]}]
-    kinds = snapshot.contents.transformers[0].schema_
+    kinds = snapshot.inside.transformers[0].schema_
     types = {"number": "FP64", "boolean": "BOOL"}
     return [
         {"name": name, "datatype": types.get(kind.removesuffix("?"), "BYTES"), "shape": [-1]}

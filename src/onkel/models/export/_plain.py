@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of, snapshot
 from onkel.expansion import Expansion
+from onkel.inside import inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
 from onkel.preprocess.column_kinds import EncodedColumn
@@ -99,13 +99,13 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
 
     Without `takes_tables`, an encoder of numbers without missing values counts as a scaler, and any other is refused.
     """
-    if contents_of(model).calibrated and not takes_sigmoids:
+    if inside(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
-    contents = contents_of(snapshot(model, "an export"))
-    learner = contents.learner
+    its = inside(snapshot(model, "an export"))
+    learner = its.learner
     assert learner is not None
     assert learner.n_features is not None
-    transformers, columns = contents.transformers, tuple[EncodedColumn, ...]()
+    transformers, columns = its.transformers, tuple[EncodedColumn, ...]()
     if takes_tables and transformers and isinstance(transformers[0], StreamEncoder):
         columns, transformers = _columns(transformers[0]), transformers[1:]
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
@@ -117,7 +117,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
     expansion = learner.expansion()
     plain_model = Plain(
         task=learner.task,
-        classes=_classes(contents.classes, learner),
+        classes=_classes(its.classes, learner),
         shift=shift,
         factor=factor,
         points=expansion.terms[0].dense_points(),
@@ -126,7 +126,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         ),
         combination=expansion.combination,
         features=_features(expansion),
-        sigmoids=_sigmoids(model) if contents.calibrated else None,
+        sigmoids=_sigmoids(model) if its.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
         columns=columns,
@@ -176,7 +176,7 @@ def _without_free_places(model: Plain) -> Plain:
 
 def _sigmoids(model: Any) -> Floats:
     found = np.asarray(model.sigmoids_, np.float64)
-    learner = contents_of(model).learner
+    learner = inside(model).learner
     if learner is None or len(found) != learner.n_outputs:
         raise ValueError("a class has no sigmoid yet: learn from more rows before the export")
     return found

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.contents import contents_of
+from onkel.inside import inside
 from onkel.models.export._plain import Plain, plain
 from onkel.parts import LIBSVM_KERNELS, PlainKernel
 
@@ -105,7 +105,7 @@ def to_libsvm_range(model: Any) -> str:
     1 0 4
     """
     plain_model = plain(model)
-    if not contents_of(model).transformers:
+    if not inside(model).transformers:
         raise ValueError("the model has no scaler: its rows need no file of ranges")
     # What lies at shift - 1/factor and shift + 1/factor goes to -1 and 1.
     lines = [

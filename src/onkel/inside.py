@@ -1,8 +1,11 @@
-"""What is inside a model: every class that can be saved answers the same few questions, in ``__onkel_contents__``."""
+"""What is inside a model: its structure, which costs nothing to ask for, and facts, which are computed.
+
+Every class that can be saved answers in ``__onkel_inside__`` and ``__onkel_facts__``.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
@@ -13,51 +16,75 @@ from onkel.utils.turns import turn_of
 
 
 @dataclass(frozen=True)
-class Contents:
-    """The answers of a model, fitted or not."""
+class Inside:
+    """The structure of a model, fitted or not. None of it is computed."""
 
     estimator: Any  # the one with the learner's parameters, inside of whatever is around it; a scaler is its own
     learner: Learner | None  # that has learned the function; None where there is none, or none yet
-    parameters: dict[str, Any]  # of the estimator
-    facts: dict[str, Any] = field(default_factory=dict)  # what is fitted, for people to read
     classes: NDArray[Any] | None = None  # labels, where there are some
     transformers: tuple[Any, ...] = ()  # the fitted (or new) ones that rows go through first
     takes_tables: bool = False  # whether rows may have columns of any type, found by their names
     calibrated: bool = False  # whether sigmoids make probabilities of the scores
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the estimator."""
+        if not hasattr(self.estimator, "get_params"):  # a thin learner
+            return {name: getattr(self.learner, name) for name in Learner.NAMES}
+        parameters: dict[str, Any] = self.estimator.get_params(deep=False)
+        return parameters
 
 
 @runtime_checkable
 class Model(Protocol):
     """What `onkel.save` takes, and everything that takes a model."""
 
-    def __onkel_contents__(self) -> Contents: ...
+    def __onkel_inside__(self) -> Inside: ...
+
+    def __onkel_facts__(self) -> dict[str, Any]: ...
 
 
-def contents_of(model: Any) -> Contents:
-    """Return what is inside a model, or refuse an object that is not one.
+def inside(model: Any) -> Inside:
+    """Return what a model consists of, or refuse an object that is not one.
 
     Examples
     --------
     >>> import onkel
-    >>> contents_of(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier())).estimator
+    >>> inside(onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier())).estimator
     OGDClassifier()
-    >>> contents_of(3)
+    >>> inside(3)
     Traceback (most recent call last):
     ValueError: expected a model of onkel, got int
     """
+    return _checked(model).__onkel_inside__()
+
+
+def facts(model: Any) -> dict[str, Any]:
+    """Return what a model has learned, for people to read. Some of it takes time to compute.
+
+    Examples
+    --------
+    >>> import onkel
+    >>> facts(onkel.OGDClassifier(gamma=1.0).fit([[0.0], [1.0]], ["no", "yes"]))["classes"]
+    ['no', 'yes']
+    """
+    return _checked(model).__onkel_facts__()
+
+
+def _checked(model: Any) -> Model:
     if isinstance(model, type) or not isinstance(model, Model):
         raise ValueError(f"expected a model of onkel, got {type(model).__name__}")
-    return model.__onkel_contents__()
+    return model
 
 
 def fitted_learner(model: Any, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
-    contents = contents_of(model)
-    if contents.learner is None and contents.estimator in contents.transformers:
+    found = inside(model)
+    if found.learner is None and found.estimator in found.transformers:
         raise ValueError(f"{purpose} needs a learned function, which a {type(model).__name__} does not have")
-    if contents.learner is None or contents.learner.n_features is None:
+    if found.learner is None or found.learner.n_features is None:
         raise NotFittedError(f"{purpose} needs a function, and this {type(model).__name__} is not fitted yet")
-    return contents.learner
+    return found.learner
 
 
 def snapshot(model: Any, purpose: str) -> Any:
