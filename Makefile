@@ -66,7 +66,7 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli $(VENV)/with-test
 	@failed=; run() { echo "$$*"; "$$@" || failed=1; }; \
 	  run $(BIN)/ruff check; \
 	  run $(BIN)/ruff format --check; \
-	  run $(BIN)/mypy --strict -p onkel; \
+	  run $(BIN)/mypy --strict -p onkel -p onkel_papers; \
 	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
 	  test -z "$$failed"
 

@@ -14,8 +14,8 @@ import warnings
 import numpy as np
 
 import onkel
-from onkel.reproduce._data import missing, shuffled
-from onkel.reproduce._spa_kernels import BETAS, SETS
+from onkel_papers._data import missing, shuffled
+from onkel_papers._spa_kernels import BETAS, SETS
 
 NAMES = ("german", "svmguide3", "madelon", "magic04", "a9a", "ijcnn1", "cod-rna")
 

@@ -381,9 +381,9 @@ MUTANTS = [
     Mutant(
         "a refused call changes nothing",
         "src/onkel/utils/validation.py",
-        "        vars(model).update(before)  #",
-        "        vars(model).update({name: before[name] for name in model.get_params()})  #",
-        "test_batch.py -k refused_fit_on_other_columns",
+        "for name in vars(model).keys() - before.keys():",
+        "for name in ():",
+        "test_bad_input.py -k leave_a_new_estimator_new",
     ),
     Mutant(
         "the function is projected on its ball",
@@ -701,10 +701,10 @@ MUTANTS = [
     ),
     Mutant(
         "a kernel matrix that does not fit is refused",
-        "src/onkel/batch/_base.py",
+        "src/onkel_papers/batch/_base.py",
         "self.fits = self.megabytes <= memory_mb",
         "self.fits = True",
-        "test_batch.py -k too_many",
+        "papers/test_batch.py -k too_many",
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",

@@ -256,7 +256,7 @@ def test_results_do_not_depend_on_threads(run):
 def test_data_sets_and_generators_have_names(run):
     code, out, err = run("data", "list")
     assert (code, err) == (0, "")
-    for name in (*onkel.datasets.names(), *onkel.streams.generators.__all__):
+    for name in (*onkel.datasets.names(), *onkel.streams.generators.STREAMS):
         assert re.search(rf"^{re.escape(name)} ", out, re.MULTILINE), name
     document = json.loads(run("data", "list", "--json")[1])
     assert [one["name"] for one in document["datasets"]] == onkel.datasets.names()

@@ -26,8 +26,8 @@ from onkel.cli import main
 from onkel.dask.local import LocalProcesses
 from onkel.partitions import FilePartition, newton
 from onkel.partitions.sources import Partition, partitions_of
-from onkel.reproduce._cells import Cell
-from onkel.reproduce.lab import Lab
+from onkel_papers._cells import Cell
+from onkel_papers.lab import Lab
 
 # One cluster for all, in whichever process of xdist it is.
 pytestmark = pytest.mark.xdist_group("cluster")

@@ -18,14 +18,17 @@ from pathlib import Path
 import pytest
 
 import onkel
+import onkel_papers
 import warm
 
 ROOT = Path(__file__).parents[1]
 MODULES = [
     "onkel",
+    "onkel_papers",
     *(
         module.name
-        for module in pkgutil.walk_packages(onkel.__path__, "onkel.")
+        for package in (onkel, onkel_papers)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
         if module.name != "onkel._core" and ">>> " in inspect.getsource(importlib.import_module(module.name))
     ),
 ]

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from looping import loop
-from onkel.streams import generators
-from onkel.streams.generators import hyperplane, mixture, moving, switching
+from onkel.streams.generators import STREAMS, hyperplane, mixture, switching
 
-MAKERS = [getattr(generators, name) for name in generators.__all__]
-every_generator = pytest.mark.parametrize("make", MAKERS, ids=generators.__all__)
+every_generator = pytest.mark.parametrize("make", STREAMS.values(), ids=STREAMS)
 
 
 def rows(stream):
@@ -70,15 +68,6 @@ def test_hyperplane_turns():
     X, y = rows(hyperplane(50_000, n_features=3, period=10**9, noise=0.2))
     height = X[:, 0] + X[:, 2] / np.sqrt(2)
     assert np.mean(y == (height > 0)) == pytest.approx(0.8, abs=0.01)
-
-
-def test_moving_classes_take_each_others_places():
-    early, late = (moving(seed=1, n_classes=4, period=1000, deviation=0.01, chunk_rows=5) for _ in range(2))
-    late.seek({"rows": 250, "skipped": 0})
-    for stream, turn in ((early, 0), (late, 1)):
-        X, y = next(stream)
-        angle = np.pi / 2 * (y + turn)
-        np.testing.assert_allclose(X, np.column_stack([np.cos(angle), np.sin(angle)]), atol=0.1)
 
 
 def test_switching_classes_change_places_at_once():

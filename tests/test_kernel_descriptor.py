@@ -20,7 +20,6 @@ from exported import READERS
 from formulas import gram, long
 from looping import loop, loop_by
 from onkel import recipes
-from onkel.batch import LBFGSClassifier as BATCH
 from onkel.parts import (
     KERNELS,
     KOMP,
@@ -44,6 +43,7 @@ from onkel.parts import (
     Sigmoid,
 )
 from onkel.parts.kernels import Base
+from onkel_papers.batch import LBFGSClassifier as BATCH
 from table import in_pairs
 
 PLAIN = {

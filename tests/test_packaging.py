@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import onkel
+import onkel_papers
 
 EXTRAS = {"matplotlib", "pandas", "polars", "pyarrow", "rich", "typer", "river", "onnx", "pooch", "dask", "starlette"}
 MEGABYTE = 1_000_000
@@ -48,8 +49,8 @@ def test_an_estimator_loads_what_onkel_is_installed_with_and_no_extra():
 
 def test_what_is_installed_is_small():
     core = Path(onkel._core.__file__)
-    folder = Path(onkel.__file__).parent
-    python = sum(path.stat().st_size for path in folder.rglob("*.py"))
+    folders = [Path(package.__file__).parent for package in (onkel, onkel_papers)]
+    python = sum(path.stat().st_size for folder in folders for path in folder.rglob("*.py"))
     assert core.stat().st_size < 6 * MEGABYTE
     assert python < 2 * MEGABYTE
 

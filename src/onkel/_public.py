@@ -1,6 +1,6 @@
 """The names that `import onkel` offers: the estimators of the named learners, and those listed here."""
 
-from onkel import batch, evaluate, parts, recipes, streams
+from onkel import evaluate, parts, recipes, streams
 from onkel._core import isa
 from onkel.choice import ChoosingLearner, gamma_from_percentile
 from onkel.estimators import named
@@ -33,7 +33,6 @@ __all__ = [
     "StreamMinMaxScaler",
     "StreamPipeline",
     "StreamStandardScaler",
-    "batch",
     "compress",
     "datasets",
     "evaluate",

@@ -196,9 +196,9 @@ def _column(name: str) -> str | int:
 
 def _named(data: str, options: Reading, **how: Any) -> Any:
     """A data set or a generator."""
-    if data in generators.__all__:
+    if data in generators.STREAMS:
         seed = getattr(options, "seed", 0)
-        return getattr(generators, data)(options.rows or _DRAWN_ROWS, seed=seed, **how)
+        return generators.STREAMS[data](options.rows or _DRAWN_ROWS, seed=seed, **how)
     if data not in onkel.datasets.names():
         raise ValueError(f"there is no file {data!r}, and no data set of that name (onkel data list)")
     if onkel.datasets.info(data).order == "shuffle" and not getattr(options, "shuffle", True):

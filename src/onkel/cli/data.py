@@ -90,5 +90,5 @@ def _generators() -> dict[str, str]:
     """The names of the generators, and the first line of the documentation of each."""
     from onkel.streams import generators
 
-    titles = {name: (inspect.getdoc(getattr(generators, name)) or "").splitlines()[0] for name in generators.__all__}
+    titles = {name: (inspect.getdoc(make) or "").splitlines()[0] for name, make in generators.STREAMS.items()}
     return {name: title.removeprefix("Stream ").rstrip(".") for name, title in titles.items()}

@@ -58,10 +58,15 @@ def reproduce(
       onkel reproduce all --recorded --report all.html
       onkel reproduce all --results nightly --markdown tables.md
     """
-    from onkel import reproduce as experiments
     from onkel.cli._data import check_writable
     from onkel.cli._show import print_json, print_table
 
+    try:
+        import onkel_papers as experiments
+    except ModuleNotFoundError:
+        raise ImportError(
+            "reproduce needs the package onkel_papers, which comes with onkel and is not there: reinstall onkel"
+        ) from None
     if list_:
         lines = [{"experiment": known, "what it is": experiments.title(known)} for known in experiments.names()]
         print_json(lines) if json else print_table(("experiment", "what it is"), lines)
@@ -86,7 +91,7 @@ def reproduce(
             options["executor"] = opened.enter_context(client_of(cluster)).get_executor(pure=False)
         found = _run(chosen, results, _sets(chosen, data), options, quiet=json)
     if record is not None:
-        from onkel.reproduce.recorded import record as write_record
+        from onkel_papers.recorded import record as write_record
 
         write_record(found, record)
     _show(found, report, markdown, json=json)
@@ -105,13 +110,13 @@ def _show(found: list[Any], report: str | None, markdown: str | None, *, json: b
 
 
 def _recorded(chosen: list[str], data: list[str] | None) -> list[Any]:
-    from onkel.reproduce.recorded import recorded
+    from onkel_papers.recorded import recorded
 
     return [found for found in (recorded(name, data) for name in chosen) if found.sets]
 
 
 def _sets(chosen: list[str], data: str | None) -> list[str] | None:
-    from onkel.reproduce.verdict import figures
+    from onkel_papers.verdict import figures
 
     if data is None:
         return None
@@ -123,9 +128,9 @@ def _sets(chosen: list[str], data: str | None) -> list[str] | None:
 
 
 def _run(chosen: list[str], results: str, data: list[str] | None, options: dict[str, Any], *, quiet: bool) -> list[Any]:
-    from onkel import reproduce as experiments
+    import onkel_papers as experiments
     from onkel.cli._show import Counter
-    from onkel.reproduce.lab import Lab
+    from onkel_papers.lab import Lab
 
     found = []
     with Counter(quiet) as counter, Lab(results, data=data, watch=counter.show, **options) as lab:
@@ -147,14 +152,14 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
     from onkel.utils.files import write_atomically
 
     if markdown is not None:
-        from onkel.reproduce.summary import pieces
-        from onkel.reproduce.tables import filled_in
+        from onkel_papers.summary import pieces
+        from onkel_papers.tables import filled_in
 
         page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
         write_atomically(markdown, [filled_in(page, pieces(found)).encode()])
         say(f"the tables are in {markdown}")
     if report is not None:
-        from onkel.reproduce.page import page_of
+        from onkel_papers.page import page_of
 
         write_atomically(report, [page_of(found).encode()])
         say(f"the report is in {report}")
@@ -162,7 +167,7 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
 
 def _document(one: Any) -> dict[str, Any]:
     entries = [entry.document() for entry in one.entries]
-    from onkel.reproduce.verdict import APART
+    from onkel_papers.verdict import APART
 
     apart = {name: one.counts(name) for name in APART}
     about = {"experiment": one.experiment, "counts": one.counts(), "apart": apart, "spent": one.spent}
@@ -171,8 +176,8 @@ def _document(one: Any) -> dict[str, Any]:
 
 def _print(one: Any) -> None:
     from onkel.cli._show import print_table
-    from onkel.reproduce import title
-    from onkel.reproduce.tables import counted, runs_said, tables
+    from onkel_papers import title
+    from onkel_papers.tables import counted, runs_said, tables
 
     print(f"{one.experiment}: {title(one.experiment)}\n{runs_said(one)}{counted([one])}.\n")
     for table in tables(one):
@@ -184,7 +189,7 @@ def _print(one: Any) -> None:
 
 def _print_claims(found: list[Any]) -> None:
     from onkel.cli._show import print_table
-    from onkel.reproduce.summary import all_claims
+    from onkel_papers.summary import all_claims
 
     claims = all_claims(found)
     if claims.lines:

@@ -18,15 +18,8 @@ from onkel.estimators.generic import RecipeParameter
 from onkel.estimators.making import estimator
 from onkel.estimators.targets import ClassifierBase, RegressorBase
 from onkel.parameters import Note
-from onkel.parts import AT_ZERO, COMBINATIONS, RBF, Hedge, Kernel, Polynomial, kernel_named
+from onkel.parts import AT_ZERO, COMBINATIONS, POOL, Hedge, Kernel, kernel_named
 from onkel.utils.validation import check_number
-
-# The papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with sigma = 2^-6 .. 2^6.
-POOL: tuple[Kernel, ...] = (
-    *(Polynomial(degree=degree) for degree in (1, 2, 3)),
-    *(RBF(gamma=2.0 ** (-2 * power - 1)) for power in range(-6, 7)),
-)
-
 
 _ATTRIBUTES = """\
 kernels_ : tuple of Kernel

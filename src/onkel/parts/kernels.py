@@ -26,6 +26,7 @@ __all__ = [
     "COMBINATIONS",
     "KERNELS",
     "LIBSVM_KERNELS",
+    "POOL",
     "RBF",
     "CallableKernel",
     "Hedge",
@@ -530,6 +531,12 @@ class CallableKernel(Kernel):
         return np.asarray(self.function(X, S), np.float64)
 
 
+# The multi-kernel papers' pool: homogeneous polynomials, and gaussians exp(-|x - x'|^2 / (2 sigma^2)) with
+# sigma = 2^-6 .. 2^6.
+POOL: tuple[Kernel, ...] = (
+    *(Polynomial(degree=degree) for degree in (1, 2, 3)),
+    *(RBF(gamma=2.0 ** (-2 * power - 1)) for power in range(-6, 7)),
+)
 COMBINATIONS = ("uniform", "deterministic", "stochastic", "spa", "sum")
 AT_ZERO = ("mistake", "vote")
 

@@ -18,7 +18,7 @@ from scipy.special import cosdg, ndtri, sindg  # one value at a time: the same b
 from onkel.streams._stream import ArrayStream, Chunk, Stream
 from onkel.utils.validation import check_choice, check_number, check_seed
 
-__all__ = ["hyperplane", "mixture", "moving", "switching"]
+__all__ = ["STREAMS", "hyperplane", "mixture", "mixture_modes", "switching"]
 
 Floats = NDArray[np.float64]
 
@@ -145,52 +145,6 @@ def hyperplane(
     return _stream("hyperplane", draw, n_features + 1, n_features, n_rows, seed, chunk_rows, dtype)
 
 
-def moving(
-    n_rows: int | None = None,
-    *,
-    seed: int = 0,
-    n_classes: int = 3,
-    period: int = 100_000,
-    deviation: float = 0.3,
-    chunk_rows: int = 4096,
-    dtype: str = "float64",
-) -> Stream:
-    """Stream gaussian classes in the plane that go round the unit circle: each takes the place of the next in time.
-
-    Parameters
-    ----------
-    n_rows : int, default=None
-        None: without end.
-    seed : int, default=0
-    n_classes : int, default=3
-    period : int, default=100_000
-        Rows of a whole turn.
-    deviation : float, default=0.3
-        Standard deviation of a class.
-    chunk_rows : int, default=4096
-    dtype : {"float64", "float32"}
-
-    Returns
-    -------
-    Stream
-
-    Examples
-    --------
-    >>> X, y = next(moving(1000, deviation=0.01))
-    >>> X[y == 0].mean(axis=0).round(1)
-    array([1., 0.])
-    """
-    _check_counts(n_classes=n_classes, period=period)
-    check_number("deviation", deviation, above=0)
-
-    def draw(u: Floats, rows: Floats) -> Chunk:
-        y = _whole(u[:, 0], n_classes)
-        angle = _angle(rows, period) + 360.0 * y / n_classes
-        return np.column_stack([cosdg(angle), sindg(angle)]) + deviation * ndtri(u[:, 1:3]), y
-
-    return _stream("moving", draw, 3, 2, n_rows, seed, chunk_rows, dtype)
-
-
 def switching(
     n_rows: int | None = None,
     *,
@@ -234,6 +188,9 @@ def switching(
         return X, ((X[:, 0] * X[:, 1] > 0) ^ swapped ^ (u[:, 2] < noise)).astype(np.int64)
 
     return _stream("switching", draw, 3, 2, n_rows, seed, chunk_rows, dtype)
+
+
+STREAMS = {make.__name__: make for make in (hyperplane, mixture, switching)}  # by name, as the command has them
 
 
 def _stream(

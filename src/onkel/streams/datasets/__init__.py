@@ -13,6 +13,7 @@ import csv
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from onkel.streams.datasets import _formats
 from onkel.streams.datasets.store import File, found
 from onkel.utils.validation import check_number
 
-__all__ = ["Dataset", "info", "load", "names", "stream"]
+__all__ = ["Dataset", "info", "load", "names", "paths", "stream"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,11 @@ def info(name: str) -> Dataset:
     return _table()[name]
 
 
+def paths(name: str) -> list[Path]:
+    """Return where the files of a data set are, found or fetched as `load` does, each with the right checksum."""
+    return [found(name, file) for file in info(name).files]
+
+
 def load(name: str, *, dtype: str = "float64") -> tuple[Any, NDArray[Any]]:
     """Return a data set whole: X (CSR where the file is LIBSVM text) and y.
 
@@ -167,7 +173,6 @@ def stream(
         order = np.random.default_rng(shuffle).permutation(dataset.rows)
         stream = streams.open((X[order], y[order]), dense=dense, chunk_rows=chunk_rows)
     else:
-        paths = [found(name, file) for file in dataset.files]
-        stream = _formats.opened(dataset, paths, dense=dense, dtype=dtype, chunk_rows=chunk_rows)
+        stream = _formats.opened(dataset, paths(name), dense=dense, dtype=dtype, chunk_rows=chunk_rows)
     stream.name = name
     return stream

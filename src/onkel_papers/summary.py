@@ -1,0 +1,114 @@
+"""A summary of what was reproduced: counts by paper, and the claims that do not hold, with the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from onkel_papers import claims as claims_
+from onkel_papers._lines import lines_of
+from onkel_papers.claims import Judged
+from onkel_papers.reasons import reason
+from onkel_papers.tables import UNEXPLAINED, Table, markdown, written
+from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Entry, Findings, tolerance
+
+PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
+_KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("count", "sparsity")}
+
+
+def by_paper(findings: Sequence[Findings]) -> Table:
+    """Return a line for each paper: what was reproduced, what was not and why, and counts of claims and cells."""
+    on_record = any(about.get("run") for one in findings for about in one.sets.values())
+    said = ["reproduced", "not reproduced, and why"] if on_record else []
+    headlines = {line["paper"]: line for line in lines_of("headlines.tsv")}
+    lines = []
+    for paper, title in PAPERS.items():
+        of = [one for one in findings if one.experiment.partition("-")[0] == paper]
+        if of:
+            lines.append({"paper": title, **{name: headlines[title][name] for name in said}, **_counts(of)})
+    if len(lines) > 1:
+        lines.append({"paper": "all", **_counts(findings)})
+    return Table("In short", ["paper", *said, "claims", "cells"], lines)
+
+
+def _counts(findings: Iterable[Findings]) -> dict[str, str]:
+    found = list(findings)
+    claims = claims_.counted(claims_.judged(found))
+    judged = {"hold": claims["holds"], "open": claims["undecided"], "do not": claims["does not hold"]}
+    cells = {verdict: sum(one.counts()[verdict] for one in found) for verdict in VERDICTS}
+    return {
+        name: ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
+        for name, counts in (("claims", judged), ("cells", cells))
+    }
+
+
+def by_kind(findings: Sequence[Findings]) -> Table:
+    """Return a line for each kind of cell: results first, then those that are counted separately."""
+    entries = [entry for one in findings for entry in one.entries if not entry.is_claim]
+    results = [entry for entry in entries if not entry.apart]
+    lines = []
+    for title, kinds in _KINDS.items():
+        lines.append(_line(title, [entry for entry in results if METRICS[entry.metric].kind in kinds]))
+    wide = [e for e in results if METRICS[e.metric].kind == "rate" and e.paper and tolerance(e.paper) > WIDE]
+    lines.append(_line(f"of these, by a tolerance above {WIDE:.0f} points", wide))
+    for apart, title in APART.items():
+        lines.append(_line(f"apart: those that {title}", [entry for entry in entries if entry.apart == apart]))
+    return Table("Cells by kind", ["cells", *VERDICTS], [line for line in lines if line])
+
+
+def _line(title: str, entries: list[Entry]) -> dict[str, str]:
+    counts = {verdict: sum(entry.verdict == verdict for entry in entries) for verdict in VERDICTS}
+    return {"cells": title, **{name: str(n) for name, n in counts.items()}} if any(counts.values()) else {}
+
+
+def failing(findings: Sequence[Findings]) -> Table:
+    """Return the claims that do not hold, and why."""
+    lines = [
+        {
+            "paper": _place(claim),
+            "the paper says": claim.says,
+            "its figures": claim.paper,
+            "ours": claim.ours,
+            "why": why_not(claim, quick=any(one.quick for one in findings)),
+        }
+        for claim in claims_.judged(findings)
+        if claim.verdict == "worse"
+    ]
+    return Table("What does not hold", ["paper", "the paper says", "its figures", "ours", "why"], lines)
+
+
+def all_claims(findings: Sequence[Findings]) -> Table:
+    """Return every claim with its verdict."""
+    lines = [
+        {
+            "paper": _place(claim),
+            "the paper says": claim.says,
+            "its figures": claim.paper,
+            "ours": claim.ours,
+            "verdict": claim.said,
+        }
+        for claim in claims_.judged(findings)
+    ]
+    return Table("All claims", ["paper", "the paper says", "its figures", "ours", "verdict"], lines)
+
+
+def why_not(claim: Judged, *, quick: bool = False) -> str:
+    """Return why a claim does not hold."""
+    data, colon, name = claim.claim.partition(": ")
+    known = reason(claim.experiment, data if colon else "", name if colon else claim.claim, "claim")
+    return str(known) if known else "a quick run has few rows and runs" if quick else UNEXPLAINED
+
+
+def _place(claim: Judged) -> str:
+    """The table and, for a claim of a figure, the data set."""
+    data, colon, _ = claim.claim.partition(": ")
+    return f"{claim.experiment}, {data}" if colon else claim.experiment
+
+
+def pieces(findings: Sequence[Findings]) -> dict[str, str]:
+    """Return the generated parts of docs/reproduction.md, as Markdown."""
+    top = (by_paper(findings), failing(findings), by_kind(findings))
+    return {
+        "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",
+        "claims": f"\n\n{written(all_claims(findings))}\n",
+        "tables": f"\n\n{markdown(findings)}\n",
+    }

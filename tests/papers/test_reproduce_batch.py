@@ -1,0 +1,152 @@
+"""The experiments of the POLK and the sparse KLR papers, on data in miniature."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+import onkel_papers as reproduce
+import small_data
+from onkel.report import page, surface
+from onkel.streams import datasets
+from onkel.streams.generators import mixture, mixture_modes
+from onkel_papers import _data, _klr_cells, _polk_cells, klr
+from onkel_papers.lab import Lab
+from onkel_papers.page import page_of
+from onkel_papers.verdict import METRICS, VERDICTS, figures
+
+CHROMIUM = shutil.which("chromium")
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Data sets in miniature where onkel looks for them; a mixture stands for the images."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    table = small_data.write(folder)
+    monkeypatch.setattr(datasets, "_table", lambda: table)
+    monkeypatch.setenv("ONKEL_DATA", str(folder))
+    X, y = next(mixture(900))
+
+    def whole(name, draw):
+        rows = np.tile(X, 392) / 20 if name == "mnist" else X  # of 28 times 28 pixels
+        return rows[:600], y[:600], rows[600:], y[600:]
+
+    monkeypatch.setattr(_polk_cells, "_whole", whole)
+    monkeypatch.setattr(_polk_cells, "WIDTHS", dict.fromkeys(_polk_cells.WIDTHS, 0.6))
+    monkeypatch.setattr(_polk_cells, "LANDMARKS", 20)
+    monkeypatch.setattr(_polk_cells, "FOURIER", dict.fromkeys(_polk_cells.FOURIER, (None, 50)))
+    _data._joined.cache_clear()
+    yield folder
+    _data._joined.cache_clear()
+
+
+NAMES = [name for name in reproduce.names() if name.startswith(("polk", "klr"))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs(name, small, tmp_path):
+    data = {"polk-table2": ["multidist"], "polk-table3": ["brodatz"], "polk-curves": ["multidist", "mnist", "brodatz"]}
+    asked_sets = data.get(name, ["ijcnn1", "mushrooms"] if name == "klr-figures" else ["rcv1", "reuters"])
+    with Lab(tmp_path / "results", quick=True, runs=2, data=asked_sets) as lab:
+        found = reproduce.experiment(name)(lab).completed()
+    assert set(found.sets) == set(asked_sets)
+    asked = {place for place in figures()[name] if place[0] in asked_sets}
+    entries = {(entry.data, entry.learner, entry.metric): entry for entry in found.entries}
+    assert asked <= set(entries) and len(entries) == len(found.entries)
+    for place in asked:
+        entry, kind = entries[place], METRICS[place[2]].kind
+        judged = kind not in ("time", "risk", "time claim")
+        grows = kind in ("count", "sparsity")  # with the rows, of which a quick run has fewer
+        open_ones = [""] if grows else ["undecided"] if kind == "claim" else []
+        assert entry.verdict in ((*VERDICTS, *open_ones) if judged else ("",)), place
+        assert entry.ours or place[0] == "rcv1" or kind == "time claim", place  # which is shown and never judged
+        assert kind != "claim" or place[0] == "rcv1" or entry.note, place
+    assert any(entry.learner.startswith("Newton") and entry.ours for entry in found.entries)
+    assert page_of([found]).startswith("<!doctype html>")
+    again = reproduce.experiment(name)(Lab(tmp_path / "results", quick=True, runs=2, data=asked_sets, kept=True))
+    assert [e.ours for e in again.completed().entries] == [e.ours for e in found.entries]
+
+
+def test_sets_that_are_not_to_be_had_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("ONKEL_DATA", str(tmp_path))
+    _polk_cells._whole.cache_clear()
+    found = reproduce.experiment("polk-table3")(Lab(tmp_path / "results", quick=True, data=["brodatz"])).completed()
+    assert {entry.verdict for entry in found.entries if entry.paper and entry.metric != "risk"} == {"missing"}
+    assert "put brodatz-textures.tar in a folder" in found.sets["brodatz"]["missing"]
+    assert reproduce.experiment("polk-curves")(Lab(tmp_path / "results", quick=True, data=["brodatz"])).parts == []
+
+
+def test_the_mixtures_are_drawn_by_a_rule_that_knows_no_result():
+    for seed, draw in enumerate(_polk_cells.DRAWS):
+        _polk_cells._whole.cache_clear()
+        assert 0.0267 <= _polk_cells.bayes_error(draw) <= 0.0367
+        X, y, X_test, y_test = _polk_cells.split("multidist", seed, None)
+        assert (len(X), len(X_test), set(y)) == (5000, 2500, set(range(5)))
+        off = np.sqrt(((X_test[:, None] - mixture_modes(draw)[y_test]) ** 2).sum(axis=2)).min(axis=1)
+        assert np.mean(off**2) == pytest.approx(2 * 0.2**2, rel=0.1)
+        order = np.random.default_rng(seed).permutation(5000)
+        np.testing.assert_array_equal(
+            _polk_cells.split("multidist", seed, 40)[0], _polk_cells._whole("multidist", draw)[0][order][:40]
+        )
+    for draw in range(_polk_cells.DRAWS[1]):  # the first ones: no draw between them would do
+        assert draw == _polk_cells.DRAWS[0] or not 0.0267 <= _polk_cells.bayes_error(draw) <= 0.0367
+
+
+def test_late_means_and_risk(small):
+    described = {"set": "mnist", "task": "SVM", "learner": {"recipe": "BSGD", "budget": 30}, "seed": 0, "rows": None}
+    run = _polk_cells.online(**described, passes=1)
+    assert run["rows"] == 576 and run["curve"]["rows"][-1] == 576  # whole batches
+    assert run["error"] == pytest.approx(100 * np.mean(run["curve"]["error"][-2:]))  # 17 and 18 batches of 32 rows
+    assert run["n_support"] == 30
+    more = _polk_cells.online(**described, passes=3)
+    assert more["rows"] == 597 and more["curve"]["rows"][-1] == 1792 and more["risk"] < run["risk"]
+    scores, y = np.array([[1.0, 0.5, -1.0]]), np.array([1])
+    assert _polk_cells._tested(scores, y, "SVM") == (1.0, 1.5)
+    assert _polk_cells._tested(scores, y, "logistic") == (1.0, pytest.approx(np.log(np.exp(scores - 0.5).sum())))
+
+
+def test_descent_is_timed_until_its_end(small):
+    spec = klr.SETS["mushrooms"].spec()
+    lam = _klr_cells.best_lambda(data=spec, gamma=3.0, grid=[1e-3, 10.0], rows=100)["lam"]
+    assert lam == 1e-3
+    for method in ("PCD", "DCD"):
+        run = _klr_cells.descent(data=spec, seed=0, method=method, gamma=3.0, lam=lam, sweeps=8, rows=None)
+        assert run["accuracy"] > 75
+        assert run["curve"]["seconds"] == sorted(run["curve"]["seconds"])
+        assert len(run["curve"]["held_out"]) >= 2
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_a_surface_on_a_phone(tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    grid = [[int((x - 15) ** 2 + (y - 15) ** 2 < 80) for x in range(30)] for y in range(30)]
+    rows = [(x / 10, x / 20, x % 2) for x in range(10)]
+    drawn = surface(
+        "<b>A disc</b>", grid, (0.0, 1.0, -1.0, 0.5), rows=rows, support=[(0.5, 0.0)], classes=["out", "in"]
+    )
+    assert "<b>" not in drawn
+    path = tmp_path / "page.html"
+    path.write_text(page("A plane", drawn), encoding="utf-8")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=0)
+        window = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True)
+        errors = []
+        window.on("pageerror", lambda error: errors.append(str(error)))
+        window.goto(path.as_uri())
+        assert window.evaluate("document.documentElement.scrollWidth") == 390
+        box = window.locator("figure.surface svg").bounding_box()
+        assert 250 < box["width"] <= 390 and box["height"] > box["width"]  # the plane is higher than wide
+        dot = window.locator(".support circle").bounding_box()
+        assert box["x"] < dot["x"] < box["x"] + box["width"]
+        assert window.locator(".key").inner_text().split() == ["out", "in", "support", "vectors"]
+        assert window.locator(".rows circle").count() == 10
+        browser.close()
+    assert errors == []
+
+
+def test_lines_between_regions_are_drawn_once():
+    drawn = surface("t", [[0, 0], [0, 1]], (0, 1, 0, 1))
+    assert len(re.findall(r"M[\d.]+,[\d.]+[vh]", drawn)) == 2
