@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all native-tests test-levels lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
+.PHONY: help demo test test-all test-levels lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -43,7 +43,7 @@ demo: $(VENV)/installed $(VENV)/with-cli
 	@echo; echo '$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
 	@$(BIN)/onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html
 
-test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli native-tests
+test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	@echo 'Running the tests ...'
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST)
 
@@ -56,10 +56,6 @@ test-levels: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	  echo "ONKEL_ISA=$$level"; \
 	  ONKEL_ISA=$$level $(BIN)/python -m pytest -n auto --dist loadgroup tests/test_docs.py $(PYTEST) || exit 1; \
 	done
-
-native-tests: $(VENV)/installed
-	@echo 'Compiling the C++ tests ...'
-	@$(BIN)/python tests/native_build.py
 
 # mypy reads the packages that the extras need, of which the tests have all.
 lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli $(VENV)/with-test

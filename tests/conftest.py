@@ -11,6 +11,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from hypothesis import HealthCheck, settings
 
+import native_build
+
 # Tables are as wide as they need: the terminal that pytest runs in is not the one of the tests.
 os.environ.pop("COLUMNS", None)
 
@@ -29,6 +31,12 @@ settings.register_profile(
 settings.register_profile("whole", parent=settings.get_profile("quick"), max_examples=25)
 settings.register_profile("explore", parent=settings.get_profile("quick"), derandomize=False, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "whole" if "ONKEL_WHOLE" in os.environ else "quick"))
+
+
+def pytest_configure(config):
+    """Let what is being compiled be seen: it may take a minute."""
+    native_build.uncaptured = config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled
+
 
 # Tests that start programs one after the other take the longest: they begin first, so that no core waits at the end.
 LONG = ("test_docs.py", "test_dask.py", "test_reproduce.py", "test_serve_kills.py", "test_examples.py")

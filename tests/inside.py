@@ -15,7 +15,7 @@ NEEDS_COMPILER = pytest.mark.skipif(bool(missing_programs()), reason=f"needs {' 
 
 @cache
 def _library():
-    (path,) = built("release", quiet=True).glob("*onkel_inside.*")
+    (path,) = built("onkel_inside").glob("*onkel_inside.*")
     library = ctypes.CDLL(str(path))
     numbers = POINTER(c_double)
     for name, arguments in {

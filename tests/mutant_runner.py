@@ -162,7 +162,8 @@ class Workshop:
     _first_build = threading.Lock()  # others wait for what it compiles
 
     def __init__(self, folder: Path, programs: Programs) -> None:
-        self.project, self._build, self._temporary = folder / "project", folder / "build", folder / "tmp"
+        self.project, self._temporary = folder / "project", folder / "tmp"
+        self._build = self.project / "build" / "cp"  # where tests/native_build.py finds the core
         self._programs = programs
         copy_changes(ROOT, self.project)
 

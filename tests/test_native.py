@@ -21,8 +21,9 @@ BUILDS = ["address", "thread"] if "ONKEL_SANITIZE" in os.environ else ["release"
 
 
 @pytest.fixture(scope="module", params=BUILDS)
-def build(request):
-    return built(request.param, quiet=True)
+def program(request):
+    """What compiles a program and returns its path."""
+    return lambda name: built(name, request.param) / name
 
 
 @pytest.fixture(scope="module")
@@ -75,24 +76,24 @@ def if_there(level, is_there):
 
 
 @pytest.mark.parametrize("level", levels())
-def test_isa(build, level):
-    said = run(build / "test_isa", ONKEL_ISA=level)
+def test_isa(program, level):
+    said = run(program("test_isa"), ONKEL_ISA=level)
     assert re.match(rf"level (x86-64-)?{level}\n", said)
     assert re.search(r"^[1-9]\d* passed, 0 failed$", said, re.MULTILINE)
 
 
-def test_the_level_is_decided_by_feature_bits(build):
-    assert run(build / "test_isa", ONKEL_ISA="").startswith(f"level {default_level()}\n")
+def test_the_level_is_decided_by_feature_bits(program):
+    assert run(program("test_isa"), ONKEL_ISA="").startswith(f"level {default_level()}\n")
 
 
-def test_every_learner_alone(build, configs):
-    assert "learners" in run(build / "test_learner", configs)
+def test_every_learner_alone(program, configs):
+    assert "learners" in run(program("test_learner"), configs)
 
 
 @pytest.mark.parametrize("subject", ["libsvm", "learner"])
-def test_fuzz(build, configs, subject, tmp_path):
+def test_fuzz(program, configs, subject, tmp_path):
     runs, seed = os.environ.get("ONKEL_FUZZ_RUNS", "2000"), os.environ.get("ONKEL_FUZZ_SEED", "1")
-    fuzzer, corpus, found = build / f"fuzz_{subject}", ROOT / "tests" / "corpus" / subject, tmp_path / "found"
+    fuzzer, corpus, found = program(f"fuzz_{subject}"), ROOT / "tests" / "corpus" / subject, tmp_path / "found"
     said = run(fuzzer, corpus, runs, seed, found, ONKEL_CONFIGS=str(configs))
     n_files = len(list(corpus.iterdir()))
     assert said == f"{n_files} files, {n_files + int(runs)} runs\n"
