@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import onkel
+
+_PACKAGE = str(Path(onkel.__file__).parent)
 
 
 class Interrupted(Exception):
@@ -40,3 +49,32 @@ def interrupted_midway(learn: Callable[[int], tuple[Callable[[], object], Callab
         if 0 < count() < rows:
             return
         delay, rows = (2 * delay, rows) if count() == 0 else (delay, 2 * rows)
+
+
+@contextlib.contextmanager
+def interrupted_at(call: int, error: type[BaseException] = KeyboardInterrupt) -> Iterator[Calls]:
+    """Raise an error at the call of onkel's Python functions that has this number, counted from 1, by no clock.
+
+    It yields what counts the calls; with a number that is never reached, nothing is raised.
+    """
+    calls = Calls()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(_PACKAGE):
+            calls.made += 1
+            if calls.made == call:
+                raise error
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
+
+
+@dataclass
+class Calls:
+    """How many calls there were."""
+
+    made: int = 0
