@@ -226,7 +226,8 @@ def test_they_are_the_same_for_any_cuts(task, held):
     assert parts.fingerprint() == whole.fingerprint()
     relevances = whole.current.kernels[1].relevances_of(4)
     assert relevances.mean() == pytest.approx(1.0)
-    assert min(relevances[:2]) > 3 * max(relevances[2:]) or relevances[0] > 2.5
+    assert relevances[0] > 3.5  # the rows' first feature says most, the second something, the others nothing
+    assert relevances[1] > 10 * max(relevances[2:])
 
 
 @pytest.fixture(scope="module")

@@ -304,15 +304,22 @@ def test_connections_that_nobody_closes_do_not_matter(alive):
 
 @loop
 @pytest.mark.parametrize(
-    "garbage", [b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00" * 30, b"A" * 100_000]
+    ("garbage", "status"),
+    [
+        (b"\x00" * 100, 400),
+        (b"GET / HTTP/9.9\r\n\r\n", 403),
+        (b"\x16\x03\x01\x02\x00" * 30, 400),
+        (b"A" * 100_000, 400),
+    ],
 )
-def test_what_is_no_http_is_refused(alive, garbage):
+def test_what_is_no_http_is_refused(alive, garbage, status):
     with raw(alive) as connection:
         with contextlib.suppress(OSError):
             connection.sendall(garbage)
         connection.shutdown(socket.SHUT_WR)
         found = answer_of(connection)
-        assert found == b"" or b" 400 " in found or b" 4" in found[:20]
+    # an answer is lost where the service closes before it has read all that was sent
+    assert found.startswith(f"HTTP/1.1 {status} ".encode()) or (found == b"" and len(garbage) > 65536)
 
 
 def test_a_client_that_leaves_in_the_middle(alive):
