@@ -11,6 +11,7 @@ Table 2 is of rcv1, which is not available: the same learners are run on Reuters
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,13 +68,15 @@ def figures(lab: Lab) -> Findings:
             continue
         tradeoffs.append(_tradeoff(name, results))
         _check_claims(found, name, results)
-        found.parts.append(section(name, *_plots(results), level=3))
+        found.parts.append(partial(section, name, *_plots(results), level=3))
     if tradeoffs:
         views = [
             View("Sparsity", "shape", "sparsity", "γ - 1", "share", log=True),
             View("Accuracy relative to NC's", "shape", "relative", "γ - 1", "share", log=True),
         ]
-        found.parts.append(section("Sparsity and relative accuracy (Figure 4)", plots(tradeoffs, views), level=3))
+        found.parts.append(
+            partial(section, "Sparsity and relative accuracy (Figure 4)", plots(tradeoffs, views), level=3)
+        )
     return found
 
 

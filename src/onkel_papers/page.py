@@ -83,7 +83,7 @@ def _parts(one: Findings) -> list[str]:
         pieces += _plots(_ends(entries), _ENDS) + _plots(_of(one.curves, name, "alpha"), _ALPHA)
         pieces += _plots(_of(one.curves, name, "rows"), _CURVES)
         sections.append(section(heading(name, about), *pieces, level=3))
-    sections += one.parts
+    sections += [drawn() for drawn in one.parts]
     if whys := explained(one):
         columns = [Column("cells", "cells", "text"), Column("why", "why", "text")]
         sections.append(section("Where ours is worse", table(columns, whys), level=3))

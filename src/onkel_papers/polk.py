@@ -14,14 +14,15 @@ points grow from row β = 45/70 N on; the text, and its 16 points, say that it i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
-from onkel import report
-from onkel.report import View, plots, section, surface
+from onkel.report import View, plots, section
 from onkel.streams.generators import mixture_modes
 from onkel_papers._cells import Cell, Result, cell
 from onkel_papers._data import Data
+from onkel_papers._drawings import images, plane
 from onkel_papers._polk_cells import batch, decisions, draw_of, online, pictures
 from onkel_papers._polk_claims import claim_of_modes, claims_of_the_mixture, mean_errors
 from onkel_papers._protocol import mean_count, over_permutations
@@ -167,7 +168,7 @@ def curves(lab: Lab) -> Findings:
                 found.add(name, f"{who}, {task} ({model})", bare, *metrics, share=_share(lab, name))
             series = [{**runs[0]["curve"], "name": who} for who, runs in group.items() if "missing" not in runs[0]]
             if series:
-                found.parts.append(section(f"{name}, {task}, {model}", plots(series, _VIEWS), level=3))
+                found.parts.append(partial(section, f"{name}, {task}, {model}", plots(series, _VIEWS), level=3))
         if any("missing" in runs[0] for group in results.values() for runs in group.values()):
             continue
         if name == "multidist":
@@ -179,8 +180,7 @@ def curves(lab: Lab) -> Findings:
             shown = lab.run({name: cell(pictures, set=name)})[name].get("named")
             if shown:
                 about = "a digit of each class" if name == "mnist" else "the textures"
-                drawn = report.pictures(f"{name}: {about}", shown)
-                found.parts.append(section(f"{name}, the data (Figure 1)", drawn, level=3))
+                found.parts.append(partial(_pictures, f"{name}, the data (Figure 1)", f"{name}: {about}", shown))
     return found
 
 
@@ -197,33 +197,33 @@ def _draw_the_mixture(found: Findings, lab: Lab, seeds: range) -> None:
     )
     claim_of_modes(found, list(drawn.values()))
 
-    def plane(task: str) -> str:
-        known = drawn[task, 0]
-        grid, sure = ([[int(digit) for digit in line] for line in known[name]] for name in ("grid", "sure"))
-        return surface(
-            f"POLK, {task}: {len(known['support'])} support vectors",
-            grid,
-            known["extent"],
-            rows=known["rows"],
-            support=known["support"],
-            classes=range(5),
-            sure=sure,
-            sure_said=f"within: one class has a probability of at least {CONFIDENCE:.0%}".replace("%", " %"),
-        )
+    found.parts.append(partial(_data_of_the_mixture, drawn["SVM", 0]))
+    found.parts.append(partial(_decisions, {task: drawn[task, 0] for task in TASKS}))
 
-    first = drawn["SVM", 0]
-    data = surface(
-        "400 rows, and the classes that the true densities make likeliest",
-        [[int(digit) for digit in line] for line in first["truth"]],
-        first["extent"],
-        rows=first["rows"],
-        support=mixture_modes(draw_of(0)).reshape(-1, 2).tolist(),
-        classes=range(5),
-        support_said="the 15 modes",
-    )
-    for heading, figures in (("the data (Figure 1)", [data]), ("decisions (Figure 4)", [plane(t) for t in TASKS])):
-        grid = f'<div class="grid">{"".join(figures)}</div>'
-        found.parts.append(section(f"multidist, {heading}", grid, level=3))
+
+def _data_of_the_mixture(drawn: Result) -> str:
+    title = "400 rows, and the classes that the true densities make likeliest"
+    shown = plane(title, drawn, "truth", mixture_modes(draw_of(0)), "the 15 modes")
+    return section("multidist, the data (Figure 1)", shown, level=3)
+
+
+def _decisions(drawn: Mapping[str, Result]) -> str:
+    figures = [
+        plane(
+            f"POLK, {task}: {len(known['support'])} support vectors",
+            known,
+            "grid",
+            known["support"],
+            "support vectors",
+            f"one class is {100 * CONFIDENCE:.0f} % probable" if known["sure"] else "",
+        )
+        for task, known in drawn.items()
+    ]
+    return section("multidist, decisions (Figure 4)", f'<div class="grid">{"".join(figures)}</div>', level=3)
+
+
+def _pictures(heading: str, title: str, named: Mapping[str, Any]) -> str:
+    return section(heading, images(title, named), level=3)
 
 
 def _claims_of_images(found: Findings, lab: Lab, name: str, results: Mapping[Any, Runs]) -> None:

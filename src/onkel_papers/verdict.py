@@ -18,7 +18,7 @@ learner that always predicts the majority class.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -236,8 +236,8 @@ class Findings:
         `note`.
     curves : list of dict
         For the first run of each learner: `data`, `name` and columns, as in `onkel.evaluate.Curve.to_dict`.
-    parts : list of str
-        HTML fragments for this experiment's section of a report.
+    parts : list of callable
+        Each returns an HTML fragment for this experiment's section of a report.
     quick : bool
         Whether it was a quick run.
     spent : float
@@ -248,7 +248,7 @@ class Findings:
     entries: list[Entry] = field(default_factory=list)
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
+    parts: list[Callable[[], str]] = field(default_factory=list)
     quick: bool = False
     spent: float = 0.0
 

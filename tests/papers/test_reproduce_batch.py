@@ -1,22 +1,24 @@
 """The experiments of the POLK and the sparse KLR papers, on data in miniature."""
 
+import io
 import re
-import shutil
+import sys
+from base64 import b64decode
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
+from PIL import Image
 
 import onkel_papers as reproduce
 import small_data
-from onkel.report import page, surface
+from onkel.plot._axes import COLOURS
 from onkel.streams import datasets
 from onkel.streams.generators import mixture, mixture_modes
-from onkel_papers import _data, _klr_cells, _polk_cells, klr
+from onkel_papers import _data, _drawings, _klr_cells, _polk_cells, klr
 from onkel_papers.lab import Lab
 from onkel_papers.page import page_of
 from onkel_papers.verdict import METRICS, VERDICTS, figures
-
-CHROMIUM = shutil.which("chromium")
 
 
 @pytest.fixture
@@ -118,35 +120,30 @@ def test_descent_is_timed_until_its_end(small):
         assert len(run["curve"]["held_out"]) >= 2
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-def test_a_surface_on_a_phone(tmp_path):
-    from playwright.sync_api import sync_playwright
-
-    grid = [[int((x - 15) ** 2 + (y - 15) ** 2 < 80) for x in range(30)] for y in range(30)]
-    rows = [(x / 10, x / 20, x % 2) for x in range(10)]
-    drawn = surface(
-        "<b>A disc</b>", grid, (0.0, 1.0, -1.0, 0.5), rows=rows, support=[(0.5, 0.0)], classes=["out", "in"]
-    )
-    assert "<b>" not in drawn
-    path = tmp_path / "page.html"
-    path.write_text(page("A plane", drawn), encoding="utf-8")
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=0)
-        window = browser.new_page(viewport={"width": 390, "height": 844}, is_mobile=True)
-        errors = []
-        window.on("pageerror", lambda error: errors.append(str(error)))
-        window.goto(path.as_uri())
-        assert window.evaluate("document.documentElement.scrollWidth") == 390
-        box = window.locator("figure.surface svg").bounding_box()
-        assert 250 < box["width"] <= 390 and box["height"] > box["width"]  # the plane is higher than wide
-        dot = window.locator(".support circle").bounding_box()
-        assert box["x"] < dot["x"] < box["x"] + box["width"]
-        assert window.locator(".key").inner_text().split() == ["out", "in", "support", "vectors"]
-        assert window.locator(".rows circle").count() == 10
-        browser.close()
-    assert errors == []
+def image_of(html):
+    return np.asarray(Image.open(io.BytesIO(b64decode(re.search('base64,([^"]+)"', html)[1]))).convert("RGB"), float)
 
 
-def test_lines_between_regions_are_drawn_once():
-    drawn = surface("t", [[0, 0], [0, 1]], (0, 1, 0, 1))
-    assert len(re.findall(r"M[\d.]+,[\d.]+[vh]", drawn)) == 2
+def test_a_plane_is_drawn_the_right_way_up():
+    rows = [(0.1, 0.1, 0), (0.9, 0.9, 1)]
+    drawn = {"extent": [0.0, 1.0, 0.0, 1.0], "rows": rows, "where": ["00", "01"], "sure": ["11", "10"]}
+    picture = image_of(_drawings.plane("<b>", drawn, "where", [(0.75, 0.25)], "points", "sure"))
+    ground = {}
+    for name, colour in (("first", COLOURS[0]), ("second", COLOURS[1])):
+        shade = 255 * (0.7 + 0.3 * np.array(to_rgb(colour)))  # of a region
+        ground[name] = np.argwhere(np.abs(picture - shade).max(axis=2) < 4)
+    assert 2.5 < len(ground["first"]) / len(ground["second"]) < 3.5
+    down, right = ground["second"].mean(axis=0) - ground["first"].mean(axis=0)
+    assert down < -50 and right > 50
+
+
+def test_images_stand_side_by_side():
+    picture = image_of(_drawings.images("two", {"black": [[0, 0]], "white": [[255, 255]]}))
+    dark = np.argwhere(picture.max(axis=2) < 5)
+    assert np.median(dark[:, 1]) < picture.shape[1] / 2
+
+
+def test_pictures_without_matplotlib_are_refused_with_what_is_needed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="need the package matplotlib: pip install"):
+        _drawings.images("one", {"black": [[0]]})

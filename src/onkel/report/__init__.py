@@ -9,9 +9,20 @@ together for ``onkel compare --report``.
 """
 
 from onkel.report._comparison import comparison
-from onkel.report._parts import Column, Shown, View, bars, contents, details, facts, page, plots, section, table
-from onkel.report._pictures import pictures
-from onkel.report._surface import surface
+from onkel.report._parts import (
+    Column,
+    Shown,
+    View,
+    bars,
+    contents,
+    details,
+    facts,
+    page,
+    picture,
+    plots,
+    section,
+    table,
+)
 
 __all__ = [
     "Column",
@@ -23,9 +34,8 @@ __all__ = [
     "details",
     "facts",
     "page",
-    "pictures",
+    "picture",
     "plots",
     "section",
-    "surface",
     "table",
 ]

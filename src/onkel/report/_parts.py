@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from html import escape
@@ -166,6 +167,19 @@ def plots(series: Iterable[dict[str, Any]], views: Iterable[View]) -> str:
         '<section class="plots"><div class="legend" role="group" aria-label="What is shown"></div>'
         f'<div class="grid">{figures}</div><script type="application/json">{content}</script>'
         "<noscript><p>The plots need JavaScript; the tables do not.</p></noscript></section>"
+    )
+
+
+def picture(title: str, png: bytes) -> str:
+    """Return a figure of a picture, which becomes a part of the page.
+
+    >>> picture("A dot", b"...")
+    '<figure class="picture"><figcaption>A dot</figcaption><img alt="A dot" src="data:image/png;base64,Li4u"></figure>'
+    """
+    said, content = escape(title), b64encode(png).decode()
+    return (
+        f'<figure class="picture"><figcaption>{said}</figcaption>'
+        f'<img alt="{said}" src="data:image/png;base64,{content}"></figure>'
     )
 
 
