@@ -10,14 +10,14 @@ import time
 from onkel.serve._served import Served
 from onkel.serve._server import Server, config_of
 from onkel.serve._store import Store
-from onkel.serve._tasks import Settings
+from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Service
 
 
 @contextlib.contextmanager
 def running(folder, models, *, token=None, limits=None, target="label", classes=None, **settings):
     """Serve new models, by name; yields the service, with its port."""
-    chosen = Settings(**settings)
+    chosen = ServiceSettings(**settings)
     served = {
         name: Served(name, Store(folder / name, chosen.keep), model, None, classes, target, chosen)
         for name, model in models.items()

@@ -268,7 +268,7 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     terms = terms_of(learner)
     for term in terms:
         alone = Subspace(term.blank(recipe=recipe), term.expansion().in_order_of_joining.only.points)
-        start = descent.Progress(np.zeros((term.n_outputs, alone.size)), np.empty(0))
+        start = descent.DescentState(np.zeros((term.n_outputs, alone.size)), np.empty(0))
         w = descent.Descent(total_of(alone, X, y), 0.1, 1e-8, task == "regression").run(start, 50).w
         scores = alone.core.scores(alone.as_rows(X), alone.coefficients(w)).reshape(len(y), -1)
         assert_allclose(term.score_rows(X), scores, atol=0.01)
@@ -530,7 +530,7 @@ def test_the_objective_never_rises_though_the_metric_be_wrong():
         loss, slopes = 2 * np.logaddexp(w, -w).sum(), 2 * np.tanh(w)
         return Sums(loss, 0.0, 1, slopes, 2 - 2 * np.tanh(w[0]) ** 2 if informed else np.empty(0))
 
-    begin = descent.Progress(np.array([[3.0]]), np.array([1e-6]))
+    begin = descent.DescentState(np.array([[3.0]]), np.array([1e-6]))
     values = []
     end = descent.Descent(total, 1e-3, 1e-8, quadratic=False).run(begin, 100, lambda now: values.append(now.value))
     assert end.done
@@ -540,6 +540,6 @@ def test_the_objective_never_rises_though_the_metric_be_wrong():
 
 def test_a_descent_is_all_of_its_state():
     """What a checkpoint keeps is all that the next round needs."""
-    assert set(descent.Progress.__dataclass_fields__) == {
+    assert set(descent.DescentState.__dataclass_fields__) == {
         "w", "half", "value", "slope", "pairs", "fresh", "scale", "squares", "rounds", "done",
     }  # fmt: skip

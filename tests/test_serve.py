@@ -16,7 +16,7 @@ from onkel.serve._log import Disk
 from onkel.serve._refusal import Refusal
 from onkel.serve._served import Served
 from onkel.serve._store import Store
-from onkel.serve._tasks import Settings
+from onkel.serve._tasks import ServiceSettings
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(400, 3))
@@ -33,7 +33,7 @@ def batch(begin, end, **others):
 
 
 def serve(folder, model=None, *, disk=None, origin=ORIGIN, classes=("no", "yes"), **settings):
-    chosen = Settings(**{"every": 100, "keep": 20, **settings})
+    chosen = ServiceSettings(**{"every": 100, "keep": 20, **settings})
     model = new_model() if model is None else model
     store = Store(folder, chosen.keep, disk)
     return Served("m", store, model, origin, None if classes is None else list(classes), settings=chosen)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import onkel
 from onkel.cli._app import app
-from onkel.serve.start import Limits, Settings, open_models
+from onkel.serve.start import Limits, ServiceSettings, open_models
 from serving import ask, running
 
 PAGE = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
@@ -44,7 +44,7 @@ def test_the_requests_of_the_page_are_answered(service):
 
 
 def test_the_bounds_of_the_page_are_those_of_the_service():
-    limits, settings = Limits(), Settings()
+    limits, settings = Limits(), ServiceSettings()
     assert (limits.body_bytes, limits.bodies_bytes) == (16 * 2**20, 128 * 2**20)
     assert f"| rows of a request | {limits.rows:,} " in PAGE
     assert f"| requests and rows that wait | {settings.queue_requests:,} and {settings.queue_rows:,} |" in PAGE
@@ -93,7 +93,7 @@ def test_several_models_and_a_second_start(tmp_path):
     state = str(tmp_path / "state")
 
     def start(files, **settings):
-        return open_models(state, files, None, "label", Settings(**settings))
+        return open_models(state, files, None, "label", ServiceSettings(**settings))
 
     models = start(files)
     assert list(models) == ["a", "b"] and models["a"].snapshot.model.n_support_ == 5
@@ -116,7 +116,7 @@ def test_several_models_and_a_second_start(tmp_path):
 def test_a_new_learner_with_other_parameters_is_refused(tmp_path):
     def start(budget):
         model = onkel.OGDClassifier(gamma=1.0, budget=budget, random_state=0)
-        return open_models(str(tmp_path), [], ("ogd", model, [0, 1]), "label", Settings())["ogd"]
+        return open_models(str(tmp_path), [], ("ogd", model, [0, 1]), "label", ServiceSettings())["ogd"]
 
     start(5).close()
     start(5).close()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from looping import loop
 from onkel.serve import _arrow, _json, _wire
 from onkel.serve._refusal import Refusal
-from onkel.serve._wire import Shape
+from onkel.serve._wire import ModelShape
 
-NAMED = Shape(names=("a", "b"), fitted=True)
+NAMED = ModelShape(names=("a", "b"), fitted=True)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
@@ -57,10 +57,10 @@ def test_bodies_that_are_no_request(body, large, monkeypatch):
 
 def test_large_bodies_are_parsed_in_pieces():
     rows = [[float(i), -i] for i in range(20_000)]
-    request = _wire.learn_request(json.dumps({"rows": rows, "labels": [0] * 20_000}).encode(), Shape())
+    request = _wire.learn_request(json.dumps({"rows": rows, "labels": [0] * 20_000}).encode(), ModelShape())
     assert request.batch.rows.tolist() == rows
     tensor = {"name": "x", "shape": [20_000, 2], "datatype": "FP64", "data": [v for row in rows for v in row]}
-    assert _wire.infer_request(json.dumps({"inputs": [tensor]}).encode(), Shape()).rows.tolist() == rows
+    assert _wire.infer_request(json.dumps({"inputs": [tensor]}).encode(), ModelShape()).rows.tolist() == rows
 
 
 LEARN = {
@@ -164,7 +164,7 @@ def test_what_is_wrong_with_tensors_is_said(content, sentence):
 
 
 def test_too_many_rows_are_refused_by_their_number():
-    few = Shape(most_rows=2)
+    few = ModelShape(most_rows=2)
     with pytest.raises(Refusal, match="the request has 3 rows, and the limit is 2"):
         _wire.infer_request(b'{"rows": [[1], [2], [3]]}', few)
     huge = tensor(shape=[10**15, 2])
@@ -201,8 +201,8 @@ def test_arrow_streams(labels):
 
 def test_arrow_columns_without_names_go_by_their_order():
     columns = {"x": [1, 3], "y": [2, 4], "label": [0, 1]}
-    assert _arrow.arrow_learn_request(stream(columns), Shape(fitted=True)).batch.names is None
-    assert _arrow.arrow_learn_request(stream(columns), Shape()).batch.names == ("x", "y")
+    assert _arrow.arrow_learn_request(stream(columns), ModelShape(fitted=True)).batch.names is None
+    assert _arrow.arrow_learn_request(stream(columns), ModelShape()).batch.names == ("x", "y")
 
 
 @loop

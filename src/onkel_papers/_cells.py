@@ -20,7 +20,7 @@ import onkel
 from onkel import evaluate
 from onkel.parts import POOL
 from onkel_papers import _metrics
-from onkel_papers._data import Rows, shuffled
+from onkel_papers._data import Permutation, shuffled
 
 Result = dict[str, Any]
 
@@ -166,12 +166,12 @@ def held_out(*, data: Result, seed: int, learner: Result, rows: int | None = Non
     return _result(est, curve, drawn, accuracy=100 * float(est.score(drawn.X_test, drawn.y_test)))
 
 
-def _result(est: Any, curve: evaluate.Curve, drawn: Rows, **quality: float) -> Result:
+def _result(est: Any, curve: evaluate.Curve, drawn: Permutation, **quality: float) -> Result:
     n_support = int(getattr(est, "n_support_total_", est.n_support_))
     return {**summary(drawn, n_support, curve.last.seconds, **quality), "curve": curve.to_dict()}
 
 
-def summary(drawn: Rows, n_support: int, seconds: float, **quality: float) -> Result:
+def summary(drawn: Permutation, n_support: int, seconds: float, **quality: float) -> Result:
     """Return the figures that every run of a table reports."""
     return {
         **quality,
@@ -191,7 +191,7 @@ def search(*, data: Result, seeds: list[int], grid: list[Result], rows: int | No
     permutations = [(seed, shuffled(data, seed, rows)) for seed in seeds]
 
     def mistakes(described: Result) -> float:
-        def on(seed: int, drawn: Rows) -> float:
+        def on(seed: int, drawn: Permutation) -> float:
             scores = new_estimator(described, seed).predict_then_learn(drawn.X, drawn.y, classes=[-1, 1])
             return float(np.mean((scores > 0) != (drawn.y > 0)))
 

@@ -85,7 +85,7 @@ def missing(spec: dict[str, Any]) -> str | None:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Permutation:
     """Rows to learn from, in order, and held-out rows (none where the paper has none)."""
 
     X: Any
@@ -105,7 +105,7 @@ class Rows:
         return 100 * float(min(np.mean(y > 0), np.mean(y < 0)))
 
 
-def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Rows:
+def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Permutation:
     """Return the rows of a set, or this many rows drawn from it, in random order."""
     X, y, n_train = _joined(_frozen(spec))
     order = np.random.default_rng(seed).permutation(n_train)
@@ -119,7 +119,7 @@ def shuffled(spec: dict[str, Any], seed: int, rows: int | None = None) -> Rows:
     else:
         kept = np.arange(n_train, len(y))
     order, kept = order[:rows], np.random.default_rng([seed, 1]).permutation(kept)[:rows]  # files may be sorted
-    return Rows(X[order], y[order], X[kept], y[kept])
+    return Permutation(X[order], y[order], X[kept], y[kept])
 
 
 def _frozen(spec: dict[str, Any]) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from onkel_papers._lines import Line, is_about, lines_of
-from onkel_papers.verdict import METRICS, Entry, Findings, Measured
+from onkel_papers.verdict import METRICS, Findings, Measured, TableEntry
 
 VERDICTS = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
 _STANDARD_ERRORS = 2
@@ -79,7 +79,7 @@ def counted(claims: Iterable[Judged]) -> dict[str, int]:
     return {name: said.count(name) for name in (*VERDICTS.values(), "not judged")}
 
 
-def _of_figure(experiment: str, entry: Entry) -> Judged:
+def _of_figure(experiment: str, entry: TableEntry) -> Judged:
     assert entry.paper is not None
     return Judged(experiment, f"{entry.data}: {entry.learner}", entry.paper.note, "", entry.note, entry.verdict)
 
@@ -107,7 +107,7 @@ def _judged(found: dict[str, Findings], lines: list[Line]) -> Judged:
     return Judged(*names, f"{theirs.count(1.0)} of {len(theirs)}" if theirs else "", said, verdict)
 
 
-def _pairs(found: dict[str, Findings], line: Line) -> Iterator[tuple[Entry, list[Entry]]]:
+def _pairs(found: dict[str, Findings], line: Line) -> Iterator[tuple[TableEntry, list[TableEntry]]]:
     """Each learner of the line and those that it is compared with."""
     for place in line["first"].split("|"):
         experiment, pattern = _placed(line, place)
@@ -133,7 +133,7 @@ def _rivals(line: Line, pattern: str, learner: str) -> list[str]:
     return [other.replace("*", same) for other in line["than"].split("|")]
 
 
-def _entry(found: dict[str, Findings], line: Line, place: str, one: Entry) -> Entry | None:
+def _entry(found: dict[str, Findings], line: Line, place: str, one: TableEntry) -> TableEntry | None:
     experiment, learner = _placed(line, place)
     for entry in found[experiment].entries if experiment in found else ():
         if (entry.data, entry.learner, entry.metric) == (one.data, learner, one.metric):
@@ -146,17 +146,17 @@ def _placed(line: Line, place: str) -> tuple[str, str]:
     return (experiment, learner) if slash else (line["experiment"], place)
 
 
-def _measured(entry: Entry) -> Measured:
+def _measured(entry: TableEntry) -> Measured:
     assert entry.ours is not None
     return entry.ours
 
 
-def _printed(entry: Entry) -> Measured:
+def _printed(entry: TableEntry) -> Measured:
     assert entry.paper is not None and entry.paper.mean is not None
     return Measured(entry.paper.mean, entry.paper.sd, 1)
 
 
-def _compared(line: Line, one: Entry, others: list[Entry], figure: object) -> tuple[float, float]:
+def _compared(line: Line, one: TableEntry, others: list[TableEntry], figure: object) -> tuple[float, float]:
     """By how much the first is ahead, and the standard error of that."""
     assert callable(figure)
     sign = 1 if METRICS[one.metric].best == "high" else -1

@@ -9,7 +9,7 @@ from onkel_papers import claims as claims_
 from onkel_papers import title
 from onkel_papers.summary import all_claims, by_kind, by_paper, failing
 from onkel_papers.tables import (
-    Table,
+    ResultTable,
     add_notes,
     choices,
     counted,
@@ -19,7 +19,7 @@ from onkel_papers.tables import (
     written_ours,
     written_paper,
 )
-from onkel_papers.verdict import METRICS, VERDICTS, Entry, Findings
+from onkel_papers.verdict import METRICS, VERDICTS, Findings, TableEntry
 
 _ENDS = [
     View("Accuracy against support vectors", "n_support", "accuracy", "support vectors", "share", log=True, marks=True),
@@ -64,7 +64,7 @@ def page_of(findings: list[Findings]) -> str:
     )
 
 
-def _plain(known: Table) -> str:
+def _plain(known: ResultTable) -> str:
     """A table of text under its heading."""
     return section(known.heading, table([Column(name, name, "text") for name in known.columns], known.lines), level=3)
 
@@ -90,7 +90,7 @@ def _parts(one: Findings) -> list[str]:
     return sections
 
 
-def _table(entries: list[Entry], about: dict[str, Any]) -> str:
+def _table(entries: list[TableEntry], about: dict[str, Any]) -> str:
     """One line per learner; each metric with the paper's figure and ours."""
     lines: dict[str, dict[str, Any]] = {}
     for entry in entries:
@@ -111,7 +111,7 @@ def _table(entries: list[Entry], about: dict[str, Any]) -> str:
     return table(columns, lines.values()) if lines else ""
 
 
-def _claims(entries: list[Entry]) -> str:
+def _claims(entries: list[TableEntry]) -> str:
     columns = [Column("claim", "the paper says", "text"), Column("ours", "ours", "text")]
     lines = [
         {"claim": written_paper(entry), "ours": Shown(entry.verdict, written_ours(entry), entry.verdict)}
@@ -120,7 +120,7 @@ def _claims(entries: list[Entry]) -> str:
     return table(columns, lines) if lines else ""
 
 
-def _ends(entries: list[Entry]) -> list[dict[str, Any]]:
+def _ends(entries: list[TableEntry]) -> list[dict[str, Any]]:
     """The final results; learners that differ only in what is in brackets (say, a budget) are points of one line."""
     ends: dict[str, dict[str, float]] = {}
     for entry in entries:

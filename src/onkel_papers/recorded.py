@@ -16,7 +16,7 @@ from typing import Any
 
 from onkel_papers._files import write_whole
 from onkel_papers._lines import Line, lines_of
-from onkel_papers.verdict import Entry, Findings, Measured
+from onkel_papers.verdict import Findings, Measured, TableEntry
 
 _CELLS = ("experiment", "data", "learner", "metric", "mean", "sd", "runs", "share", "note")
 _SETS = ("experiment", "data", "rows", "majority", "paper_rows", "seconds", "run", "note", "missing")
@@ -76,7 +76,7 @@ def record(findings: Iterable[Findings], folder: str | os.PathLike[str]) -> None
     _merge(Path(folder) / _FILE_OF_SETS, _SETS, 2, sets)
 
 
-def _cell_line(found: Findings, entry: Entry) -> Line:
+def _cell_line(found: Findings, entry: TableEntry) -> Line:
     ours = entry.ours
     numbers = {
         "mean": "" if ours is None else f"{ours.mean:.6g}",

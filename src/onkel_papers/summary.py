@@ -8,14 +8,14 @@ from onkel_papers import claims as claims_
 from onkel_papers._lines import lines_of
 from onkel_papers.claims import Judged
 from onkel_papers.reasons import reason
-from onkel_papers.tables import UNEXPLAINED, Table, markdown, written
-from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Entry, Findings, tolerance
+from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, written
+from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Findings, TableEntry, tolerance
 
 PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
 _KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("count", "sparsity")}
 
 
-def by_paper(findings: Sequence[Findings]) -> Table:
+def by_paper(findings: Sequence[Findings]) -> ResultTable:
     """Return a line for each paper: what was reproduced, what was not and why, and counts of claims and cells."""
     on_record = any(about.get("run") for one in findings for about in one.sets.values())
     said = ["reproduced", "not reproduced, and why"] if on_record else []
@@ -27,7 +27,7 @@ def by_paper(findings: Sequence[Findings]) -> Table:
             lines.append({"paper": title, **{name: headlines[title][name] for name in said}, **_counts(of)})
     if len(lines) > 1:
         lines.append({"paper": "all", **_counts(findings)})
-    return Table("In short", ["paper", *said, "claims", "cells"], lines)
+    return ResultTable("In short", ["paper", *said, "claims", "cells"], lines)
 
 
 def _counts(findings: Iterable[Findings]) -> dict[str, str]:
@@ -41,7 +41,7 @@ def _counts(findings: Iterable[Findings]) -> dict[str, str]:
     }
 
 
-def by_kind(findings: Sequence[Findings]) -> Table:
+def by_kind(findings: Sequence[Findings]) -> ResultTable:
     """Return a line for each kind of cell: results first, then those that are counted separately."""
     entries = [entry for one in findings for entry in one.entries if not entry.is_claim]
     results = [entry for entry in entries if not entry.apart]
@@ -52,15 +52,15 @@ def by_kind(findings: Sequence[Findings]) -> Table:
     lines.append(_line(f"of these, by a tolerance above {WIDE:.0f} points", wide))
     for apart, title in APART.items():
         lines.append(_line(f"apart: those that {title}", [entry for entry in entries if entry.apart == apart]))
-    return Table("Cells by kind", ["cells", *VERDICTS], [line for line in lines if line])
+    return ResultTable("Cells by kind", ["cells", *VERDICTS], [line for line in lines if line])
 
 
-def _line(title: str, entries: list[Entry]) -> dict[str, str]:
+def _line(title: str, entries: list[TableEntry]) -> dict[str, str]:
     counts = {verdict: sum(entry.verdict == verdict for entry in entries) for verdict in VERDICTS}
     return {"cells": title, **{name: str(n) for name, n in counts.items()}} if any(counts.values()) else {}
 
 
-def failing(findings: Sequence[Findings]) -> Table:
+def failing(findings: Sequence[Findings]) -> ResultTable:
     """Return the claims that do not hold, and why."""
     lines = [
         {
@@ -73,10 +73,10 @@ def failing(findings: Sequence[Findings]) -> Table:
         for claim in claims_.judged(findings)
         if claim.verdict == "worse"
     ]
-    return Table("What does not hold", ["paper", "the paper says", "its figures", "ours", "why"], lines)
+    return ResultTable("What does not hold", ["paper", "the paper says", "its figures", "ours", "why"], lines)
 
 
-def all_claims(findings: Sequence[Findings]) -> Table:
+def all_claims(findings: Sequence[Findings]) -> ResultTable:
     """Return every claim with its verdict."""
     lines = [
         {
@@ -88,7 +88,7 @@ def all_claims(findings: Sequence[Findings]) -> Table:
         }
         for claim in claims_.judged(findings)
     ]
-    return Table("All claims", ["paper", "the paper says", "its figures", "ours", "verdict"], lines)
+    return ResultTable("All claims", ["paper", "the paper says", "its figures", "ours", "verdict"], lines)
 
 
 def why_not(claim: Judged, *, quick: bool = False) -> str:

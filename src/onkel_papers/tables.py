@@ -9,7 +9,7 @@ from typing import Any
 from onkel_papers import title
 from onkel_papers._lines import is_about, lines_of
 from onkel_papers.reasons import reason
-from onkel_papers.verdict import METRICS, VERDICTS, WIDE, Entry, Findings, is_trivial, tolerance
+from onkel_papers.verdict import METRICS, VERDICTS, WIDE, Findings, TableEntry, is_trivial, tolerance
 
 UNEXPLAINED = "not explained yet"
 _QUICK = "a quick run has few rows, runs and choices of parameters"
@@ -17,7 +17,7 @@ _CLAIMS = ("the paper says", "ours")
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table of text.
 
     Parameters
@@ -33,7 +33,7 @@ class Table:
     lines: list[dict[str, str]]
 
 
-def tables(findings: Findings) -> list[Table]:
+def tables(findings: Findings) -> list[ResultTable]:
     """Return a table for each data set, with a line for each learner, and one with the paper's claims."""
     tables = []
     for name, about in findings.sets.items():
@@ -48,18 +48,18 @@ def tables(findings: Findings) -> list[Table]:
         printed = {entry.metric for entry in entries if entry.paper is not None}
         columns = ["learner", *(head for metric in metrics for head in _heads(metric)[metric not in printed :])]
         columns += ["note"] if any("note" in line for line in lines.values()) else []
-        tables.append(Table(heading(name, about), columns, list(lines.values())))
+        tables.append(ResultTable(heading(name, about), columns, list(lines.values())))
         claims = [entry for entry in findings.entries if entry.data == name and entry.is_claim]
         if claims:
             said = [dict(zip(_CLAIMS, (written_paper(claim), written_ours(claim)), strict=True)) for claim in claims]
-            tables.append(Table(f"{name}: what the paper says", list(_CLAIMS), said))
+            tables.append(ResultTable(f"{name}: what the paper says", list(_CLAIMS), said))
     return tables
 
 
 def explained(findings: Findings) -> list[dict[str, str]]:
     """Return the cells that are worse than the paper's, grouped by their reasons."""
     otherwise = _QUICK if findings.quick else UNEXPLAINED
-    cells: dict[str, list[Entry]] = {}
+    cells: dict[str, list[TableEntry]] = {}
     for entry in findings.entries:
         if entry.verdict == "worse" and entry.apart != "repeat":
             metric = "claim" if entry.is_claim else entry.metric
@@ -68,7 +68,7 @@ def explained(findings: Findings) -> list[dict[str, str]]:
     return [{"cells": _listed(entries), "why": why} for why, entries in cells.items()]
 
 
-def _listed(entries: list[Entry]) -> str:
+def _listed(entries: list[TableEntry]) -> str:
     """The entries of one reason, grouped by learner: a9a: Pegasos · SPA (accuracy)."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
@@ -110,11 +110,11 @@ def counted(findings: Iterable[Findings]) -> str:
     return ", ".join(f"{sum(f.counts()[verdict] for f in found)} {verdict}" for verdict in VERDICTS)
 
 
-def choices(experiment: str) -> Table:
+def choices(experiment: str) -> ResultTable:
     """Return what was decided where the paper's text is silent or contradicts its figures."""
     columns = ["of", "choice", "why"]
     lines = [line for line in lines_of("choices.tsv") if is_about(line["experiment"], experiment)]
-    return Table("Choices", columns, [{name: line[name] for name in columns} for line in lines])
+    return ResultTable("Choices", columns, [{name: line[name] for name in columns} for line in lines])
 
 
 def filled_in(page: str, pieces: dict[str, str]) -> str:
@@ -147,7 +147,7 @@ def markdown(findings: Iterable[Findings]) -> str:
     return "".join(pieces).rstrip("\n") + "\n"
 
 
-def written(table: Table) -> str:
+def written(table: ResultTable) -> str:
     """Return a table as Markdown."""
     lines = [[line.get(column, "") for column in table.columns] for line in table.lines]
     return "".join(map(_line, [table.columns, ["---"] * len(table.columns), *lines]))
@@ -171,14 +171,14 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
-def written_paper(entry: Entry) -> str:
+def written_paper(entry: TableEntry) -> str:
     """Return the paper's figure as text."""
     if entry.paper is None:
         return "–"
     return entry.paper.note if entry.is_claim else _number(entry.metric, entry.paper.mean, entry.paper.sd)
 
 
-def written_ours(entry: Entry) -> str:
+def written_ours(entry: TableEntry) -> str:
     """Return our figure as text, with the verdict and, in brackets, what qualifies it."""
     if entry.is_claim:
         verdicts = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
@@ -193,7 +193,7 @@ def written_ours(entry: Entry) -> str:
     return f"{_number(entry.metric, entry.ours.mean, entry.ours.sd)} {judged}".rstrip()
 
 
-def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dict[str, Any]) -> None:
+def add_notes(lines: dict[str, dict[str, Any]], entries: list[TableEntry], about: dict[str, Any]) -> None:
     """Add notes on the entries to the line of each learner, unless the heading of the data set has them."""
     for learner, line in lines.items():
         said = [note for entry in entries if entry.learner == learner for note in _notes(entry, about)]
@@ -201,7 +201,7 @@ def add_notes(lines: dict[str, dict[str, Any]], entries: list[Entry], about: dic
             line["note"] = "; ".join(dict.fromkeys(said))
 
 
-def _notes(entry: Entry, about: dict[str, Any]) -> list[str]:
+def _notes(entry: TableEntry, about: dict[str, Any]) -> list[str]:
     if entry.ours is None and entry.note != about.get("missing"):
         return [entry.note]
     said = [f"the paper: {entry.paper.note}"] if entry.paper and entry.paper.note else []

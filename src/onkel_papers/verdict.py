@@ -125,7 +125,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """One cell of a table: the paper's figure and ours.
 
     Parameters
@@ -245,7 +245,7 @@ class Findings:
     """
 
     experiment: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[TableEntry] = field(default_factory=list)
     sets: dict[str, dict[str, Any]] = field(default_factory=dict)
     curves: list[dict[str, Any]] = field(default_factory=list)
     parts: list[Callable[[], str]] = field(default_factory=list)
@@ -301,10 +301,10 @@ class Findings:
         """Add an entry for a cell."""
         paper = figures().get(self.experiment, {}).get((data, learner, metric))
         judged = verdict(metric, paper, ours, share)
-        entry = Entry(data, learner, metric, paper, ours, judged, note, share=share)
+        entry = TableEntry(data, learner, metric, paper, ours, judged, note, share=share)
         self.entries.append(replace(entry, apart=self._apart(entry)))
 
-    def _apart(self, entry: Entry) -> str:
+    def _apart(self, entry: TableEntry) -> str:
         """Why a cell is not an independent result; "" for all others."""
         if entry.paper is None or entry.is_claim:
             return ""
@@ -343,7 +343,7 @@ class Findings:
         return {name: judged.count(name) for name in VERDICTS}
 
 
-def is_trivial(entry: Entry, majority: float | None) -> bool:
+def is_trivial(entry: TableEntry, majority: float | None) -> bool:
     """Return whether a rate is that of always predicting the majority class, in every run."""
     if METRICS[entry.metric].kind != "rate" or entry.ours is None or majority is None:
         return False

@@ -18,7 +18,7 @@ import onkel
 from onkel.cli._guard import Misused, say
 from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
-from onkel.cli._rows import Rows, SeekableRows, plain
+from onkel.cli._rows import PreviewedRows, SeekableRows, plain
 from onkel.estimators.base import gamma_from_rows
 from onkel.streams import generators
 from onkel.utils.files import is_special
@@ -35,7 +35,7 @@ _DENSE = 0.25  # the fraction of non-zero values above which dense rows are fast
 class Source:
     """A stream to learn from, at its start."""
 
-    stream: Rows
+    stream: PreviewedRows
     n_features: int
     task: str
     classes: NDArray[Any] | None  # None: an open set of labels, or regression
@@ -117,7 +117,7 @@ def _check_options(task: str, options: Learning) -> None:
         raise Misused("--class-weight: the task is regression, which has no classes")
 
 
-def _warn_of_scales(stream: Rows, X: NDArray[Any]) -> None:
+def _warn_of_scales(stream: PreviewedRows, X: NDArray[Any]) -> None:
     spreads = X.std(axis=0)
     spreads = spreads[spreads > 0]
     if len(spreads) > 1 and spreads.max() > _UNLIKE * spreads.min():
@@ -165,7 +165,7 @@ def reading(options: Reading, **how: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
+def open_rows(data: str, options: Reading, **how: Any) -> Iterator[PreviewedRows]:
     """Open DATA as a stream of chunks."""
     weight = getattr(options, "weight", None)
     how = reading(options, **how)
@@ -176,12 +176,12 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[Rows]:
             yield SeekableRows(opened.enter_context(_named(data, options, **how)), options.rows)
             return
         if os.path.isfile(data) or os.path.isdir(data):
-            rows: Rows = SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
+            rows: PreviewedRows = SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
         elif data == "-" and sys.stdin is None:
             raise ValueError("standard input is closed")
         else:  # a pipe, whatever its name, is read once
             source = data if data == "-" else opened.enter_context(open(data, "rb"))
-            rows = Rows(opened.enter_context(onkel.streams.open(source, **how)), options.rows)
+            rows = PreviewedRows(opened.enter_context(onkel.streams.open(source, **how)), options.rows)
         rows.set_aside(weight, options.id)
         yield rows
 
@@ -274,7 +274,7 @@ def _task(y: NDArray[Any], asked: Task) -> str:
     return "classification" if whole and len(np.unique(y)) <= _MOST_CLASSES else "regression"
 
 
-def _classes(y: NDArray[Any], options: Learning, stream: Rows) -> NDArray[Any] | None:
+def _classes(y: NDArray[Any], options: Learning, stream: PreviewedRows) -> NDArray[Any] | None:
     """The classes, if there are exactly two; with more, a stream may have new classes at any time."""
     if options.classes is not None:
         words = [word.strip() for word in options.classes.split(",")]

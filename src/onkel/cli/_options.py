@@ -49,7 +49,7 @@ class Numbers(StrEnum):
     FLOAT64 = "float64"
 
 
-class Metric(StrEnum):
+class MetricName(StrEnum):
     """The measure of how good a learner is."""
 
     ACCURACY = "accuracy"
@@ -129,7 +129,9 @@ class Learning(Reading):
     set: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter; spa.eta=0.5 sets it for one learner.")
     ] = None
-    metric: Annotated[Metric | None, Option(help="The measure of how good a learner is.", show_default=False)] = None
+    metric: Annotated[MetricName | None, Option(help="The measure of how good a learner is.", show_default=False)] = (
+        None
+    )
     seed: Annotated[int, Option(min=0, help="Seed of the learners' random draws and of --shuffle.")] = 0
     dtype: Annotated[Numbers, Option(help="float32 is up to twice as fast.")] = Numbers.FLOAT64
     jobs: Annotated[int | None, Option(metavar="N", help=_JOBS.note.says)] = _JOBS.default

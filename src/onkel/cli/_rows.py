@@ -18,7 +18,7 @@ from onkel.utils.labels import UnknownLabel, joined, places
 FIRST_ROWS = 4096  # that are previewed before anything is learned
 
 
-class Rows:
+class PreviewedRows:
     """A stream whose first rows may be previewed, that may end early, and some of whose columns are not features."""
 
     def __init__(self, stream: Any, limit: int | None = None) -> None:
@@ -160,7 +160,7 @@ class Rows:
         return seekable
 
 
-class SeekableRows(Rows):
+class SeekableRows(PreviewedRows):
     """The same for a stream that can be read again."""
 
     def __init__(self, stream: Any, limit: int | None = None) -> None:

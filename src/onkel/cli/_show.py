@@ -234,7 +234,7 @@ class _LiveView:
             self._live.stop()
 
 
-class Progress(_LiveView):
+class StreamView(_LiveView):
     """Progress of a stream, and of its learners."""
 
     def __init__(self, title: str, quiet: bool = False) -> None:

@@ -108,7 +108,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     from itertools import tee
 
     from onkel import OGDRegressor
-    from onkel.cli._show import Progress, as_line
+    from onkel.cli._show import StreamView, as_line
     from onkel.evaluate import Curve, course_of, progressive_steps
     from onkel.fading import FadingMeans
 
@@ -125,7 +125,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     interrupted = False
     try:
         located = source.stream.locating_labels(source.classes)
-        with located, Progress(", ".join(models), quiet) as progress:
+        with located, StreamView(", ".join(models), quiet) as progress:
             for points in zip(*steps, strict=True):
                 if points[0].is_checkpoint:
                     kept.append(points)

@@ -96,13 +96,13 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
     """Learn to the end of the stream; return the last point of the curve, or None if all rows were learned before."""
     from onkel import Checkpointer
     from onkel.cli._data import remember_names
-    from onkel.cli._show import Progress, as_line
+    from onkel.cli._show import StreamView, as_line
     from onkel.evaluate import learner_of, progressive_steps
 
     chunks = source.stream if checkpoint is None else Checkpointer(checkpoint, every).run(model, source.stream)
     names, point = source.stream.names, None
     located = source.stream.locating_labels(source.classes)
-    with located, Progress(type(learner_of(model)).__name__, quiet) as progress:
+    with located, StreamView(type(learner_of(model)).__name__, quiet) as progress:
         for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
             remember_names(model, names)
             columns = [source.shown, "n_support", "speed"]

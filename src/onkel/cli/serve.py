@@ -60,7 +60,15 @@ def serve(
       onkel serve --dir state --host 0.0.0.0 --token-file token.txt
     """
     _check_extra()
-    from onkel.serve.start import Limits, Settings, is_loopback, log_to_standard_error, open_models, run, token_of
+    from onkel.serve.start import (
+        Limits,
+        ServiceSettings,
+        is_loopback,
+        log_to_standard_error,
+        open_models,
+        run,
+        token_of,
+    )
 
     token = None if token_file is None else token_of(token_file)
     if token is None and not is_loopback(host):
@@ -71,7 +79,7 @@ def serve(
             raise Misused("--learner starts a new learner: it takes no MODEL")
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma)
         fresh = _fresh(learner, task, options, classes)
-    settings = Settings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
+    settings = ServiceSettings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
     log_to_standard_error()
     opened = open_models(dir, models or [], fresh, target, settings)
     run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)

@@ -31,7 +31,7 @@ def draws(seed: int, number: int, purpose: int) -> np.random.Generator:
 
 
 @dataclass(frozen=True)
-class Rows:
+class KeyedRows:
     """Some rows with their keys, smallest first."""
 
     keys: Floats
@@ -43,15 +43,15 @@ class Rows:
         """Return the rows as a chunk of a partition."""
         return Chunk(self.X, self.y, self.weight)
 
-    def first(self, n: int) -> Rows:
+    def first(self, n: int) -> KeyedRows:
         """Return the `n` rows with the smallest keys."""
         order = np.argsort(self.keys, kind="stable")[:n]
-        return Rows(self.keys[order], self.X[order], self.y[order], self.weight[order])
+        return KeyedRows(self.keys[order], self.X[order], self.y[order], self.weight[order])
 
-    def with_others(self, other: Rows) -> Rows:
+    def with_others(self, other: KeyedRows) -> KeyedRows:
         """Return the rows of both, in no particular order."""
         width = max(self.X.shape[1], other.X.shape[1])
-        return Rows(
+        return KeyedRows(
             np.concatenate([self.keys, other.keys]),
             stacked([widened(self.X, width), widened(other.X, width)]),
             joined([self.y, other.y]) if len(self.y) + len(other.y) else self.y,
@@ -88,7 +88,7 @@ class Census:
     sparse: bool = False
     classes: NDArray[Any] | None = None
     counts: NDArray[np.int64] | None = None  # the number of rows of each class
-    sample: Rows | None = None
+    sample: KeyedRows | None = None
     transformer: Any = None  # fitted
 
     def of_all(self) -> Census:
@@ -122,7 +122,7 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
         counted = np.flatnonzero(weight)
         y = _targets(y[counted]) if survey.regression else checked_labels(y[counted])
         classes, counts = (None, None) if survey.regression else np.unique(y, return_counts=True)
-        rows = Rows(keys[counted], X[counted], y, weight[counted])
+        rows = KeyedRows(keys[counted], X[counted], y, weight[counted])
         if transformer is not None and len(counted):
             transformer.partial_fit(rows.X)
         piece = Census(
@@ -195,7 +195,7 @@ def _classes_of(left: Census, right: Census) -> tuple[NDArray[Any] | None, NDArr
 
 
 @dataclass(frozen=True)
-class Encoding:
+class RowEncoding:
     """How a chunk becomes rows and numbers to learn from, the same for all partitions."""
 
     n_features: int

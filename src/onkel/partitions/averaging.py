@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import clone
 
 from onkel.models.merge import merge
-from onkel.partitions.agreement import Encoding
-from onkel.partitions.newton import Report, Team
+from onkel.partitions.agreement import RowEncoding
+from onkel.partitions.newton import Report, Workers
 from onkel.partitions.sources import Partition
 
 
@@ -39,7 +39,7 @@ class Shared:
     """What the learners of all partitions have in common."""
 
     model: Any  # unfitted
-    encoding: Encoding
+    encoding: RowEncoding
 
 
 def learn_partition(number: int, partition: Partition, shared: Shared) -> Averaged:
@@ -58,10 +58,10 @@ def learn_partition(number: int, partition: Partition, shared: Shared) -> Averag
     return Averaged(model if fitted else None)
 
 
-def learn(sampled: Any, encoding: Encoding, team: Team, report: Report) -> Any:
+def learn(sampled: Any, encoding: RowEncoding, workers: Workers, report: Report) -> Any:
     """Return the model of all rows; its kernel has the width that was chosen on the common sample."""
     model = clone(sampled).set_params(gamma=sampled.gamma_)
-    averaged: Averaged = team.total("learning", learn_partition, Shared(model, encoding), Averaged.with_others)
+    averaged: Averaged = workers.total("learning", learn_partition, Shared(model, encoding), Averaged.with_others)
     report.merges = list(averaged.distances)
     report.converged = True
     report.n_points = int(averaged.model.n_support_)

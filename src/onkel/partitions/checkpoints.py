@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from onkel.partitions.descent import Progress
+from onkel.partitions.descent import DescentState
 from onkel.utils.files import write_atomically
 
 
@@ -44,7 +44,7 @@ class Checkpoint:
         name = f"rounds-{self.term}.npz" if self.term else "rounds.npz"
         return None if self.folder is None else Path(self.folder) / name
 
-    def save(self, points: Any, now: Progress) -> None:
+    def save(self, points: Any, now: DescentState) -> None:
         """Replace the checkpoint by the present state."""
         if self.path is None:
             return
@@ -60,7 +60,7 @@ class Checkpoint:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(self.path, [written.getvalue()])
 
-    def load(self) -> tuple[Any, Progress] | None:
+    def load(self) -> tuple[Any, DescentState] | None:
         """Return the points and the progress of the checkpoint, or None if there is none."""
         if self.path is None or not self.path.exists():
             return None
@@ -70,7 +70,7 @@ class Checkpoint:
         if facts.pop("run") != self.run:
             raise ValueError(f"{self.path} is the checkpoint of another run: other parameters, or other partitions")
         pairs = tuple((arrays[f"step{i}"], arrays[f"change{i}"]) for i in range(facts.pop("pairs")))
-        now = Progress(arrays["w"], arrays["half"], slope=arrays.get("slope"), pairs=pairs, **facts)
+        now = DescentState(arrays["w"], arrays["half"], slope=arrays.get("slope"), pairs=pairs, **facts)
         return _points(arrays), now
 
 

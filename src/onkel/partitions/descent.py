@@ -27,7 +27,7 @@ MAX_HALVINGS = 20
 
 
 @dataclass(frozen=True)
-class Progress:
+class DescentState:
     """The whole state of a descent between two rounds."""
 
     w: Floats  # coordinates of the best function so far, (n_outputs, n)
@@ -55,7 +55,7 @@ class Descent:
     quadratic: bool
     _metric: tuple[Floats, Any] | None = field(default=None, repr=False)
 
-    def next(self, now: Progress) -> Progress:
+    def next(self, now: DescentState) -> DescentState:
         """Carry out one round."""
         if now.slope is None:
             return self._at(now, now.w, informed=self.quadratic or not len(now.half))
@@ -74,7 +74,9 @@ class Descent:
         kept = (*now.pairs, pair)[-MAX_PAIRS:] if dot(*pair) > 0 else now.pairs
         return replace(reached, pairs=kept)
 
-    def run(self, now: Progress, rounds: int, after: Callable[[Progress], None] = lambda now: None) -> Progress:
+    def run(
+        self, now: DescentState, rounds: int, after: Callable[[DescentState], None] = lambda now: None
+    ) -> DescentState:
         """Descend until convergence, or for this many rounds in all; ``after`` is called after each round."""
         while not now.done and now.rounds < rounds:
             before = now.rounds
@@ -83,9 +85,9 @@ class Descent:
                 after(now)
         return now
 
-    def _at(self, now: Progress, w: Floats, informed: bool) -> Progress:
+    def _at(self, now: DescentState, w: Floats, informed: bool) -> DescentState:
         sums = self.total(w, informed)
-        return Progress(
+        return DescentState(
             w,
             half=sums.half if informed else now.half,
             value=sums.loss + self.lam / 2 * dot(w, w),
@@ -96,7 +98,7 @@ class Descent:
             rounds=now.rounds + 1,
         )
 
-    def _exact(self, now: Progress, direction: Floats) -> Progress:
+    def _exact(self, now: DescentState, direction: Floats) -> DescentState:
         """The exact step of the squared error, and the sums over the rows after it."""
         assert now.slope is not None
         w = now.w + direction
@@ -105,7 +107,7 @@ class Descent:
         slope = np.zeros_like(now.slope)
         return replace(now, w=w, value=value, slope=slope, squares=squares, done=True)
 
-    def _direction(self, now: Progress) -> Floats:
+    def _direction(self, now: DescentState) -> Floats:
         """The L-BFGS step (Nocedal and Wright, Algorithm 7.4)."""
         assert now.slope is not None
         q = now.slope
@@ -122,14 +124,14 @@ class Descent:
             r = r + (share - dot(y, r) / dot(s, y)) * s
         return -r
 
-    def _solve(self, now: Progress, q: Floats) -> Floats:
+    def _solve(self, now: DescentState, q: Floats) -> Floats:
         if self._metric is None or self._metric[0] is not now.half:
             self._metric = now.half, _core.Precision(now.half, q.shape[1], self.lam)
         solution: Floats = self._metric[1].solve(np.ascontiguousarray(q))
         return solution
 
 
-def _shorter(now: Progress, value: float, promise: float) -> float:
+def _shorter(now: DescentState, value: float, promise: float) -> float:
     """The minimum, within bounds, of the parabola that interpolates the objective along a failed step."""
     excess = value - now.value + now.scale * promise
     least = now.scale * now.scale * promise / (2 * excess) if math.isfinite(excess) and excess > 0 else 0.0

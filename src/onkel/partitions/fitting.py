@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 from onkel.estimators.base import KernelEstimator
 from onkel.inside import fitted_learner
 from onkel.partitions import averaging, newton
-from onkel.partitions.agreement import Census, Encoding, Survey, census, together
+from onkel.partitions.agreement import Census, RowEncoding, Survey, census, together
 from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
-from onkel.partitions.newton import Report, Rounds, Team, Tell
+from onkel.partitions.newton import Report, Rounds, Tell, Workers
 from onkel.partitions.sources import Partition, partitions_of
 from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
 from onkel.preprocess.encoder import StreamEncoder
@@ -99,10 +99,10 @@ def fit(
     partitions = partitions_of(sources)
     if isinstance(transformer, StreamEncoder):
         partitions = [partition.with_columns_of_any_type() for partition in partitions]
-    team = Team(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
+    workers = Workers(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
     survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), transformer)
-    counted: Census = team.total("census", census, survey, together)
+    counted: Census = workers.total("census", census, survey, together)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
     report = Report(counted.rows, len(partitions))
@@ -110,10 +110,10 @@ def fit(
     if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
         kept = Checkpoint(checkpoint, _run(model, partitions, seed))
         limits = Rounds(rounds, tolerance)
-        learner = newton.learn(sampled, _memory(estimator), counted, encoding, team, limits, kept, report)
+        learner = newton.learn(sampled, _memory(estimator), counted, encoding, workers, limits, kept, report)
         fitted = sampled.__onkel_with_learner__(learner)
     else:
-        fitted = averaging.learn(sampled, encoding, team, report)
+        fitted = averaging.learn(sampled, encoding, workers, report)
     fitted.set_params(**estimator.get_params(deep=False))
     if isinstance(model, StreamPipeline):
         whole = clone(model)
@@ -150,10 +150,10 @@ def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
     return hashlib.sha256(repr((type(model).__name__, parameters, names, seed)).encode()).hexdigest()
 
 
-def encoding_of(model: Any, counted: Census) -> Encoding:
+def encoding_of(model: Any, counted: Census) -> RowEncoding:
     """Return the encoding of chunks as rows, class indices or targets, and weights."""
     weights = _class_weights(model, counted)
-    return Encoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
+    return RowEncoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
 
 
 def _class_weights(model: Any, counted: Census) -> Floats | None:
@@ -165,7 +165,7 @@ def _class_weights(model: Any, counted: Census) -> Floats | None:
     return np.array([float(given.get(label, 1.0)) for label in counted.classes.tolist()])
 
 
-def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: Encoding) -> Any:
+def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: RowEncoding) -> Any:
     """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):

@@ -13,9 +13,9 @@ from onkel import _core
 from onkel.expansion import Coefficients, Expansion, Information, Term
 from onkel.inside import fitted_learner
 from onkel.learner import Learner
-from onkel.partitions.agreement import Census, Encoding
+from onkel.partitions.agreement import Census, RowEncoding
 from onkel.partitions.checkpoints import Checkpoint
-from onkel.partitions.descent import Descent, Progress
+from onkel.partitions.descent import Descent, DescentState
 from onkel.partitions.engines import Engine
 from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
 from onkel.partitions.sources import Partition
@@ -60,7 +60,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Team:
+class Workers:
     """The partitions and the engine that works on them."""
 
     engine: Engine
@@ -99,8 +99,8 @@ def learn(
     model: Any,
     memory: Memory,
     census: Census,
-    encoding: Encoding,
-    team: Team,
+    encoding: RowEncoding,
+    workers: Workers,
     rounds: Rounds,
     checkpoint: Checkpoint,
     report: Report,
@@ -119,7 +119,7 @@ def learn(
         # In a stream terms share points, and the budget counts those once; here each has its own.
         part.budget = max(1, budget * (sampled.budget or 1) // sum(budgets))
     optima = [
-        optimum(part, number, census, encoding, team, rounds, checkpoint.of_term(number), report)
+        optimum(part, number, census, encoding, workers, rounds, checkpoint.of_term(number), report)
         for number, part in enumerate(parts)
     ]
     firsts = np.cumsum([0] + [len(each) for each in optima])
@@ -135,7 +135,7 @@ class Optimum:
     """The result of the rounds over all rows, for a function of one kernel."""
 
     subspace: Subspace
-    reached: Progress
+    reached: DescentState
 
     def __len__(self) -> int:
         return int(self.subspace.points.shape[0])
@@ -150,8 +150,8 @@ def optimum(
     sampled: Learner,
     number: int,
     census: Census,
-    encoding: Encoding,
-    team: Team,
+    encoding: RowEncoding,
+    workers: Workers,
     rounds: Rounds,
     checkpoint: Checkpoint,
     report: Report,
@@ -159,7 +159,7 @@ def optimum(
     """Return the best function of one kernel, that of the term with this number, on the points that all share."""
     kept = checkpoint.load()
     if kept is None:
-        subspace = Subspace(sampled.blank(), shared_points(sampled, census, encoding, team))
+        subspace = Subspace(sampled.blank(), shared_points(sampled, census, encoding, workers))
         start = start_of(subspace, census, encoding, rounds, report)
         checkpoint.save(subspace.points, start)
     else:
@@ -171,10 +171,10 @@ def optimum(
         function = w if informed else subspace.coefficients(w)
         question = Question(subspace, function, informed, encoding)
         phase = "information" if informed else "slopes"
-        summed: Sums = team.total(phase, row_sums, question, Sums.__add__)
+        summed: Sums = workers.total(phase, row_sums, question, Sums.__add__)
         return in_coordinates(summed, subspace, informed)
 
-    def after(now: Progress) -> None:
+    def after(now: DescentState) -> None:
         report.rounds.append({"objective": now.value, "information": now.fresh, "term": number})
         checkpoint.save(subspace.points, now)
 
@@ -183,7 +183,7 @@ def optimum(
     return Optimum(subspace, reached)
 
 
-def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Team) -> Any:
+def shared_points(sampled: Learner, census: Census, encoding: RowEncoding, workers: Workers) -> Any:
     """Return the points of the shared dictionary."""
     assert isinstance(sampled.recipe, SecondOrder)
     assert isinstance(sampled.recipe.dictionary, GrowingDictionary)
@@ -197,17 +197,17 @@ def shared_points(sampled: Learner, census: Census, encoding: Encoding, team: Te
     first = Subspace(whole.learner, term.points[:n_first])
     limit = SPARE * (budget - n_first)
     wanted = Wanted(whole, function, first, encoding, limit, sampled.recipe.dictionary.min_slope)
-    proposals: Proposals = team.total("points", propose, wanted, Proposals.with_others)
+    proposals: Proposals = workers.total("points", propose, wanted, Proposals.with_others)
     return chosen(first, proposals, term.points[n_first:], budget)
 
 
-def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rounds, report: Report) -> Progress:
+def start_of(subspace: Subspace, census: Census, encoding: RowEncoding, rounds: Rounds, report: Report) -> DescentState:
     """Return the start of the rounds over all rows: the optimum of the sample, with its information scaled up."""
     sample = census.sample
     assert sample is not None
     n_outputs = subspace.learner.n_classes if subspace.learner.task == "multiclass" else 1
     w = np.zeros((n_outputs, subspace.size))
-    begin = Progress(w, np.empty(0))
+    begin = DescentState(w, np.empty(0))
     if isinstance(subspace.learner.recipe.loss, SquaredError):
         return begin
     X, y, weight = encoding.encode(sample.chunk())
@@ -218,7 +218,7 @@ def start_of(subspace: Subspace, census: Census, encoding: Encoding, rounds: Rou
 
     reached = _descent(subspace, total, rounds.tolerance).run(begin, SAMPLE_ROUNDS)
     report.sample_rounds += reached.rounds
-    return Progress(reached.w, reached.half * (census.rows / len(y)))
+    return DescentState(reached.w, reached.half * (census.rows / len(y)))
 
 
 def in_coordinates(sums: Sums, subspace: Subspace, informed: bool) -> Sums:

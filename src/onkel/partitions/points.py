@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.partitions.agreement import POINTS, Encoding, draws, stacked
+from onkel.partitions.agreement import POINTS, RowEncoding, draws, stacked
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Subspace
 
@@ -55,7 +55,7 @@ class Wanted:
     sampled: Subspace  # that of all points of the function fitted to the sample
     coefficients: Floats  # of that function
     first: Subspace  # that of its first points
-    encoding: Encoding
+    encoding: RowEncoding
     limit: int  # of rows
     min_slope: float
 

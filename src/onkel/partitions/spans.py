@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from onkel import _core
 from onkel.learner import Learner
-from onkel.partitions.agreement import Encoding
+from onkel.partitions.agreement import RowEncoding
 from onkel.partitions.sources import Partition
 
 Floats = NDArray[np.float64]
@@ -107,7 +107,7 @@ class Question:
     subspace: Subspace
     function: Floats
     informed: bool
-    encoding: Encoding | None = field(default=None)  # of the chunks of a partition
+    encoding: RowEncoding | None = field(default=None)  # of the chunks of a partition
 
     def start(self) -> _core.RowSums:
         """Return empty sums."""

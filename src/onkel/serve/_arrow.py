@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from onkel.serve._batch import Batch, check_names
 from onkel.serve._refusal import Refusal
-from onkel.serve._wire import Features, InferRequest, LearnRequest, Shape
+from onkel.serve._wire import Features, InferRequest, LearnRequest, ModelShape
 from onkel.streams.table import Table
 from onkel.utils.labels import as_labels
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
 
-def arrow_learn_request(body: bytes, shape: Shape, key: str | None = None) -> LearnRequest:
+def arrow_learn_request(body: bytes, shape: ModelShape, key: str | None = None) -> LearnRequest:
     """Read a request to learn.
 
     The column `shape.target` has the labels, a column "weight" the weights, unless the model has a feature of that
@@ -34,7 +34,7 @@ def arrow_learn_request(body: bytes, shape: Shape, key: str | None = None) -> Le
     return LearnRequest(Batch(rows, labels, weights, names), labels, weights, key, None)
 
 
-def arrow_infer_request(body: bytes, shape: Shape, outputs: list[str], id: str | None = None) -> InferRequest:
+def arrow_infer_request(body: bytes, shape: ModelShape, outputs: list[str], id: str | None = None) -> InferRequest:
     """Read a request to predict; all columns are features."""
     table = _table(body, shape)
     rows, names = _rows({name: table.column(i) for i, name in enumerate(table.schema.names)}, shape)
@@ -72,7 +72,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _table(body: bytes, shape: Shape) -> Any:
+def _table(body: bytes, shape: ModelShape) -> Any:
     """The stream as a table, after checking that it takes no more memory than its bytes."""
     pa = _pyarrow()
     try:
@@ -128,7 +128,7 @@ def _field(data: bytes, table: int, number: int) -> int:
     return table + int(offset) if offset else 0
 
 
-def _rows(columns: dict[str, Any], shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
+def _rows(columns: dict[str, Any], shape: ModelShape) -> tuple[Features, tuple[str, ...] | None]:
     """The features; a model that has learned from rows without names takes the columns in their order."""
     names = tuple(columns)
     if not names:

@@ -15,14 +15,14 @@ _MOST_POINTS = 256
 _MOST_REFUSALS = 20
 
 
-class Progress:
+class LiveProgress:
     """The progress of learning since the process started, for the live page and the metrics.
 
     Examples
     --------
     >>> import onkel
     >>> model = onkel.OGDClassifier(gamma=1.0, random_state=0)
-    >>> progress = Progress()
+    >>> progress = LiveProgress()
     >>> y = np.array([0, 1])
     >>> progress.add(model.predict_then_learn([[0.0], [1.0]], y, classes=[0, 1]), y, model)
     >>> progress.rows, progress.values()["accuracy"]

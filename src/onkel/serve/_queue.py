@@ -9,7 +9,7 @@ from typing import Protocol
 from onkel.serve._refusal import Refusal
 
 
-class Waiting(Protocol):
+class QueuedTask(Protocol):
     """A task in the queue."""
 
     @property
@@ -51,12 +51,12 @@ class TaskQueue:
         self.most_tasks = most_tasks
         self.most_rows = most_rows
         self.group_rows = group_rows
-        self._tasks: deque[Waiting] = deque()
+        self._tasks: deque[QueuedTask] = deque()
         self._rows = 0
         self._closed = False
         self._changed = threading.Condition()
 
-    def put(self, task: Waiting) -> None:
+    def put(self, task: QueuedTask) -> None:
         """Add a task, or refuse it if the queue is full (`Full`) or closed (503)."""
         with self._changed:
             if self._closed:
@@ -71,12 +71,12 @@ class TaskQueue:
             self._rows += task.n_rows
             self._changed.notify()
 
-    def take(self) -> list[Waiting]:
+    def take(self) -> list[QueuedTask]:
         """Wait for tasks and return the next group; an empty list once the queue is closed and empty."""
         with self._changed:
             while not self._tasks and not self._closed:
                 self._changed.wait()
-            group: list[Waiting] = []
+            group: list[QueuedTask] = []
             rows = 0
             while self._tasks:
                 following = self._tasks[0]

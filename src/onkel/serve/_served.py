@@ -18,11 +18,11 @@ from onkel.serve._batch import Batch, refused_of, refused_record
 from onkel.serve._checks import check_batch
 from onkel.serve._held import HeldRows
 from onkel.serve._names import names_put_back, take_names
-from onkel.serve._progress import Progress
+from onkel.serve._progress import LiveProgress
 from onkel.serve._queue import TaskQueue
 from onkel.serve._refusal import Refusal
 from onkel.serve._store import Store
-from onkel.serve._tasks import Learn, Logged, Rollback, Settings, Snapshot
+from onkel.serve._tasks import Learn, Logged, Rollback, ServiceSettings, Snapshot
 from onkel.streams.table import Table
 
 logger = logging.getLogger("onkel.serve")
@@ -56,7 +56,7 @@ class Served:
         All classes, for a model that is not fitted yet.
     target : str, default="label"
         The name of the label in rows with names.
-    settings : Settings, default=None
+    settings : ServiceSettings, default=None
 
     Examples
     --------
@@ -79,11 +79,11 @@ class Served:
         origin: dict[str, Any] | None = None,
         classes: list[Any] | None = None,
         target: str = "label",
-        settings: Settings | None = None,
+        settings: ServiceSettings | None = None,
     ) -> None:
         self.name = name
-        self.settings = settings or Settings()
-        self.progress = Progress()
+        self.settings = settings or ServiceSettings()
+        self.progress = LiveProgress()
         self.broken: str | None = None  # why learning has stopped, if it has
         self._store = store
         self._queue = TaskQueue(self.settings.queue_requests, self.settings.queue_rows, self.settings.group_rows)

@@ -19,7 +19,7 @@ from onkel.streams.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class ServiceSettings:
     """The limits of a served model."""
 
     every: int = 100_000  # rows between two checkpoints

@@ -155,9 +155,9 @@ class Service:
             self._reading -= size
         return b"".join(pieces)
 
-    def _shape(self, served: Served, snapshot: Snapshot) -> _wire.Shape:
+    def _shape(self, served: Served, snapshot: Snapshot) -> _wire.ModelShape:
         takes_tables = snapshot.inside.takes_tables
-        return _wire.Shape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows, takes_tables)
+        return _wire.ModelShape(snapshot.names, served.target, snapshot.is_fitted, self.limits.rows, takes_tables)
 
     # -- answers
 

@@ -25,7 +25,7 @@ _INFER = ("rows", "inputs", "outputs", "id", "parameters")
 
 
 @dataclass(frozen=True)
-class Shape:
+class ModelShape:
     """What must be known about a model to read requests.
 
     Parameters
@@ -69,15 +69,15 @@ class InferRequest:
     id: str | None
 
 
-def learn_request(body: bytes, shape: Shape) -> LearnRequest:
+def learn_request(body: bytes, shape: ModelShape) -> LearnRequest:
     """Read a request to learn.
 
     Examples
     --------
-    >>> request = learn_request(b'{"rows": [{"x": 1, "y": 2}], "labels": ["no"]}', Shape())
+    >>> request = learn_request(b'{"rows": [{"x": 1, "y": 2}], "labels": ["no"]}', ModelShape())
     >>> request.batch.rows.tolist(), request.batch.names, request.labels.tolist()
     ([[1.0, 2.0]], ('x', 'y'), ['no'])
-    >>> learn_request(b'{"rows": [[1, 2], [3]], "labels": [0, 1]}', Shape())
+    >>> learn_request(b'{"rows": [[1, 2], [3]], "labels": [0, 1]}', ModelShape())
     Traceback (most recent call last):
     onkel.serve._refusal.Refusal: row 1 has 1 numbers; expected 2, as row 0 has
     """
@@ -106,15 +106,15 @@ def learn_request(body: bytes, shape: Shape) -> LearnRequest:
     return LearnRequest(Batch(features, labels, weights, names), labels, weights, key, None)
 
 
-def infer_request(body: bytes, shape: Shape) -> InferRequest:
+def infer_request(body: bytes, shape: ModelShape) -> InferRequest:
     """Read a request to predict: rows, or tensors of the Open Inference Protocol.
 
     Examples
     --------
     >>> tensor = b'{"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [1, 2]}'
-    >>> infer_request(b'{"inputs": [' + tensor + b']}', Shape()).rows.tolist()
+    >>> infer_request(b'{"inputs": [' + tensor + b']}', ModelShape()).rows.tolist()
     [[1.0, 2.0]]
-    >>> infer_request(b'{"rows": [[1, 2]]}', Shape()).rows.tolist()
+    >>> infer_request(b'{"rows": [[1, 2]]}', ModelShape()).rows.tolist()
     [[1.0, 2.0]]
     """
     content = parsed(body)
@@ -134,7 +134,7 @@ def infer_request(body: bytes, shape: Shape) -> InferRequest:
     return InferRequest(rows, names, outputs or ["predict"], _word(content, "id"))
 
 
-def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
+def rows_of(rows: list[Any], shape: ModelShape) -> tuple[Features, tuple[str, ...] | None]:
     """Return an array of rows that are lists of numbers, or objects of named numbers; and the names.
 
     Where the model takes tables, return a table of lists or objects with any JSON values.
@@ -166,7 +166,7 @@ def rows_of(rows: list[Any], shape: Shape) -> tuple[Features, tuple[str, ...] | 
     return array, names if named else None
 
 
-def _table_of(rows: list[Any], shape: Shape) -> Table:
+def _table_of(rows: list[Any], shape: ModelShape) -> Table:
     named = isinstance(rows[0], dict)
     numbered = () if named else tuple(map(str, range(_length(rows[0]))))
     names = shape.names or (tuple(rows[0]) if named else numbered)
@@ -218,7 +218,7 @@ def datatype(array: NDArray[Any]) -> str:
     return {"b": "BOOL", "i": f"INT{bits}", "u": f"UINT{bits}", "f": f"FP{bits}"}.get(kind, "BYTES")
 
 
-def _tensors(inputs: Any, shape: Shape) -> tuple[Features, tuple[str, ...] | None]:
+def _tensors(inputs: Any, shape: ModelShape) -> tuple[Features, tuple[str, ...] | None]:
     """One tensor of rows, or a tensor for each feature, by name."""
     if not isinstance(inputs, list) or not inputs:
         raise Refusal(422, "inputs must be a list of tensors")
@@ -237,7 +237,7 @@ def _tensors(inputs: Any, shape: Shape) -> tuple[Features, tuple[str, ...] | Non
     return np.column_stack([flat[name] for name in shape.names]), shape.names
 
 
-def _table_of_tensors(columns: list[tuple[str, NDArray[Any]]], shape: Shape) -> tuple[Features, tuple[str, ...]]:
+def _table_of_tensors(columns: list[tuple[str, NDArray[Any]]], shape: ModelShape) -> tuple[Features, tuple[str, ...]]:
     if len(columns) == 1 and columns[0][1].ndim == 2 and columns[0][1].shape[1] != 1:
         table = _table_of(columns[0][1].tolist(), shape)
         return table, table.names
@@ -251,7 +251,7 @@ def _table_of_tensors(columns: list[tuple[str, NDArray[Any]]], shape: Shape) -> 
     return _as_table({name: values.reshape(-1).tolist() for name, values in columns}), names
 
 
-def _tensor(tensor: Any, shape: Shape) -> tuple[str, NDArray[Any]]:
+def _tensor(tensor: Any, shape: ModelShape) -> tuple[str, NDArray[Any]]:
     if not isinstance(tensor, dict) or not {"name", "shape", "datatype", "data"} <= tensor.keys():
         raise Refusal(422, "a tensor must have name, shape, datatype and data")
     name, kind, wanted = tensor["name"], tensor["datatype"], tensor["shape"]
@@ -282,13 +282,13 @@ def _check_members(content: dict[str, Any], known: tuple[str, ...]) -> None:
             raise Refusal(422, f"a request has no member {name!r}; it may have {', '.join(known)}")
 
 
-def _check_rows_list(rows: Any, shape: Shape) -> None:
+def _check_rows_list(rows: Any, shape: ModelShape) -> None:
     if not isinstance(rows, list) or not rows:
         raise Refusal(422, "rows must be a list of one or more rows")
     _check_count(len(rows), shape)
 
 
-def _check_count(n_rows: int, shape: Shape) -> None:
+def _check_count(n_rows: int, shape: ModelShape) -> None:
     if n_rows > shape.most_rows:
         raise Refusal(413, f"the request has {n_rows} rows, and the limit is {shape.most_rows}")
     if n_rows == 0:

@@ -14,16 +14,16 @@ from onkel.files.tree import Writer
 from onkel.serve._served import Served
 from onkel.serve._server import log_to_standard_error, serve
 from onkel.serve._store import Store
-from onkel.serve._tasks import Settings
+from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Limits, Service
 
-__all__ = ["Limits", "Settings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
+__all__ = ["Limits", "ServiceSettings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
 
 Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to start with
 
 
 def open_models(
-    folder: str, files: list[str], fresh: Fresh | None, target: str, settings: Settings
+    folder: str, files: list[str], fresh: Fresh | None, target: str, settings: ServiceSettings
 ) -> dict[str, Served]:
     """Open every model; if one is refused, those before it are closed again.
 
@@ -37,7 +37,7 @@ def open_models(
         An unfitted model, instead of files.
     target : str
         The name of the label in rows with names.
-    settings : Settings
+    settings : ServiceSettings
     """
     root = Path(folder)
     wanted = {_name(Path(file)): Path(file) for file in files}
@@ -96,7 +96,7 @@ def _served(
     origin: dict[str, Any] | None,
     classes: list[Any] | None,
     target: str,
-    settings: Settings,
+    settings: ServiceSettings,
 ) -> Served:
     if model is not None and not hasattr(model, "predict_then_learn"):
         raise ValueError(f"{name} holds a {type(model).__name__}, which cannot be served: save an estimator instead")

@@ -15,7 +15,7 @@ _TARGETS = {"target", "label", "class", "y"}
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnChoice:
     """The numbers of a table's features and of its target, if it has one."""
 
     names: list[str]
@@ -28,7 +28,9 @@ class Columns:
         return [self.names[i] for i in self.features]
 
 
-def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool, drop: Any = None) -> Columns:
+def choose(
+    table: str, names: Sequence[Any], target: Any, columns: Any, *, last: bool, drop: Any = None
+) -> ColumnChoice:
     """Choose by names or numbers (from 0, or from the end): the target, and the features, all others unless said.
 
     Parameters
@@ -72,7 +74,7 @@ def choose(table: str, names: Sequence[Any], target: Any, columns: Any, *, last:
         raise ValueError(f"{table} is empty")
     if not features:
         raise ValueError(f"{table} has no column for features beside the target")
-    return Columns(known, features, goal)
+    return ColumnChoice(known, features, goal)
 
 
 def _number(table: str, names: list[str], wanted: Any, what: str) -> int:

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
 
-from onkel.streams._columns import Columns, choose, labels
+from onkel.streams._columns import ColumnChoice, choose, labels
 from onkel.streams._stream import Chunk, Stream
 from onkel.utils.labels import is_missing
 from onkel.utils.validation import check_choice, check_number
@@ -48,7 +48,7 @@ class KafkaStream(Stream):
         servers, self.topic, own, properties = parse_url(url)
         super().__init__(f"topic {self.topic!r}", chunk_rows, on_error)
         self._target, self._columns, self._dtype = target, columns, dtype or "float64"
-        self._chosen: Columns | None = None
+        self._chosen: ColumnChoice | None = None
         self._fields: list[str] | None = None  # of the first record; None for arrays
         self._consumer = _consumer(servers, properties)
         try:

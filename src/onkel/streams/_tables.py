@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.streams._columns import Columns, choose, labels, not_numbers
+from onkel.streams._columns import ColumnChoice, choose, labels, not_numbers
 from onkel.streams._stream import BlockStream, Chunk
 from onkel.streams.table import Table
 from onkel.utils.extras import pyarrow
@@ -89,7 +89,7 @@ def _holds_numbers(kind: Any) -> bool:
     return any(check(kind) for check in checks)
 
 
-def _chunk(batch: Any, columns: Columns, dtype: str) -> Chunk:
+def _chunk(batch: Any, columns: ColumnChoice, dtype: str) -> Chunk:
     """A batch as arrays; what is missing becomes NaN, or None where targets are text."""
     double = pyarrow("a table").float64()
     X = np.empty((batch.num_rows, len(columns.features)), dtype)
@@ -99,7 +99,7 @@ def _chunk(batch: Any, columns: Columns, dtype: str) -> Chunk:
     return X, None if columns.target is None else _targets(batch.column(columns.target))
 
 
-def _table(batch: Any, columns: Columns) -> Chunk:
+def _table(batch: Any, columns: ColumnChoice) -> Chunk:
     """A batch as a table; targets that are missing are None or NaN."""
     features = Table.of(batch.select([batch.schema.names[i] for i in columns.features]))
     return features, None if columns.target is None else _targets(batch.column(columns.target))

@@ -123,7 +123,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
             self.gamma_ = self._gamma_of(rows)
             self._kernel_object()  # refuses what is not a kernel
-            matrix = Columns(rows, self._kernel_values, self.memory_mb)
+            matrix = KernelColumns(rows, self._kernel_values, self.memory_mb)
             work = self._work(matrix, codes)
             self._stopped_early = True
         except Exception:
@@ -132,7 +132,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
         yield from work
 
-    def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
+    def _work(self, matrix: KernelColumns, codes: NDArray[np.intp]) -> Iterator[Self]:
         """Check what depends on the rows; return an iterator over the steps."""
         raise NotImplementedError
 
@@ -157,7 +157,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _kernel_object(self) -> Kernel:
         return kernel_named(self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
 
-    def _keep(self, matrix: Columns, support: NDArray[np.intp], coefficients: Floats) -> None:
+    def _keep(self, matrix: KernelColumns, support: NDArray[np.intp], coefficients: Floats) -> None:
         """Set the function that predicts; coefficients have a row for each support vector."""
         there = np.abs(coefficients).max(axis=1, initial=0) > 0
         self.support_ = support[there]
@@ -200,7 +200,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class Columns:
+class KernelColumns:
     """The kernel matrix of some rows: stored where memory allows, otherwise computed anew for each pass."""
 
     def __init__(self, rows: Any, values: Callable[[Any, Any], Floats], memory_mb: float) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 from sklearn.utils import check_random_state
 
-from onkel_papers.batch._base import BatchClassifier, Columns, Floats, described
+from onkel_papers.batch._base import BatchClassifier, Floats, KernelColumns, described
 from onkel_papers.batch._checks import check_count, check_number
 
 
@@ -31,10 +31,10 @@ class _CoordinateDescent(BatchClassifier):
         check_number("tol", self.tol, above=0)
         check_count("max_sweeps", self.max_sweeps)
 
-    def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
+    def _work(self, matrix: KernelColumns, codes: NDArray[np.intp]) -> Iterator[Self]:
         return self._swept(matrix, np.where(codes == 1, 1.0, -1.0), check_random_state(self.random_state))
 
-    def _swept(self, matrix: Columns, y: Floats, rng: Any) -> Iterator[Self]:
+    def _swept(self, matrix: KernelColumns, y: Floats, rng: Any) -> Iterator[Self]:
         coefficients, scores = np.zeros(matrix.n), np.zeros(matrix.n)
         everyone = np.arange(matrix.n)
         for sweep in range(1, self.max_sweeps + 1):
@@ -57,7 +57,7 @@ class _CoordinateDescent(BatchClassifier):
         """Move the coefficients of some rows, one after another, and with them the scores of all rows."""
         raise NotImplementedError
 
-    def _gap(self, matrix: Columns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
+    def _gap(self, matrix: KernelColumns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
         raise NotImplementedError
 
 
@@ -110,7 +110,7 @@ class PCDClassifier(_CoordinateDescent):
             scores += step * column
             wrong = expit(-y * scores)
 
-    def _gap(self, matrix: Columns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
+    def _gap(self, matrix: KernelColumns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
         """‖∇‖²/(2λ): a pass over the matrix, skipped while the slopes seen in the sweep show that it is too early."""
         gradient = self.lam * coefficients - y * expit(-y * scores) / len(y)
         met = abs(float(gradient @ slopes)) / (2 * self.lam)
@@ -163,7 +163,7 @@ class DCDClassifier(_CoordinateDescent):
             coefficients[i] += step
             scores += step * column
 
-    def _gap(self, matrix: Columns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
+    def _gap(self, matrix: KernelColumns, y: Floats, coefficients: Floats, scores: Floats, slopes: Floats) -> float:
         alpha = self.lam * len(y) * y * coefficients
         entropy = entr(alpha) + entr(1 - alpha)
         return float(np.mean(np.logaddexp(0, -y * scores) + alpha * y * scores - entropy))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.utils import check_random_state, gen_batches
 
-from onkel_papers.batch._base import BLOCK, BatchClassifier, Columns, Floats, LossProblem, described
+from onkel_papers.batch._base import BLOCK, BatchClassifier, Floats, KernelColumns, LossProblem, described
 from onkel_papers.batch._checks import check_count, check_number
 
 
@@ -62,10 +62,10 @@ class IVMClassifier(BatchClassifier):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
 
-    def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
+    def _work(self, matrix: KernelColumns, codes: NDArray[np.intp]) -> Iterator[Self]:
         return self._grown(matrix, codes, check_random_state(self.random_state))
 
-    def _grown(self, matrix: Columns, codes: NDArray[np.intp], rng: Any) -> Iterator[Self]:
+    def _grown(self, matrix: KernelColumns, codes: NDArray[np.intp], rng: Any) -> Iterator[Self]:
         problem = LossProblem(codes, len(self.classes_), hinge=False)
         chosen = np.zeros(0, np.intp)
         chosen_columns, weights = np.zeros((0, matrix.n)), np.zeros((0, len(problem.spread)))
@@ -90,7 +90,7 @@ class IVMClassifier(BatchClassifier):
 
     def _best(
         self,
-        matrix: Columns,
+        matrix: KernelColumns,
         problem: LossProblem,
         chosen: NDArray[np.intp],
         chosen_columns: Floats,

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from scipy.optimize import minimize
 
-from onkel_papers.batch._base import BatchClassifier, Columns, Floats, LossProblem, described
+from onkel_papers.batch._base import BatchClassifier, Floats, KernelColumns, LossProblem, described
 from onkel_papers.batch._checks import check_choice, check_count, check_number
 
 
@@ -62,10 +62,10 @@ class LBFGSClassifier(BatchClassifier):
         check_number("tol", self.tol, above=0)
         check_count("max_iter", self.max_iter)
 
-    def _work(self, matrix: Columns, codes: NDArray[np.intp]) -> Iterator[Self]:
+    def _work(self, matrix: KernelColumns, codes: NDArray[np.intp]) -> Iterator[Self]:
         return self._minimised(matrix, matrix.whole(), codes)
 
-    def _minimised(self, matrix: Columns, whole: Floats, codes: NDArray[np.intp]) -> Iterator[Self]:
+    def _minimised(self, matrix: KernelColumns, whole: Floats, codes: NDArray[np.intp]) -> Iterator[Self]:
         factor, pivots = _pivoted_cholesky(whole)
         n, rank = factor.shape
         n_outputs = 1 if len(self.classes_) == 2 else len(self.classes_)

@@ -35,7 +35,7 @@ def identifiers(names: Sequence[str]) -> list[str]:
     return found
 
 
-class Columns:
+class HeaderColumns:
     """The lines of a header for the columns of a table."""
 
     def __init__(self, header: _Header, columns: tuple[EncodedColumn, ...]) -> None:

@@ -21,7 +21,7 @@ def input_type(column: EncodedColumn, real: np.dtype[np.floating]) -> np.dtype[n
     return real if column.kind == "boolean" and column.indicator else types.get(column.kind, real)
 
 
-class Columns:
+class GraphColumns:
     """Nodes that turn the columns of a table, each an input of its name, into a row of numbers."""
 
     def __init__(self, graph: _Graph, columns: tuple[EncodedColumn, ...]) -> None:

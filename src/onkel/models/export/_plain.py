@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Function:
+class KernelFunction:
     """The function of one kernel."""
 
     kernel: Kernel
@@ -34,7 +34,7 @@ class Function:
 
 
 @dataclass(frozen=True)
-class RandomFeatures:
+class FeatureFunction:
     """``sum_i coefficients[o, i] sqrt(2 / D) cos(frequencies[i] . z + phases[i])``, which DualSGD keeps, too."""
 
     frequencies: Floats  # (D, n_features)
@@ -51,9 +51,9 @@ class Plain:
     shift: Floats  # of the scaler, 0 without one
     factor: Floats  # of the scaler, 1 without one
     points: Floats  # (n_points, n_features), scaled
-    functions: tuple[Function, ...]
+    functions: tuple[KernelFunction, ...]
     combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels
-    features: RandomFeatures | None
+    features: FeatureFunction | None
     sigmoids: Floats | None  # slopes and offsets of Platt's sigmoids, one row each, where they give the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
@@ -122,7 +122,8 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         factor=factor,
         points=expansion.terms[0].dense_points(),
         functions=tuple(
-            Function(term.kernel, term.average.points, term.average.constants, term.weight) for term in expansion.terms
+            KernelFunction(term.kernel, term.average.points, term.average.constants, term.weight)
+            for term in expansion.terms
         ),
         combination=expansion.combination,
         features=_features(expansion),
@@ -202,8 +203,8 @@ def _classes(classes: NDArray[Any] | None, learner: Learner) -> NDArray[Any] | N
     return np.arange(2 if learner.task == "binary" else learner.n_outputs)
 
 
-def _features(expansion: Expansion) -> RandomFeatures | None:
+def _features(expansion: Expansion) -> FeatureFunction | None:
     features = expansion.features
     if features is None:
         return None
-    return RandomFeatures(features.frequencies, features.phases, expansion.only.average.features)
+    return FeatureFunction(features.frequencies, features.phases, expansion.only.average.features)

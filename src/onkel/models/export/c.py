@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.models.export._c_columns import Columns
-from onkel.models.export._plain import Function, Plain, plain
+from onkel.models.export._c_columns import HeaderColumns
+from onkel.models.export._plain import KernelFunction, Plain, plain
 from onkel.parts.kernels import Base
 from onkel.utils.validation import check_choice, check_number
 
@@ -79,7 +79,7 @@ class _Header:
         self.work, self.s = ("float", "f") if dtype == "float32" and model.combination != "vote" else ("double", "")
         self.points = len(model.points)
         self.rest = (self.rounded(model.shift) - model.shift) * model.factor  # what the shifts lose by rounding
-        self.columns = Columns(self, model.columns)
+        self.columns = HeaderColumns(self, model.columns)
 
     def text(self) -> str:
         model, p = self.model, self.p
@@ -226,7 +226,7 @@ class _Header:
             "  }",
         ]
 
-    def vote(self, k: int, function: Function) -> list[str]:
+    def vote(self, k: int, function: KernelFunction) -> list[str]:
         """Add a kernel's vote, or its part of the mean; a kernel whose scores are all 0 does not vote."""
         weight, outputs = self.number(function.weight), self.model.n_outputs
         if self.model.combination == "mean":

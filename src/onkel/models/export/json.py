@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.models.export._plain import Function, plain
+from onkel.models.export._plain import KernelFunction, plain
 from onkel.parts import PlainKernel
 
 
@@ -56,7 +56,7 @@ def to_json(model: Any) -> str:
     return json.dumps(tree, allow_nan=False)
 
 
-def _function(function: Function, used: NDArray[np.intp]) -> dict[str, Any]:
+def _function(function: KernelFunction, used: NDArray[np.intp]) -> dict[str, Any]:
     return {
         "kernel": [
             {"weight": float(weight), "factors": [_plain_kernel(factor, used) for factor in factors]}

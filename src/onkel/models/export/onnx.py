@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
-from onkel.models.export._onnx_columns import Columns, input_type
-from onkel.models.export._plain import Function, Plain, plain
+from onkel.models.export._onnx_columns import GraphColumns, input_type
+from onkel.models.export._plain import KernelFunction, Plain, plain
 from onkel.parts.kernels import Arrays, Base
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_choice
@@ -201,7 +201,7 @@ class _Graph:
     def sums(self, model: Plain, rows: str) -> str:
         """Add the scores in the graph's type."""
         if model.columns:
-            rows = Columns(self, model.columns).rows()
+            rows = GraphColumns(self, model.columns).rows()
         shift, factor, points = model.shift, model.factor, model.points
         n_points = len(points)
         if n_points == 0:  # an empty matrix cannot be a constant: use a point with coefficient 0
@@ -241,7 +241,7 @@ class _Graph:
         return _Bases(self, scaled, points * scales, moved * scales, number)
 
     def function(
-        self, bases: _Bases, formulas: _Nodes, k: int, function: Function, n_outputs: int, n_points: int
+        self, bases: _Bases, formulas: _Nodes, k: int, function: KernelFunction, n_outputs: int, n_points: int
     ) -> str:
         """One kernel's scores."""
         kernel_values = function.kernel.of({base: bases.quantity(base) for base in function.kernel.bases}, formulas)
