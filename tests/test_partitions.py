@@ -65,12 +65,14 @@ def small_sample(monkeypatch):
 
 @loop
 @pytest.mark.parametrize("task", TASKS)
-def test_sums_are_those_of_the_reference(task):
+@pytest.mark.parametrize("shared", [0.0, 3000.0])  # what all classes' scores have in common
+def test_sums_are_those_of_the_reference(task, shared):
     X = rows(333)
     y, points, weight = targets(X, task), X[:21].copy(), np.random.default_rng(2).uniform(0, 2, 333)
     weight[::7] = 0
     space = subspace(task, points)
     w = np.random.default_rng(3).normal(size=(3 if task == "multiclass" else 1, 22))
+    w += shared * (task == "multiclass")
     expected = reference.sums(reference.coordinates(points, X, 0.5), y, weight, w, task)
     informed = Question(space, w, True).of_rows(X, y, weight)
     assert_allclose(informed.loss, expected[0], rtol=1e-11)

@@ -282,31 +282,12 @@ KernelFunction call_kernel(nb::callable function, std::size_t width) {
 }
 
 // One loss at one row: onkel.checks tests its derivatives.
-struct SingleRow {
-  SingleRow(const nb::tuple& loss, const std::string& task, std::vector<double> scores, double y)
-      : f(std::move(scores)),
-        direction(f.size()),
-        g(f.size()),
-        row{.basis = nullptr,
-            .block = nullptr,
-            .row = 0,
-            .position = 0,
-            .t = 1,
-            .step = 1,
-            .y = y,
-            .weight = 1,
-            .f = f,
-            .direction = direction,
-            .g = g,
-            .coefficient = {}} {
-    Loss(spec(loss), task_named(task)).evaluate(row);
-  }
-  std::vector<double> f, direction, g;
-  Scored row;
-};
 nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vector<double> f, double y) {
-  const SingleRow single(loss, task, std::move(f), y);
-  return nb::make_tuple(single.row.loss, single.g, single.row.curvature, single.row.mistake);
+  Scored row(f.size());
+  row.f = std::move(f);
+  row.y = y;
+  Loss(spec(loss), task_named(task)).evaluate(row);
+  return nb::make_tuple(row.loss, row.g, row.curvature, row.mistake);
 }
 // Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
 template <class T>

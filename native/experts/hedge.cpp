@@ -173,28 +173,17 @@ void Hedge::commit() {
 // dl(F)/dtheta_i = l'(F) . f_i, minus the part common to all members, l'(F) . F.
 void Hedge::evaluate_sum(const Example& example) {
   const std::size_t n = outputs();
-  std::vector<double> f(n), direction(n), g(n);
+  Scored row(n);
+  row.begin(example, pool_->points());
   for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t o = 0; o < n; ++o) f[o] += weights_[i] * members_[i].learner->prepared_scores()[o];
-  Scored row{.basis = &pool_->points(),
-             .block = &example.block,
-             .row = example.row,
-             .position = example.position,
-             .t = example.t,
-             .step = example.t,
-             .y = example.y,
-             .weight = example.weight,
-             .f = f,
-             .direction = direction,
-             .g = g,
-             .coefficient = {}};
+    for (std::size_t o = 0; o < n; ++o) row.f[o] += weights_[i] * members_[i].learner->prepared_scores()[o];
   loss_.evaluate(row);
-  require_in_range(g, "the slope", example.position);
-  prepared_.residual = task_ == Task::regression ? f[0] - example.y : 0.0;
+  require_in_range(row.g, "the slope", example.position);
+  prepared_.residual = task_ == Task::regression ? row.f[0] - example.y : 0.0;
   prepared_.slopes.assign(members_.size(), 0.0);
   for (std::size_t i = 0; i < members_.size(); ++i)
     for (std::size_t o = 0; o < n; ++o)
-      prepared_.slopes[i] += g[o] * (members_[i].learner->prepared_scores()[o] - f[o]);
+      prepared_.slopes[i] += row.g[o] * (members_[i].learner->prepared_scores()[o] - row.f[o]);
 }
 
 // theta_i <- theta_i e^(-step slope_i), then the share. The slopes of a regression loss are divided by the mean squared

@@ -9,12 +9,6 @@
 namespace onkel {
 namespace {
 
-double largest(std::span<const double> values) {
-  double largest_so_far = 0.0;
-  for (const double v : values) largest_so_far = std::max(largest_so_far, std::abs(v));
-  return largest_so_far;
-}
-
 struct OnMistake final : Admission {
   double probability(Scored& row) const override { return row.mistake ? 1.0 : 0.0; }
 };

@@ -34,7 +34,7 @@ void FirstOrder::widen(std::size_t outputs) {
   }
   pending_ = std::move(wider);
   function_.widen(outputs);
-  for (auto* scratch : {&f_, &direction_, &g_, &coefficient_}) scratch->resize(outputs);
+  row_.widen(outputs);
 }
 
 void FirstOrder::predict(Block& block, std::size_t row, std::span<double> predicted) const {
@@ -42,22 +42,11 @@ void FirstOrder::predict(Block& block, std::size_t row, std::span<double> predic
 }
 
 void FirstOrder::prepare(const Example& example, std::span<double> predicted) {
-  function_.score(basis_, example.block, example.row, f_, predicted);
-  require_in_range(f_, "the score", example.position);
-  row_ = {.basis = &basis_,
-          .block = &example.block,
-          .row = example.row,
-          .position = example.position,
-          .t = example.t,
-          .step = (example.t - 1) / period_ + 1,
-          .y = example.y,
-          .weight = example.weight,
-          .f = f_,
-          .gate = example.gate,
-          .direction = direction_,
-          .g = g_,
-          .coefficient = coefficient_};
   Scored& row = row_;
+  row.begin(example, basis_);
+  row.step = (example.t - 1) / period_ + 1;
+  function_.score(basis_, example.block, example.row, row.f, predicted);
+  require_in_range(row.f, "the score", example.position);
   loss_.evaluate(row);
   row.p = admission_->probability(row);
   admitted_ = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;
@@ -150,18 +139,10 @@ void FirstOrder::end_batch(const Scored& row) {
 void FirstOrder::flush(std::int64_t t) {
   if (period_ == 1 || t == committed_) return;
   Block none;
-  end_batch(Scored{.basis = &basis_,
-                   .block = &none,
-                   .row = 0,
-                   .position = 0,
-                   .t = t,
-                   .step = (t - 1) / period_ + 1,
-                   .y = 0,
-                   .weight = 0,
-                   .f = f_,
-                   .direction = direction_,
-                   .g = g_,
-                   .coefficient = coefficient_});
+  Scored no_row(outputs());
+  no_row.begin({.block = none, .row = 0, .position = 0, .t = t, .y = 0.0, .weight = 0.0}, basis_);
+  no_row.step = (t - 1) / period_ + 1;
+  end_batch(no_row);
 }
 
 void FirstOrder::add(std::size_t slot, std::span<const double> coefficient) {

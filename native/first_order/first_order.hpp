@@ -27,7 +27,7 @@ class FirstOrder final : public Update {
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
-  std::span<const double> prepared_scores() const override { return f_; }
+  std::span<const double> prepared_scores() const override { return row_.f; }
   void flush(std::int64_t t) override;
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -69,10 +69,8 @@ class FirstOrder final : public Update {
   // Rows of the current mini-batch: they have slots already, and their coefficients are added at its end.
   std::vector<std::int64_t> pending_slots_;
   std::vector<double> pending_;  // [row][output]
-  // The prepared row and its numbers.
-  Scored row_{};
+  Scored row_;                   // the prepared row
   bool admitted_ = false;
-  std::vector<double> f_, direction_, g_, coefficient_;
 };
 
 }  // namespace onkel

@@ -8,6 +8,8 @@
 namespace onkel {
 namespace {
 
+constexpr double large_score = 1e3;  // far beyond any margin
+
 // Curves of the margin (classes), slope <= 0 ...
 CurvePoint perceptron(double z, double) { return {std::max(0.0, -z), z <= 0 ? -1.0 : 0.0, 0.0}; }
 CurvePoint hinge(double z, double) { return {std::max(0.0, 1 - z), z < 1 ? -1.0 : 0.0, 0.0}; }
@@ -89,7 +91,7 @@ void Loss::check_task(const Spec& spec, bool of_residual) const {
 }
 
 void Loss::evaluate(Scored& row) const {
-  row.loss = row.curvature = 0.0;
+  row.z = row.loss = row.curvature = 0.0;
   row.mistake = false;
   std::fill(row.direction.begin(), row.direction.end(), 0.0);
   row.set_slope(0.0);
@@ -129,6 +131,37 @@ void Loss::arrange(Scored& row) const {
   for (std::size_t c = 0; c < row.f.size(); ++c)
     if (c != label) row.direction[c] /= -others;
   row.z -= std::log(-others);
+}
+
+// The diagonal of the loss's second derivative H in the scores. Log losses: p_c (1 - p_c), where |g_c| is p_c, or 1 -
+// p_c for the row's own class. Others: the curve's own, along its direction.
+double Loss::curvature(const Scored& row, std::size_t output) const {
+  const double g = std::abs(row.g[output]), d = row.direction[output];
+  return row.weight * (logistic_ ? g * (1 - g) : row.curvature * d * d);
+}
+
+// For a step, whose scores must not overshoot. Log losses: the largest. Others: along the direction d the second
+// derivative is c d d', whose one eigenvalue that is not 0 is c |d|^2. With less, a row between two classes would be
+// carried as far beyond its margin as it was short of it, and rows of contrary classes would throw each other ever
+// further.
+double Loss::steepest(const Scored& row) const {
+  double v = 0.0;
+  for (std::size_t o = 0; o < row.g.size(); ++o) {
+    const double own = curvature(row, o);
+    v = logistic_ ? std::max(v, own) : v + own;
+  }
+  return v;
+}
+
+// The mean over the C - 1 directions in which C scores can differ, tr H / (C - 1). That holds on to the scores of all
+// classes, whatever they are, where the row is about two of them. So it counts for less where scores are large: else
+// rows that contradict each other would hold on to what they drive each other to.
+double Loss::information(const Scored& row) const {
+  double v = 0.0;
+  for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
+  if (row.g.size() <= 2) return v;
+  const double excess = std::max(1.0, largest(row.f) / large_score);
+  return v / (static_cast<double>(row.g.size() - 1) * excess * excess);
 }
 
 }  // namespace onkel

@@ -32,10 +32,14 @@ class Loss {
   void evaluate(Scored& row) const;
   // Whether the scores are log odds.
   bool logistic() const { return logistic_; }
+  // What second-order learners make of an evaluated row, times its weight: how steeply the loss bends along the scores
+  // at most, which bounds a step; and the information about a function whose outputs share one covariance.
+  double steepest(const Scored& row) const;
+  double information(const Scored& row) const;
 
  private:
   void arrange(Scored& row) const;
-
+  double curvature(const Scored& row, std::size_t output) const;
   void check_task(const Spec& spec, bool of_residual) const;
 
   CurvePoint (*curve_)(double z, double parameter) = nullptr;

@@ -11,28 +11,13 @@
 #include "basis/basis.hpp"
 #include "linalg/archive.hpp"
 #include "loop/function.hpp"
+#include "loop/scored.hpp"
 
 namespace onkel {
 
 // A score or a coefficient is no longer finite; the row that caused it has changed nothing.
 struct Diverged : std::runtime_error {
   using std::runtime_error::runtime_error;
-};
-
-// One row as the loop hands it over.
-struct Example {
-  Block& block;
-  std::size_t row;
-  std::int64_t position;  // in the stream, from 0
-  std::int64_t t;         // from 1
-  double y, weight;
-  double gate = 1.0;     // see Scored
-  bool in_order = true;  // whether this row comes after the last one in time
-  // Those of all rows of the block, for updates that prepare several rows at once: y as above, and the weights (null:
-  // all 1).
-  const double* block_y = nullptr;
-  const double* block_weight = nullptr;
-  Team* team = nullptr;  // threads that share the work on one row's matrices
 };
 
 // Throws Diverged if a value is not a number below 1e100; `position` is that of the row in the stream.

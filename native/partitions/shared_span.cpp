@@ -16,28 +16,11 @@ constexpr double least_length = 1e-100;
 
 bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
 
-Scored scored_row(const RowSums::Setup& setup, double y, double weight, std::span<double> f,
-                  std::span<double> direction, std::span<double> g) {
-  Scored row{.basis = nullptr,
-             .block = nullptr,
-             .row = 0,
-             .position = 0,
-             .t = 1,
-             .step = 1,
-             .y = setup.task == Task::binary ? 2 * y - 1 : y,
-             .weight = weight,
-             .f = f,
-             .direction = direction,
-             .g = g,
-             .coefficient = {}};
+// Evaluates a row whose scores are set.
+void judge(const RowSums::Setup& setup, double y, double weight, Scored& row) {
+  row.y = setup.task == Task::binary ? 2 * y - 1 : y;
+  row.weight = weight;
   setup.loss.evaluate(row);
-  return row;
-}
-
-double largest(std::span<const double> values) {
-  double found = 0.0;
-  for (const double value : values) found = std::max(found, std::abs(value));
-  return found;
 }
 
 void insert_all(Basis& basis, const Rows& points) {
@@ -173,9 +156,7 @@ RowSums::RowSums(const SharedSpan& span, const Setup& setup, std::span<const dou
       function_(in_tiles(function, span.size())),
       slopes_(padded_outputs_ * span.rounded(), 0.0),
       information_(setup.informed ? span.size() : 0),
-      f_(setup.outputs),
-      direction_(setup.outputs),
-      g_(setup.outputs) {}
+      row_(setup.outputs) {}
 
 void RowSums::add(const Rows& rows, const double* y, const double* weight) {
   const auto& routines = isa::routines<double>();
@@ -201,24 +182,14 @@ void RowSums::add(const Rows& rows, const double* y, const double* weight) {
 
 void RowSums::evaluate(std::size_t row, double y, double weight) {
   const std::size_t width = row_slopes_.size() / padded_outputs_;
-  for (std::size_t o = 0; o < f_.size(); ++o)
-    f_[o] = scores_[(row / lanes * padded_outputs_ + o) * lanes + row % lanes];
-  const Scored scored = scored_row(setup_, y, weight, f_, direction_, g_);
-  for (std::size_t o = 0; o < g_.size(); ++o) row_slopes_[o * width + row] = weight * g_[o];
-  curvatures_[row] = mean_curvature(scored);
-  loss_ += weight * scored.loss;
-  squares_ += weight * largest(g_) * largest(g_);
+  for (std::size_t o = 0; o < setup_.outputs; ++o)
+    row_.f[o] = scores_[(row / lanes * padded_outputs_ + o) * lanes + row % lanes];
+  judge(setup_, y, weight, row_);
+  for (std::size_t o = 0; o < setup_.outputs; ++o) row_slopes_[o * width + row] = weight * row_.g[o];
+  curvatures_[row] = setup_.loss.information(row_);
+  loss_ += weight * row_.loss;
+  squares_ += weight * largest(row_.g) * largest(row_.g);
   ++rows_;
-}
-
-// As in SecondOrder: all outputs share the information of a row.
-double RowSums::mean_curvature(const Scored& row) const {
-  double v = 0.0;
-  for (std::size_t o = 0; o < g_.size(); ++o) {
-    const double g = std::abs(row.g[o]), d = row.direction[o];
-    v += row.weight * (setup_.loss.logistic() ? g * (1 - g) : row.curvature * d * d);
-  }
-  return g_.size() > 2 ? v / static_cast<double>(g_.size() - 1) : v;
 }
 
 // The tiles of rows become tiles of coordinates, [tile of coordinates][row][8]; slopes and information are products
@@ -274,12 +245,12 @@ std::vector<double> RowSums::information() const {
 std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores, std::span<const double> y,
                                const double* weight, const double* u, double min_slope) {
   std::vector<double> keys(y.size(), -std::numeric_limits<double>::infinity());
-  std::vector<double> f(setup.outputs), direction(setup.outputs), g(setup.outputs);
+  Scored row(setup.outputs);
   for (std::size_t i = 0; i < y.size(); ++i) {
     if (weight[i] == 0) continue;
-    std::copy_n(scores + i * setup.outputs, setup.outputs, f.begin());
-    scored_row(setup, y[i], weight[i], f, direction, g);
-    const double slope = largest(g);
+    std::copy_n(scores + i * setup.outputs, setup.outputs, row.f.begin());
+    judge(setup, y[i], weight[i], row);
+    const double slope = largest(row.g);
     if (slope > min_slope) keys[i] = std::log1p(-u[i]) / (weight[i] * slope * slope);
   }
   return keys;

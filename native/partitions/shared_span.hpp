@@ -79,7 +79,6 @@ class RowSums {
 
  private:
   void evaluate(std::size_t row, double y, double weight);
-  double mean_curvature(const Scored& row) const;
   void add_block(std::size_t count);
 
   const SharedSpan& span_;
@@ -96,7 +95,8 @@ class RowSums {
   SharedSpan::Tiles tiles_;
   Buffer<double> scores_, row_slopes_, across_,
       weighted_;  // [tile][output][8], [output][row], [tile][row][8], [i][row]
-  std::vector<double> curvatures_, f_, direction_, g_;
+  std::vector<double> curvatures_;
+  Scored row_;
 };
 
 // The key of each row for weighted sampling, log(u) / (weight |g|^2), with |g| the largest slope at its scores

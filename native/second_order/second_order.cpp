@@ -11,16 +11,9 @@ namespace {
 // A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
 // for all later rows.
 constexpr double max_certainty = 1e10;
-constexpr double large_score = 1e3;  // far beyond any margin
 constexpr std::size_t max_candidates = 32;
 constexpr int max_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
-
-double largest(std::span<const double> values) {
-  double found = 0.0;
-  for (const double value : values) found = std::max(found, std::abs(value));
-  return found;
-}
 
 // The memories in rows, the fraction of the points that each of them uses, and how many at most: forgetting costs the
 // cube of their number, and few rows carry little information about many points.
@@ -79,7 +72,7 @@ void SecondOrder::begin() {
 void SecondOrder::widen(std::size_t outputs) {
   function_.widen(outputs);
   mixed_.widen(outputs);
-  for (Evaluation& view : each_) view.widen(outputs);
+  for (Scored& row : each_) row.widen(outputs);
   for (Posterior& posterior : posteriors_) posterior.widen(outputs);
   for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
 }
@@ -93,25 +86,11 @@ void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predi
   function_.score(basis_, block, row, predicted, predicted);
 }
 
-Scored SecondOrder::scored(const Example& example, std::size_t row, Evaluation& view) {
-  return {.basis = &basis_,
-          .block = &example.block,
-          .row = row,
-          .position = example.position,
-          .t = example.t,
-          .step = example.t,
-          .y = example.block_y[row],
-          .weight = example.weight,
-          .f = view.f,
-          .direction = view.direction,
-          .g = view.g,
-          .coefficient = {}};
-}
-
 void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
-  function_.score(basis_, example.block, example.row, mixed_.f, predicted);
-  require_in_range(mixed_.f, "the score", example.position);
-  Scored row = scored(example, example.row, mixed_);
+  Scored& row = mixed_;
+  row.begin(example, basis_);
+  function_.score(basis_, example.block, example.row, row.f, predicted);
+  require_in_range(row.f, "the score", example.position);
   loss_.evaluate(row);
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
@@ -128,36 +107,35 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
     basis_.values(example.block, example.row, k_);
     require_in_range(k_, "the kernel values", example.position);
   }
-  rows_.assign(1, row);
   if (several) {
-    rows_.clear();
-    for (Evaluation& view : each_) rows_.push_back(scored(example, example.row, view));
+    for (Scored& own : each_) own.begin(example, basis_);
     score_each();
-    for (const Evaluation& view : each_) {
-      require_in_range(view.f, "the score", example.position);
-      require_in_range(view.g, "the slope", example.position);
+    for (const Scored& own : each_) {
+      require_in_range(own.f, "the score", example.position);
+      require_in_range(own.g, "the slope", example.position);
     }
   }
-  prepared_.emplace(Prepared{example, row, seen, informative});
+  prepared_.emplace(Prepared{example, seen, informative, several});
 }
 
 // The weights follow from the predictions; then the points change, then each posterior learns.
 void SecondOrder::commit() {
-  auto& [example, row, seen, informative] = *prepared_;
-  const bool several = rows_.size() > 1;
+  const auto& [example, seen, informative, several] = *prepared_;
+  Scored& row = mixed_;
   nearest_.reset();
   offered_.reset();
   const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
   if (!example.in_order) suspend_others();
-  if (several) update_weights(example, row);
+  if (several) update_weights(example);
   if (informative) offer(row);
   grow(example.t);
   double variance = 0.0;
-  for (std::size_t e = 0; e < rows_.size(); ++e) {
-    rows_[e].weight = std::min(rows_[e].weight, max_weight);
-    if (!seen || rests(e) || !is_informative(rows_[e])) continue;
-    if (e > 0) exchange(posteriors_[e], rows_[e]);
-    variance += share_.weights()[e] * take_step(posteriors_[e], example, rows_[e]);
+  for (std::size_t e = 0; e < (several ? posteriors_.size() : 1); ++e) {
+    Scored& own = several ? each_[e] : row;
+    own.weight = std::min(own.weight, max_weight);
+    if (!seen || rests(e) || !is_informative(own)) continue;
+    if (e > 0) exchange(posteriors_[e], own);
+    variance += share_.weights()[e] * take_step(posteriors_[e], example, own);
   }
   if (informative) {
     const double weight = std::min(row.weight, max_weight);
@@ -271,7 +249,7 @@ bool SecondOrder::join(std::size_t slot) {
 // ---- The step ---------------------------------------------------------------------------------------------------
 
 // Returns the variance of the posterior's function at the row before the step.
-double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored row) {
+double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored& row) {
   if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
   const double s = posterior.prepare_step(example.row, k_);
   const double v = solve(row, s);
@@ -279,46 +257,14 @@ double SecondOrder::take_step(Posterior& posterior, const Example& example, Scor
   return s;
 }
 
-// The diagonal of the loss's second derivative H in the scores. Log losses: p_c (1 - p_c), where |g_c| is p_c, or 1 -
-// p_c for the row's own class. Others: the curve's own, along its direction.
-double SecondOrder::curvature(const Scored& row, std::size_t output) const {
-  const double g = std::abs(row.g[output]), d = row.direction[output];
-  return row.weight * (logistic_ ? g * (1 - g) : row.curvature * d * d);
-}
-
-// For the step, whose scores must not overshoot. Log losses: the largest. Others: along the direction d the second
-// derivative is c d d', whose one eigenvalue that is not 0 is c |d|^2. With less, a row between two classes would be
-// carried as far beyond its margin as it was short of it, and rows of contrary classes would throw each other ever
-// further.
-double SecondOrder::steepest(const Scored& row) const {
-  double v = 0.0;
-  if (!logistic_) {
-    for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
-    return v;
-  }
-  for (std::size_t o = 0; o < row.g.size(); ++o) v = std::max(v, curvature(row, o));
-  return v;
-}
-
-// For A, which all outputs share: the mean over the C - 1 directions in which C scores can differ, tr H / (C - 1). That
-// holds on to the scores of all classes, whatever they are, where the row is about two of them. So it counts for less
-// where scores are large: else rows that contradict each other would hold on to what they drive each other to.
-double SecondOrder::mean_curvature(const Scored& row) const {
-  double v = 0.0;
-  for (std::size_t o = 0; o < row.g.size(); ++o) v += curvature(row, o);
-  if (row.g.size() <= 2) return v;
-  const double excess = std::max(1.0, largest(row.f) / large_score);
-  return v / (static_cast<double>(row.g.size() - 1) * excess * excess);
-}
-
 // The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
-// is then the new score. Returns the mean curvature there.
+// is then the new score. Returns the information there.
 double SecondOrder::solve(Scored& row, double s) {
   m_.assign(row.f.begin(), row.f.end());
   std::fill(b_.begin(), b_.end(), 0.0);
   double value = row.weight * row.loss;
   for (int step = 0; step < inner_steps_; ++step) {
-    const double v = steepest(row);
+    const double v = loss_.steepest(row);
     for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (v * s * b_[o] - row.weight * row.g[o]) / (1 + v * s);
     for (int halvings = 0;; ++halvings) {
       double length = 0.0;
@@ -336,7 +282,7 @@ double SecondOrder::solve(Scored& row, double s) {
     }
     b_ = next_;
   }
-  return mean_curvature(row);
+  return loss_.information(row);
 }
 
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
@@ -346,8 +292,8 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
   posterior.add_precomputed_row(example.row, k_);  // with its own column, which is not in the block
   const std::size_t steps = posterior.steps_ahead(),
                     end = example.row + std::min(posterior.rows_ahead(example.t), example.block.count - example.row);
-  Evaluation view;
-  view.widen(outputs());
+  Scored row(outputs());
+  row.begin(example, basis_);
   values_.resize(basis_.columns());
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
@@ -355,13 +301,14 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
       ++found;
       continue;
     }
-    Scored row = scored(example, i, view);
+    row.row = i;
+    row.y = example.block_y[i];
     if (row.y < static_cast<double>(outputs()) || outputs() == 1) {
       if (n_active() == 1) {
-        function_.score(basis_, example.block, i, view.f, {});
+        function_.score(basis_, example.block, i, row.f, {});
       } else {
         for (std::size_t o = 0; o < outputs(); ++o)
-          view.f[o] = basis_.dot(example.block, i, posterior.coefficients(o).data());
+          row.f[o] = basis_.dot(example.block, i, posterior.coefficients(o).data());
       }
       loss_.evaluate(row);
       if (!is_informative(row)) continue;
@@ -401,7 +348,7 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
 void SecondOrder::score_each() {
   for (std::size_t e = 0; e < posteriors_.size(); ++e) {
     score(posteriors_[e], k_, each_[e].f);
-    loss_.evaluate(rows_[e]);
+    loss_.evaluate(each_[e]);
   }
 }
 

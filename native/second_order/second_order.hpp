@@ -83,29 +83,18 @@ class SecondOrder final : public Update, public Informed {
     std::size_t slot;
     double key;
   };
-  // One function at one row: its scores, the direction in which the loss changes, and the slope.
-  struct Evaluation {
-    std::vector<double> f, direction, g;
-    void widen(std::size_t outputs) {
-      for (auto* numbers : {&f, &direction, &g}) numbers->resize(outputs);
-    }
-  };
 
   Posterior& first() { return posteriors_[0]; }
   const Posterior& first() const { return posteriors_[0]; }
   // The number of posteriors that learn.
   std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
-  Scored scored(const Example& example, std::size_t row, Evaluation& view);
-  double curvature(const Scored& row, std::size_t output) const;
-  double steepest(const Scored& row) const;
-  double mean_curvature(const Scored& row) const;
   bool is_informative(const Scored& row) const;
   double log_likelihood(const Scored& row) const;
   bool is_full(std::int64_t position) const;
   void offer(const Scored& row);
   void grow(std::int64_t t);
   bool join(std::size_t slot);
-  double take_step(Posterior& posterior, const Example& example, Scored row);
+  double take_step(Posterior& posterior, const Example& example, Scored& row);
   double solve(Scored& row, double s);
   void reach();
   void begin();
@@ -116,7 +105,7 @@ class SecondOrder final : public Update, public Informed {
   // The memories (second_order_memory.cpp).
   void suspend_others();
   void resume_others();
-  void update_weights(const Example& example, const Scored& row);
+  void update_weights(const Example& example);
   bool rests(std::size_t posterior) const;
   void renew(const Scored& row);
   void exchange(Posterior& posterior, Scored& row);
@@ -155,16 +144,14 @@ class SecondOrder final : public Update, public Informed {
   double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
   std::int64_t steps_ = 0;                     // the number of second-order steps
 
-  // The prepared row; its kernel values are in k_ where they are needed.
+  // The prepared row; its kernel values are in k_ where they are needed. `several`: each posterior judges it by itself.
   struct Prepared {
     Example example;
-    Scored row;
-    bool seen, informative;
+    bool seen, informative, several;
   };
   std::optional<Prepared> prepared_;
-  Evaluation mixed_;                    // of the function
-  std::vector<Evaluation> each_;        // of the posteriors
-  std::vector<Scored> rows_;            // likewise
+  Scored mixed_;                        // the row as the function sees it
+  std::vector<Scored> each_;            // as the posteriors do
   std::optional<std::size_t> nearest_;  // the slot of the point with the largest value in k_, once found
 
   // The candidate that the row became, with what `novelty` found while no point has joined since; l_ has the rest.

@@ -50,12 +50,11 @@ double SecondOrder::log_likelihood(const Scored& row) const {
   return noise > 0 ? std::max(-row.g[0] * row.g[0] / (2 * noise), least_log_likelihood) : 0.0;
 }
 
-// `row`: what the function makes of it.
-void SecondOrder::update_weights(const Example& example, const Scored& row) {
+void SecondOrder::update_weights(const Example& example) {
   std::vector<double> logs;
-  for (const Scored& each : rows_) logs.push_back(log_likelihood(each));
+  for (const Scored& each : each_) logs.push_back(log_likelihood(each));
   const double part = share_.update_weights(logs, example.weight);
-  recent_loss_.add(1 - std::exp(log_likelihood(row)), part);
+  recent_loss_.add(1 - std::exp(log_likelihood(mixed_)), part);
   share_.remember(example.t);
   const Posterior& winner = posteriors_[share_.winner()];
   if (winner.fades() && is_full(example.position)) due_ = std::min(1.0, due_ + 1 / winner.memory());

@@ -1,6 +1,6 @@
 // What parts compute inside, with a C interface, for tests in Python (tests/inside.py).
 
-#include <span>
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,21 +33,13 @@ double onkel_evaluate_admission(const char* admission, const char* const* names,
                                 std::size_t n_scores, double y, double* gradient) {
   Spec spec{admission, {}, {}, {}};
   for (std::size_t i = 0; i < n_values; ++i) spec.values[names[i]] = values[i];
-  std::vector<double> f(scores, scores + n_scores), direction(n_scores);
-  Scored row{.basis = nullptr,
-             .block = nullptr,
-             .row = 0,
-             .position = 0,
-             .t = 1,
-             .step = 1,
-             .y = y,
-             .weight = 1,
-             .f = f,
-             .direction = direction,
-             .g = std::span(gradient, n_scores),
-             .coefficient = {}};
+  Scored row(n_scores);
+  row.f.assign(scores, scores + n_scores);
+  row.y = y;
   Loss(Spec{loss, {}, {}, {}}, task_named(task)).evaluate(row);
-  return make_admission(spec)->probability(row);
+  const double probability = make_admission(spec)->probability(row);
+  std::copy(row.g.begin(), row.g.end(), gradient);
+  return probability;
 }
 }
 #pragma GCC visibility pop
