@@ -1,4 +1,4 @@
-"""One test of many cases: `@loop` above a test's parameters goes through them in turn, and names the one that fails.
+"""One test of many cases: `@loop` above a test's parameters goes through them in turn, and names those that fail.
 `@loop_by` makes a test of each group of cases, where all of them together take long.
 
 pytest and its workers spend as much on a test as many a case needs itself. ONKEL_WHOLE=1 (`make test-all`) leaves each
@@ -48,7 +48,7 @@ def going_through(test: Callable[..., None], rows_of: Callable[..., list[Row]], 
     arguments = arguments_of(test)
     fixtures = [p for name, p in inspect.signature(test).parameters.items() if name not in arguments[0][1]]
 
-    def every_case(**given: Any) -> None:
+    def every_case(subtests: pytest.Subtests, **given: Any) -> None:
         rows = rows_of(**{name: given.pop(name) for name in own})
         skipped = None
         for number, (name, values) in enumerate(rows):
@@ -58,15 +58,16 @@ def going_through(test: Callable[..., None], rows_of: Callable[..., list[Row]], 
                     test(**of_its_own, **values)
                 except pytest.skip.Exception as reason:
                     skipped = reason
-                except BaseException as error:
-                    error.add_note(f"in the case {name}")
-                    raise
+                except (Exception, pytest.fail.Exception):
+                    with subtests.test(name):  # which only those that fail need
+                        raise
         if skipped is not None:
             raise skipped
 
     every_case.__name__, every_case.__doc__, every_case.__module__ = test.__name__, test.__doc__, test.__module__
     takes = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in own]
-    every_case.__signature__ = inspect.Signature([*fixtures, *takes])
+    reporting = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
+    every_case.__signature__ = inspect.Signature([*fixtures, *takes, reporting])
     every_case.arguments = arguments
     every_case.pytestmark = [mark for mark in test.pytestmark if mark.name != "parametrize"]
     return every_case
