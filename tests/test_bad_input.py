@@ -3,6 +3,9 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import onkel
@@ -338,3 +341,19 @@ def test_divergence_stops_at_a_row_boundary(average):
     with pytest.raises(FloatingPointError):
         model.partial_fit(X[t:], y[t:])
     assert model._learner.fingerprint() == twin._learner.fingerprint()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_that_are_no_numbers_are_named_with_the_way_to_learn_from_them(frame):
+    table = frame({"age": [30.0, 40.0], "town": ["Bern", "Chur"]})
+    expected = r"'Bern' at row 0, column 1 \('town'\), .*onkel.make_stream_pipeline\(NewtonClassifier\(\)\)"
+    with pytest.raises(ValueError, match=expected):
+        onkel.NewtonClassifier().fit(table, [0, 1])
+
+
+def test_tables_of_arrow_are_refused_with_the_way():
+    table = pa.table({"age": [30.0, 40.0], "size": [1.0, 2.0]})
+    for rows in (table, table.to_batches()[0]):
+        with pytest.raises(TypeError, match=r"of pyarrow: give X.to_pandas\(\)"):
+            onkel.OGDRegressor().fit(rows, [0.0, 1.0])
+    assert onkel.OGDRegressor().fit(table.to_pandas(), [0.0, 1.0]).feature_names_in_.tolist() == ["age", "size"]

@@ -1,11 +1,15 @@
 """Labels: closed sets refuse strangers, open sets grow in order of appearance, a score of 0 has a meaning."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import onkel
 from interrupting import interrupted_midway
 from looping import loop
+from onkel.utils.labels import as_labels
 
 X = np.random.default_rng(0).normal(size=(12, 3))
 WORDS = np.array(["pear", "apple", "pear", "fig", "apple", "fig"] * 2)
@@ -149,3 +153,44 @@ def test_one_lookup_serves_all_labels_that_are_classes(monkeypatch):
     fresh = onkel.OGDClassifier(gamma=1.0).partial_fit(np.zeros((4, 1)), y.astype(int))
     assert fresh.classes_.tolist() == [3, 5, 7]
     assert looked_up == [4, 3, 4]
+
+
+IDS = np.array([2**60, 2**60 + 1, 5])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda ids: pd.Series(ids, dtype="Int64"),
+        lambda ids: pd.Series(ids, dtype="UInt64"),
+        lambda ids: pd.Series(ids, dtype="int64[pyarrow]"),
+        pl.Series,
+        pa.array,
+        lambda ids: pa.chunked_array([ids]),
+    ],
+)
+def test_integers_of_every_library_keep_their_digits(column):
+    labels = IDS[np.arange(12) % 3]
+    assert sorted(model().partial_fit(X, column(labels)).classes_.tolist()) == sorted(IDS.tolist())
+    assert model().fit(X, column(labels)).classes_.tolist() == sorted(IDS.tolist())
+
+
+@pytest.mark.parametrize("column", [list, pd.Series, pl.Series, pa.array, lambda words: np.array(words, object)])
+def test_text_keeps_every_character(column, tmp_path):
+    words = ["a", "a\0", "b" * 200] * 4
+    whole = model().partial_fit(X, column(words))
+    assert whole.classes_.tolist() == ["a", "a\0", "b" * 200]
+    cut = model().partial_fit(X[:1], words[:1]).partial_fit(X[1:], column(words[1:]))
+    assert cut.classes_.tolist() == whole.classes_.tolist()
+    onkel.save(cut, tmp_path / "m.onkel")
+    loaded = onkel.load(tmp_path / "m.onkel")
+    assert loaded.predict(X).tolist() == whole.predict(X).tolist()
+    loaded.partial_fit(X, column(words))
+    assert loaded.classes_.tolist() == whole.classes_.tolist()
+    assert model().fit(X, column(words)).score(X, np.array(words, object)) > 0.3
+
+
+def test_one_long_label_does_not_widen_all_others():
+    labels = as_labels(["a"] * 10_000 + ["x" * 100_000])
+    assert labels.dtype == object and labels.nbytes < 10**6
+    assert as_labels(["a", "b" * 64]).dtype == "<U64"

@@ -21,7 +21,7 @@ from sklearn.base import is_regressor
 from onkel.fading import FadingMeans
 from onkel.inside import Model, inside
 from onkel.utils.chunks import Cuts
-from onkel.utils.labels import as_labels, kind, places
+from onkel.utils.labels import of_array, places
 from onkel.utils.validation import check_number
 
 __all__ = ["Curve", "Point", "progressive", "progressive_steps"]
@@ -368,7 +368,7 @@ class _ClassSums:
         self.known = 0  # classes met so far, where the set of labels is open
 
     def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
-        codes, _ = places(est.classes_, y if kind(y) else as_labels(y.tolist()))
+        codes, _ = places(est.classes_, of_array(y))
         self.rows += len(y)
         lost: Floats | None = None
         if scores.ndim == 1:

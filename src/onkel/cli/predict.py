@@ -129,7 +129,7 @@ def _truth(column: Any, classes: Any, typed: bool) -> Any:
     """Targets of a table as labels, or as numbers; anything else is not a label of the model."""
     import numpy as np
 
-    from onkel.streams.table import number_of
+    from onkel.streams.values import number_of
 
     texts = [value.strip() if isinstance(value, str) else value for value in column.tolist()]
     if classes is None:

@@ -39,6 +39,7 @@ from onkel.utils.validation import (
     check_sparse_width,
     check_weights,
     columns_by_name,
+    columns_of_numbers,
     n_threads,
     unchanged_if_refused,
     with_parameters,
@@ -232,16 +233,17 @@ class KernelEstimator(  # type: ignore[misc]
             return rows
         if getattr(getattr(X, "dtype", None), "kind", "") == "c":
             raise ValueError("Complex data not supported: X must be real numbers")
-        rows = validate_data(
-            self,
-            X if reset else columns_by_name(X, getattr(self, "feature_names_in_", None)),
-            reset=reset,
-            dtype=dtype,
-            order="C",
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            ensure_all_finite=False,
-        )
+        with columns_of_numbers(X, self):
+            rows = validate_data(
+                self,
+                X if reset else columns_by_name(X, getattr(self, "feature_names_in_", None)),
+                reset=reset,
+                dtype=dtype,
+                order="C",
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                ensure_all_finite=False,
+            )
         if not issparse(rows):
             check_finite("X", rows, getattr(self, "feature_names_in_", None))
             return rows

@@ -17,7 +17,7 @@ from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.inside import Inside
 from onkel.parameters import ClassifierParameters
-from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, kind, places
+from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, of_array, places
 from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
 
 _NESTED = list, tuple, np.ndarray
@@ -35,11 +35,9 @@ def label_vector(y: ArrayLike, name: str = "y") -> NDArray[Any]:
     """Labels as a vector of one kind. Whether numbers are labels is left to `check_labels`."""
     if isinstance(y, list | tuple) and not any(isinstance(label, _NESTED) for label in y[:1]):
         return as_labels(y, name)  # NumPy would convert all to one type
-    labels = _vector(y)
-    if kind(labels) is not None:
-        return labels
-    missing = getattr(labels.dtype, "na_object", None)  # of StringDType
-    return as_labels([None if label is missing else label for label in labels.tolist()], name)
+    if hasattr(y, "to_numpy"):  # scikit-learn makes doubles of pandas' integers, and NumPy loses NULs of polars' text
+        y = np.asarray(y) if hasattr(y, "to_pylist") else y.to_numpy()
+    return of_array(_vector(y), name)
 
 
 def check_labels(labels: NDArray[Any], name: str = "y") -> None:
@@ -287,6 +285,8 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         check_flag("open_labels", self._open)
         if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:  # type: ignore[redundant-expr]
             raise ValueError("classes must be an array of labels")
+        if self.classes_.dtype.kind == "O" and not all(type(label) is str for label in self.classes_):
+            raise ValueError("classes that are objects must be text")
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
             raise ValueError("classes must be different labels, at least two of them")
         super()._check_loaded()

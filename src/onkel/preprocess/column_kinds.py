@@ -10,13 +10,14 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.streams.table import MISSING, kind_of_value, number_of, value_as
+from onkel.streams.values import MISSING, Refused, kind_of_value, number_of, value_as
 from onkel.utils.labels import is_missing
 
 Floats = NDArray[np.float64]
@@ -72,14 +73,6 @@ def changed(seen: str, gaps: bool, code: int) -> tuple[str, bool]:
     return joined_kind(seen, _CODES[code]), gaps or code == 0
 
 
-class Refused(ValueError):
-    """A value that is not of its column's kind."""
-
-    def __init__(self, row: int, value: Any, expected: str) -> None:
-        super().__init__(f"expected {expected}, got {value!r}")
-        self.row, self.value, self.expected = row, value, expected
-
-
 def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
     """Return which values there are, and the values as what the kind holds, or refuse the first of another kind."""
     is_words = kind in ("category", "text")
@@ -98,7 +91,7 @@ def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[A
 
 
 def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
-    values = list(column) if column.dtype.kind == "M" else column.tolist()
+    values = column.tolist()
     if parse and kind == "number":  # the commonest case, and the one worth a short cut
         numbers = [number_of(value) if isinstance(value, str) else None for value in values]
         floats = np.array([math.nan if number is None else number for number in numbers])
@@ -110,13 +103,13 @@ def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, 
     there = np.ones(len(values), bool)
     found: list[Any] = [None] * len(values)
     for i, value in enumerate(values):
-        gap = value.strip().lower() in MISSING if parse and isinstance(value, str) else _is_gap(value)
+        gap = value.strip().lower() in MISSING if parse and isinstance(value, str) else is_missing(value)
         if gap:
             there[i] = False
             continue
         found[i] = value_as(kind, value, parse)
         if found[i] is None:
-            raise Refused(i, value, "a finite number" if isinstance(value, float) else _EXPECTED[kind])
+            raise Refused(i, value, "a finite number" if isinstance(value, float | Decimal) else _EXPECTED[kind])
     if kind in ("category", "text"):
         words = np.empty(len(found), object)
         words[:] = found
@@ -125,10 +118,6 @@ def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, 
         nothing = np.datetime64("NaT", "us")
         return there, np.array([nothing if value is None else value for value in found], "datetime64[us]")
     return there, np.array([math.nan if value is None else float(value) for value in found])
-
-
-def _is_gap(value: Any) -> bool:
-    return is_missing(value) or (isinstance(value, np.datetime64) and bool(np.isnat(value)))
 
 
 # -- encoding ---------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from onkel.inside import Inside
 from onkel.preprocess import column_kinds
 from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
+from onkel.streams.values import Refused, shown
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     check_choice,
@@ -341,10 +342,10 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 columns.append(
                     column_kinds.encode(kind, state, column, not table.typed, out, counts, self.max_categories)
                 )
-            except column_kinds.Refused as refused:
+            except Refused as refused:
                 row = refused.row + (known.rows if counts is not None else 0)
                 raise ValueError(
-                    f"X contains {refused.value!r} at row {row}, column {i} ({table.names[i]!r}); "
+                    f"X contains {shown(refused.value)} at row {row}, column {i} ({table.names[i]!r}); "
                     f"expected {refused.expected}, as in the rows before"
                 ) from None
         result = rows.astype(self.dtype, copy=False)

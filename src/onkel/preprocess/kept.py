@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-import numbers
+import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.streams.table import Table, as_naive, word_of
-from onkel.utils.labels import is_missing
+from onkel.streams.table import Table, of_values
+from onkel.streams.values import EXACT, microseconds, plain_value, shown, word_of
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 def kept_rows(table: Table) -> dict[str, Any]:
-    """Return rows as JSON: a date is a list of its microseconds since 1970."""
+    """Return rows as JSON: a time is a list of its microseconds since 1970, or of its text if it has a zone."""
     return {"typed": table.typed, "columns": [[_plain(value) for value in column] for column in table.columns]}
 
 
@@ -34,34 +36,29 @@ def table_of_kept(kept: Any, names: tuple[str, ...]) -> Table:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.datetime64):
-        return None if np.isnat(value) else [int(value.astype("datetime64[us]").astype(np.int64))]
-    if is_missing(value):
-        return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    if isinstance(value, dt.date):
-        return [(as_naive(value) - _EPOCH) // _MICROSECOND]
-    return value if isinstance(value, str) else word_of(value)
+    """A value as JSON, the same whether it stood in an array of its type or in one of objects."""
+    value = plain_value(value)
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) <= EXACT and not (value == 0 and math.copysign(1, value) < 0)
+        return int(value) if whole else value
+    if isinstance(value, dt.datetime):
+        return [value.isoformat()] if value.tzinfo else [int(microseconds(value).astype(np.int64))]
+    return {"digits": word_of(value)} if isinstance(value, Decimal) else value
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
-    for value in values:
-        date = isinstance(value, list) and len(value) == 1 and type(value[0]) is int and abs(value[0]) < 2**62
-        if not date and not isinstance(value, str | bool | int | float | None):
-            raise ValueError(f"the first rows must hold numbers, text, booleans and dates, got {value!r}")
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds and kinds <= {int, float}:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    if kinds == {bool} and None not in values:
-        return np.array(values, bool)
-    if kinds == {list}:
-        dates = [np.datetime64("NaT", "us") if v is None else np.datetime64(v[0], "us") for v in values]
-        return np.array(dates, "datetime64[us]")
-    array = np.empty(len(values), object)
-    array[:] = [np.datetime64(value[0], "us") if isinstance(value, list) else value for value in values]
-    return array
+    return of_values([_value(value) for value in values])
+
+
+def _value(value: Any) -> Any:
+    """What `_plain` wrote; refused where it can have written no such thing."""
+    with contextlib.suppress(ValueError, OverflowError, ArithmeticError):
+        if isinstance(value, str | bool | int | float | None):
+            return value
+        if isinstance(value, list) and len(value) == 1 and type(value[0]) is int:
+            return _EPOCH + value[0] * _MICROSECOND
+        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+            return dt.datetime.fromisoformat(value[0])
+        if isinstance(value, dict) and value.keys() == {"digits"} and isinstance(value["digits"], str):
+            return Decimal(value["digits"])
+    raise ValueError(f"the first rows must hold numbers, text, booleans and dates, got {shown(value)}")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onkel.serve._batch import Batch, check_names
 from onkel.serve._refusal import Refusal
 from onkel.serve._wire import Features, InferRequest, LearnRequest, ModelShape
-from onkel.streams.table import Table
+from onkel.streams.table import RefusedCell, Table
 from onkel.utils.labels import as_labels
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
@@ -137,7 +137,10 @@ def _rows(columns: dict[str, Any], shape: ModelShape) -> tuple[Features, tuple[s
         check_names(names, shape.names)
         names = shape.names
     if shape.takes_tables:
-        return Table.of(_pyarrow().table({name: columns[name] for name in names})), names
+        try:
+            return Table.of(_pyarrow().table({name: columns[name] for name in names})), names
+        except RefusedCell as refused:
+            raise Refusal(422, str(refused), refused.row) from None
     array = np.empty((len(columns[names[0]]), len(names)))
     for i, name in enumerate(names):
         array[:, i] = _floats(columns[name], name)

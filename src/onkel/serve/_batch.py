@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
-from onkel.utils.labels import as_labels
+from onkel.utils.labels import as_labels, kind
 
 _LENGTH = struct.Struct("<I")
 
@@ -66,7 +66,7 @@ class Batch:
 
     def record(self, **notes: Any) -> bytes:
         """Return the batch as a record of the log, with notes (JSON)."""
-        text = self.labels.dtype.kind == "U"
+        text = kind(self.labels) == "text"
         is_table = isinstance(self.rows, Table)
         head = {
             "shape": list(self.rows.shape),
@@ -88,7 +88,7 @@ class Batch:
         """Return the batch and the notes of a record."""
         head, at = _unpacked(record)
         n, width = head.pop("shape")
-        kind, names = head.pop("labels"), head.pop("names")
+        labelled, names = head.pop("labels"), head.pop("names")
 
         def taken(dtype: str, count: int) -> NDArray[Any]:
             nonlocal at
@@ -101,7 +101,7 @@ class Batch:
             rows = table_of_kept(head.pop("table"), tuple(names))
         else:
             rows = taken("<f8", n * width).reshape(n, width)
-        labels = as_labels(kind) if isinstance(kind, list) else taken(kind, n)
+        labels = as_labels(labelled) if isinstance(labelled, list) else taken(labelled, n)
         weights = taken("<f8", n) if head.pop("weighted") else None
         return cls(rows, labels, weights, None if names is None else tuple(names)), head
 

@@ -14,8 +14,9 @@ from onkel.streams._bytes import Bytes
 from onkel.streams._columns import choose, not_numbers
 from onkel.streams._stream import Chunk
 from onkel.streams._text import TextStream
-from onkel.streams.table import MISSING, Table
-from onkel.streams.table import number_of as _number
+from onkel.streams.table import Table
+from onkel.streams.values import MISSING
+from onkel.streams.values import number_of as _number
 from onkel.utils.extras import pyarrow
 from onkel.utils.labels import as_labels
 from onkel.utils.validation import check_flag

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from onkel.streams._columns import ColumnChoice, choose, labels, not_numbers
 from onkel.streams._stream import BlockStream, Chunk
-from onkel.streams.table import Table
+from onkel.streams.table import RefusedCell, Table, doubles_of_arrow
+from onkel.streams.values import Refused, shown
 from onkel.utils.extras import pyarrow
 
 
@@ -43,10 +44,31 @@ class TableStream(BlockStream):
             single = all(str(schema.types[i]) in ("float", "halffloat") for i in self._chosen.features)
             dtype = "float32" if single else "float64"
         convert = _table if table else partial(_chunk, dtype=dtype)
-        super().__init__(name, lambda: (convert(b, self._chosen) for b in batches()), chunk_rows, on_error)
+
+        def blocks() -> Iterator[Chunk | str]:
+            row = 0
+            for batch in batches():
+                yield from self._blocks_of(batch, row, convert)
+                row += batch.num_rows
+
+        super().__init__(name, blocks, chunk_rows, on_error)
         self.columns = self._chosen.feature_names
         self.n_features = len(self._chosen.features)
         self.n_rows = n_rows
+
+    def _blocks_of(self, batch: Any, before: int, convert: Callable[..., Chunk]) -> Iterator[Chunk | str]:
+        """A batch, or its halves where a value of it can be no part of a chunk, down to that value's row."""
+        try:
+            block: Chunk | str = convert(batch, self._chosen)
+        except RefusedCell as refused:
+            if batch.num_rows > 1:
+                half = batch.num_rows // 2
+                yield from self._blocks_of(batch.slice(0, half), before, convert)
+                yield from self._blocks_of(batch.slice(half), before + half, convert)
+                return
+            where = f"row {before + 1}, column {self._chosen.names.index(refused.name) + 1} ({refused.name!r})"
+            block = f"{self.name}, {where}: expected {refused.expected}, got {shown(refused.value)}"
+        yield block
 
     def fraction(self) -> float | None:
         """Return how much of the table has been read, from 0 to 1."""
@@ -91,11 +113,13 @@ def _holds_numbers(kind: Any) -> bool:
 
 def _chunk(batch: Any, columns: ColumnChoice, dtype: str) -> Chunk:
     """A batch as arrays; what is missing becomes NaN, or None where targets are text."""
-    double = pyarrow("a table").float64()
     X = np.empty((batch.num_rows, len(columns.features)), dtype)
     with np.errstate(over="ignore"):
         for feature, i in enumerate(columns.features):
-            X[:, feature] = batch.column(i).cast(double).to_numpy(zero_copy_only=False)
+            try:
+                X[:, feature] = doubles_of_arrow(batch.column(i))
+            except Refused as refused:
+                raise RefusedCell(refused, i, columns.names[i]) from None
     return X, None if columns.target is None else _targets(batch.column(columns.target))
 
 

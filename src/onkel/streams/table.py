@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import datetime as dt
-import decimal
-import math
-import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.utils.labels import is_missing
+from onkel.streams.values import EXACT, Refused, plain_value, shown, times, value_as
 
-MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in small letters: text that stands for no value
-BOOLEANS = {"true": True, "false": False}
-_EPOCH = dt.datetime(1970, 1, 1)
-_MICROSECOND = dt.timedelta(microseconds=1)
+A_DOUBLE = "a whole number of at most 2^53, all of whose digits a double holds"
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """Some rows of a table.
 
-    A column is an array of float64 (NaN where a value is missing), of bool, of datetime64[us] (NaT), or of objects:
-    text, None where it is missing, or a mixture of whatever values Python has.
+    A column is an array of float64 (NaN where a value is missing), of bool, of datetime64[us] (NaT), or of objects in
+    the forms of `onkel.streams.values.plain_value`, None where one is missing. No value loses a digit, a zone or a
+    character, so that its word as a category does not depend on where it comes from and what stands beside it.
 
     Parameters
     ----------
@@ -95,7 +90,7 @@ class Table:
                 number = value_as("number", value, not self.typed)
                 if number is None:
                     raise ValueError(
-                        f"X contains {value!r} at row {row}, column {i} ({name!r}); expected a finite number"
+                        f"X contains {shown(value)} at row {row}, column {i} ({name!r}); expected a finite number"
                     )
                 array[row, i] = number
         return array
@@ -120,11 +115,11 @@ class Table:
         if isinstance(X, Mapping):
             return cls._of_columns({str(name): values for name, values in X.items()}, len(X))
         if hasattr(X, "iloc") and hasattr(X, "columns"):  # pandas
-            return cls(_names(X.columns), tuple(_of_pandas(X.iloc[:, i]) for i in range(X.shape[1])))
+            return cls._of(_names(X.columns), lambda i: _of_pandas(X.iloc[:, i]))
         if hasattr(X, "to_series") and hasattr(X, "columns"):  # polars
-            return cls(_names(X.columns), tuple(_of_arrow(X.to_series(i).to_arrow()) for i in range(X.shape[1])))
+            return cls._of(_names(X.columns), lambda i: of_arrow(X.to_series(i).to_arrow()))
         if hasattr(X, "schema") and hasattr(X, "num_rows"):  # a table or a record batch of Arrow
-            return cls(_names(X.schema.names), tuple(_of_arrow(X.column(i)) for i in range(X.num_columns)))
+            return cls._of(_names(X.schema.names), lambda i: of_arrow(X.column(i)))
         if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
             names = list(dict.fromkeys(str(name) for row in X for name in row))
             records = [{str(name): value for name, value in row.items()} for row in X]
@@ -132,17 +127,41 @@ class Table:
         rows = np.asarray(X)
         if rows.ndim != 2:
             raise ValueError(f"expected a table (a data frame, a dict of columns, a matrix), got {type(X).__name__}")
-        return cls(tuple(map(str, range(rows.shape[1]))), tuple(_of_values(rows[:, i]) for i in range(rows.shape[1])))
+        return cls._of(tuple(map(str, range(rows.shape[1]))), lambda i: of_values(rows[:, i]))
+
+    @classmethod
+    def _of(cls, names: tuple[str, ...], column: Callable[[int], NDArray[Any]]) -> Table:
+        """The columns one by one; a value that no column can hold is refused by its place."""
+        columns = []
+        for i, name in enumerate(names):
+            try:
+                columns.append(column(i))
+            except Refused as refused:
+                raise RefusedCell(refused, i, name) from None
+        return cls(names, tuple(columns))
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], n_names: int) -> Table:
         if len(columns) != n_names:
             raise ValueError("some columns have the same name: rename all but one")
-        arrays = tuple(_of_values(values) for values in columns.values())
-        if len({len(column) for column in arrays}) > 1:
-            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in zip(columns, arrays, strict=True))
+        values = list(columns.values())
+        table = cls._of(tuple(columns), lambda i: of_values(values[i]))
+        if len({len(column) for column in table.columns}) > 1:
+            lengths = ", ".join(f"{name!r} {len(column)}" for name, column in zip(columns, table.columns, strict=True))
             raise ValueError(f"the columns of a table must have the same number of rows, got {lengths}")
-        return cls(tuple(columns), arrays)
+        return table
+
+
+class RefusedCell(Refused):
+    """A value of a table that no column can hold."""
+
+    def __init__(self, refused: Refused, column: int, name: str) -> None:
+        super().__init__(refused.row, refused.value, refused.expected)
+        self.column, self.name = column, name
+
+    def __str__(self) -> str:
+        where = f"row {self.row}, column {self.column} ({self.name!r})"
+        return f"X contains {shown(self.value)} at {where}; expected {self.expected}"
 
 
 def _names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -158,164 +177,93 @@ def _concatenated(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(parts if len(kinds) == 1 else [part.astype(object) for part in parts])
 
 
-def _of_values(values: Any) -> NDArray[Any]:
-    """A column of an array, or of whatever Python has."""
+def of_values(values: Any) -> NDArray[Any]:
+    """Return a column of an array, or of whatever Python has.
+
+    >>> of_values([1, None, 2.5]), of_values([2**60 + 1, "x"])
+    (array([1. , nan, 2.5]), array([Decimal('1152921504606846977'), 'x'], dtype=object))
+    """
     array = values if isinstance(values, np.ndarray) else np.empty(len(values), object)
     if array is not values:
         array[:] = list(values)
     if array.ndim != 1:
         raise ValueError(f"a column of a table must be a vector, got shape {array.shape}")
     kind = array.dtype.kind
-    if kind in "fiu":
+    if kind == "f" or (kind in "iu" and _are_exact(array)):
         return array.astype(np.float64)
     if kind == "b":
         return array
     if kind == "M":
-        return array.astype("datetime64[us]")
-    if kind in "USOT":
-        return _settled(array.astype(object))
+        return times(array)
+    if kind in "iuUSOT":
+        return _plain(array.tolist())
     raise ValueError(f"a column of a table must be numbers, booleans, dates or text, got {array.dtype}")
 
 
-def _settled(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects as an array of one type where they are of one: numbers, booleans or dates, some perhaps missing."""
-    kinds = {kind_of_value(value, parse=False) for value in values.tolist()} - {None}
-    if kinds == {"number"}:
-        return np.array([np.nan if is_missing(value) else float(value) for value in values.tolist()])
-    if kinds == {"boolean"} and not any(is_missing(value) for value in values.tolist()):
-        return values.astype(bool)
-    return values
+def _are_exact(array: NDArray[Any]) -> bool:
+    """Whether doubles hold these integers to the last digit."""
+    return len(array) == 0 or bool(int(array.max()) <= EXACT and int(array.min()) >= -EXACT)
+
+
+def _plain(values: list[Any]) -> NDArray[Any]:
+    """Objects as an array of one type where they are of one: numbers, booleans or times, some perhaps missing."""
+    plain = [plain_value(value, row) for row, value in enumerate(values)]
+    types = {*map(type, plain)}
+    if float in types and types <= {float, type(None)}:
+        return np.array(plain, np.float64)
+    if types == {bool}:
+        return np.array(plain, bool)
+    column = np.empty(len(plain), object)
+    column[:] = plain
+    if types & {dt.datetime} and types <= {dt.datetime, type(None)} and not any(map(_has_zone, plain)):
+        return column.astype("datetime64[us]")
+    return column
+
+
+def _has_zone(value: dt.datetime | None) -> bool:
+    return value is not None and value.tzinfo is not None
 
 
 def _of_pandas(series: Any) -> NDArray[Any]:
     kind = getattr(series.dtype, "kind", "O")
-    if kind in "fiu":
+    if kind == "f":
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind in "iu" and _are_exact(series[series.notna()].to_numpy(dtype=f"{kind}8")):
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
     if kind == "b" and not series.isna().any():
         return np.asarray(series.to_numpy(dtype=bool))
-    if kind == "M":
-        zone = getattr(series.dtype, "tz", None)
-        plain = series if zone is None else series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return np.asarray(plain.to_numpy(dtype="datetime64[us]"))
-    values = series.astype(object)
-    return np.asarray(values.where(values.notna(), None).to_numpy(dtype=object))
+    if kind == "M" and isinstance(series.dtype, np.dtype):
+        return times(series.to_numpy())
+    return _plain(series.astype(object).tolist())
 
 
-def _of_arrow(column: Any) -> NDArray[Any]:
+def doubles_of_arrow(column: Any) -> NDArray[np.float64]:
+    """Return a column of numbers as doubles, NaN where one is missing; refuse a whole number that they do not hold."""
+    if str(column.type).startswith(("int", "uint")) and not _are_exact(_there(column)):
+        for row, value in enumerate(column.to_pylist()):
+            if value is not None and abs(value) > EXACT:
+                raise Refused(row, value, A_DOUBLE)
+    return np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), np.float64)
+
+
+def _there(column: Any) -> NDArray[Any]:
+    return np.asarray(column.drop_null().to_numpy(zero_copy_only=False))
+
+
+def of_arrow(column: Any) -> NDArray[Any]:
+    """Return a column of Arrow."""
     kind = str(column.type)
     if kind.startswith("dictionary"):
         column = column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
         kind = str(column.type)
-    if kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal")):
-        return np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), np.float64)
+    whole = kind.startswith(("int", "uint"))
+    if kind.startswith(("float", "double", "halffloat")) or (whole and _are_exact(_there(column))):
+        return doubles_of_arrow(column)
     if kind == "bool" and column.null_count == 0:
         return np.asarray(column.to_numpy(zero_copy_only=False), bool)
     if kind.startswith(("timestamp", "date")):
-        return np.array([_microseconds(value) for value in column.to_pylist()], "datetime64[us]")
+        plain = times(np.asarray(column.to_numpy(zero_copy_only=False)))
+        return plain if getattr(column.type, "tz", None) is None else _plain(column.to_pylist())
     if kind == "null":
         return np.full(len(column), np.nan)
-    return np.array(column.to_pylist() or [], object)
-
-
-def _microseconds(value: Any) -> np.datetime64:
-    if value is None:
-        return np.datetime64("NaT", "us")
-    return np.datetime64((as_naive(value) - _EPOCH) // _MICROSECOND, "us")
-
-
-def as_naive(value: dt.date) -> dt.datetime:
-    """Return a date or a time as a time of UTC without a zone."""
-    if not isinstance(value, dt.datetime):
-        return dt.datetime(value.year, value.month, value.day)
-    return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
-
-
-def kind_of_value(value: Any, parse: bool) -> str | None:
-    """Return what a value is: "number", "boolean", "date" or "category" (text); None where it is missing.
-
-    To ``parse`` is to read text as what it says; dates are always read.
-
-    Examples
-    --------
-    >>> [kind_of_value(text, parse=True) for text in ("1e3", "true", "2024-05-01", "Bern", "NA")]
-    ['number', 'boolean', 'date', 'category', None]
-    >>> kind_of_value("1e3", parse=False)
-    'category'
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        if not parse:  # a date is what no type but text could have meant
-            return "category" if date_of(text) is None else "date"
-        if text.lower() in MISSING:
-            return None
-        if text.lower() in BOOLEANS:
-            return "boolean"
-        return "number" if number_of(text) is not None else "date" if date_of(text) is not None else "category"
-    if is_missing(value) or (isinstance(value, np.datetime64) and np.isnat(value)):
-        return None
-    if isinstance(value, bool | np.bool_):
-        return "boolean"
-    if isinstance(value, numbers.Real | decimal.Decimal):
-        return "number"
-    if isinstance(value, dt.date | np.datetime64):
-        return "date"
-    return "category"
-
-
-def number_of(text: str) -> float | None:
-    """Return the number that a text stands for; None where it stands for none."""
-    if "_" in text:  # a number for Python, and nowhere else
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def date_of(text: str) -> dt.datetime | None:
-    """Return the time that a text stands for by ISO 8601 ("2024-05-01", "2024-05-01 12:30"); None where it is none."""
-    if text[4:5] != "-" or not text[:4].isdecimal():
-        return None
-    try:
-        return as_naive(dt.datetime.fromisoformat(text))
-    except ValueError:
-        return None
-
-
-def value_as(kind: str, value: Any, parse: bool) -> Any:
-    """Return a value, none that is missing, as what a column of a kind holds; None where it is of another kind."""
-    if kind == "category" or kind == "text":
-        return word_of(value)
-    found = kind_of_value(value, parse)
-    if found == "boolean" and kind in ("boolean", "number"):
-        return BOOLEANS[value.strip().lower()] if isinstance(value, str) else bool(value)
-    if found != kind:
-        return None
-    if kind == "number":
-        number = number_of(value) if isinstance(value, str) else float(value)
-        return number if number is not None and math.isfinite(number) else None
-    if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]")
-    return _microseconds(date_of(value.strip()) if isinstance(value, str) else value)
-
-
-def word_of(value: Any) -> str:
-    """Return a value as the name of a category: whole numbers alike, whatever their type.
-
-    Examples
-    --------
-    >>> word_of(3.0), word_of("3"), word_of(True), word_of(" Bern ")
-    ('3', '3', 'true', 'Bern')
-    """
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, bool | np.bool_):
-        return str(bool(value)).lower()
-    if isinstance(value, numbers.Real):
-        number = float(value)
-        return (
-            str(int(value) if isinstance(value, numbers.Integral) else int(number))
-            if number.is_integer()
-            else repr(number)
-        )
-    return str(value)
+    return _plain(column.to_pylist())

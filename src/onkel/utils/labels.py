@@ -1,4 +1,8 @@
-"""Labels as arrays of one kind (numbers, text, booleans), with integers kept to the last digit."""
+"""Labels as arrays of one kind (numbers, text, booleans), which keep every digit and every character.
+
+Text is an array of NumPy's fixed width where its labels are short, and otherwise one of Python's strings: every entry
+of the former is as wide as the longest label, and loses the NUL characters at its end.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes"}
+_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "O": "text", "S": "bytes"}
+_MOST_WIDTH = 64  # characters of a label in an array of fixed width
 
 
 class UnknownLabel(ValueError):
@@ -24,7 +29,10 @@ def is_missing(value: Any) -> bool:
 
 
 def kind(labels: NDArray[Any]) -> str | None:
-    """Return the kind of labels: "numbers", "text", "booleans" or "bytes"; None for arrays of anything else."""
+    """Return the kind of labels: "numbers", "text", "booleans" or "bytes"; None for arrays of anything else.
+
+    Labels that are Python objects are text; arrays of other objects become labels by `as_labels`.
+    """
     return _KINDS.get(labels.dtype.kind)
 
 
@@ -35,6 +43,8 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
     --------
     >>> as_labels([2**63, 5]).dtype, as_labels(["a", "bc"]).dtype
     (dtype('uint64'), dtype('<U2'))
+    >>> as_labels(["a", "a\\0"]).tolist()
+    ['a', 'a\\x00']
     >>> as_labels(["a", 1])
     Traceback (most recent call last):
     ...
@@ -55,7 +65,21 @@ def as_labels(values: Sequence[Any], name: str = "y") -> NDArray[Any]:
         raise ValueError(f"{name} contains {one[1]} and {other[1]}; the labels of a model must be of one kind")
     if kinds == {"numbers"}:
         return _numbers(values, name)
-    return np.array(values, dtype={"text": str, "booleans": bool, "bytes": bytes}.get(str(next(iter(kinds), None))))
+    if kinds == {"text"}:
+        return _text(values)
+    return np.array(values, dtype={"booleans": bool, "bytes": bytes}.get(str(next(iter(kinds), None))))
+
+
+def of_array(labels: NDArray[Any], name: str = "y") -> NDArray[Any]:
+    """Return labels that stand in an array of any type.
+
+    >>> of_array(np.array([2**60 + 1, 5], object)).dtype
+    dtype('int64')
+    """
+    if kind(labels) is not None and labels.dtype.kind != "O":
+        return labels
+    missing = getattr(labels.dtype, "na_object", None)  # of StringDType
+    return as_labels([None if label is missing else label for label in labels.tolist()], name)
 
 
 def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> None:
@@ -127,6 +151,14 @@ def _kind_of_type(each: type[Any]) -> str | None:
         if issubclass(each, types):
             return what
     return None
+
+
+def _text(values: Sequence[str]) -> NDArray[Any]:
+    if all(len(value) <= _MOST_WIDTH and not value.endswith("\0") for value in values):
+        return np.array(values, str)
+    labels = np.empty(len(values), object)
+    labels[:] = [str(value) for value in values]
+    return labels
 
 
 def _numbers(values: Sequence[Any], name: str) -> NDArray[Any]:

@@ -148,6 +148,32 @@ def unchanged_if_refused(model: Any) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def columns_of_numbers(X: Any, model: Any) -> Iterator[None]:
+    """Refuse what scikit-learn cannot make a matrix of: tables of Arrow, and the first column that is no numbers."""
+    way = f"onkel.make_stream_pipeline({type(model).__name__}()) learns from text, dates and gaps too"
+    if hasattr(X, "schema") and hasattr(X, "num_rows"):
+        raise TypeError(f"X is a {type(X).__name__} of pyarrow: give X.to_pandas(); {way}")
+    try:
+        yield
+    except (TypeError, ValueError):
+        for place, name in enumerate(getattr(X, "columns", ())):
+            row, value = _first_that_is_no_number(X[name])
+            if row is not None:
+                where = f"row {row}, column {place} ({str(name)!r})"
+                raise ValueError(f"X contains {value!r} at {where}, and an estimator takes numbers: {way}") from None
+        raise
+
+
+def _first_that_is_no_number(column: Any) -> tuple[int | None, Any]:
+    for row, value in enumerate(np.asarray(column).tolist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return row, value
+    return None, None
+
+
 def columns_by_name(X: Any, names: NDArray[Any] | None) -> Any:
     """Return a data frame with its columns in the order of a fitted model's names; anything else is unchanged."""
     if names is None or not hasattr(X, "columns"):
