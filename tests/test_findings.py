@@ -162,39 +162,33 @@ def words(values, *, cut, frame=dict, file=None):
     return encoder.partial_fit(frame({"x": values[cut:]})).categories_["x"]
 
 
-@pytest.mark.xfail(reason="one date becomes two words")
 def test_dates_are_the_same_words_after_a_file(tmp_path):
     dates = [datetime.date(2020, 1, 1), "n/k", datetime.date(2020, 1, 1)]
     assert words(dates, cut=1, file=tmp_path / "encoder.onkel") == words(dates, cut=1)
     assert len(words(dates, cut=1)) == 2
 
 
-@pytest.mark.xfail(reason="1.10 is kept as 1.1, and 2.0 as 2")
 def test_decimals_are_the_same_words_however_they_are_cut():
     prices = [decimal.Decimal("1.10"), decimal.Decimal("2.0"), "x"]
     assert words(prices, cut=0) == words(prices, cut=2)
 
 
-@pytest.mark.xfail(reason="one time becomes two words")
 def test_times_of_pandas_are_the_same_words_however_they_are_cut():
     times = [pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01"), "x", pd.Timestamp("2020-01-01")]
     assert words(times, cut=0, frame=pd.DataFrame) == words(times, cut=2, frame=pd.DataFrame)
 
 
-@pytest.mark.xfail(reason="neighbours beyond 2**53 become one word")
 def test_big_integers_are_the_same_words_however_they_are_cut():
     ids = [2**53 + 1, 2**53, 2**53 + 3, "A-7"]
     assert words(ids, cut=0) == words(ids, cut=3) == [*map(str, ids)]
 
 
-@pytest.mark.xfail(reason="'a' and 'a\\0' become one class")
 def test_labels_that_end_in_nul_are_labels_of_their_own():
     X, _ = rows_of(30, 2)
     model = onkel.OGDClassifier(gamma=0.5).fit(X, ["a", "a\0", "b"] * 10)
     assert list(model.classes_) == ["a", "a\0", "b"]
 
 
-@pytest.mark.xfail(reason="2**60 and 2**60 + 1 become one class")
 @pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]"])
 def test_big_nullable_labels_keep_their_last_digit(dtype):
     X, _ = rows_of(30, 2)
@@ -205,7 +199,6 @@ def test_big_nullable_labels_keep_their_last_digit(dtype):
 # -- files of tables ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(reason="Arrow's own words, which name neither the file nor the column")
 @pytest.mark.parametrize("table", [True, False])
 def test_big_integers_of_a_file_are_read_or_refused_where_they_are(tmp_path, table):
     columns = {"id": pa.array([2**60, 2**60 + 1]), "x": [1.0, 2.0], "target": ["a", "b"]}
@@ -216,14 +209,12 @@ def test_big_integers_of_a_file_are_read_or_refused_where_they_are(tmp_path, tab
         assert type(error) is not pa.ArrowInvalid and "big.parquet" in str(error) and "id" in str(error)
 
 
-@pytest.mark.xfail(reason="Arrow's own words, which do not name the column")
 def test_big_integers_of_a_category_are_words():
     ids = [2**60, 2**60 + 1]
     encoder = onkel.StreamEncoder(schema={"id": "category"}).fit(pa.table({"id": pa.array(ids)}))
     assert encoder.categories_["id"] == [*map(str, ids)]
 
 
-@pytest.mark.xfail(reason="OverflowError, without the column")
 @pytest.mark.parametrize(
     "table", [{"c": [10**400, 1]}, pa.table({"c": pa.array([2**31 - 1], pa.date32())})], ids=["integer", "date"]
 )
@@ -231,7 +222,7 @@ def test_numbers_and_dates_that_no_float_and_no_calendar_holds_are_read_or_refus
     try:
         onkel.StreamEncoder().fit(table)
     except ValueError as error:
-        assert "column 'c'" in str(error)
+        assert "column 0 ('c')" in str(error)
 
 
 # -- the service -------------------------------------------------------------------------------------------------------
@@ -300,7 +291,6 @@ def test_rolling_back_to_a_damaged_version_is_refused_and_learning_goes_on(tmp_p
         assert ask(service, "POST", "/v2/models/m/learn", {"rows": [[1, 1]], "labels": ["a"]})[0] == 200
 
 
-@pytest.mark.xfail(reason="each row gets as many characters as the longest label has")
 def test_memory_is_bounded_by_the_size_of_a_request(tmp_path):
     n, url = 400, "/v2/models/m/learn"
     with running(tmp_path, {"m": perceptron()}) as service:
