@@ -238,7 +238,7 @@ MUTANTS = [
     Mutant(
         "a shuffled fit learns with the longest memory alone",
         "src/onkel/estimators/base.py",
-        "        fresh._learner.current.in_order = not self.shuffle\n",
+        "        fresh._learner.in_order = not self.shuffle\n",
         "",
         "test_following.py -k shuffled",
     ),
@@ -258,9 +258,9 @@ MUTANTS = [
     ),
     Mutant(
         "a file in the middle of a trial holds what both have lost",
-        "src/onkel/choice/choosing.py",
-        "Trial(challenger, int(end[0]), check_losses(losses, (2, np.shape(losses)[-1])))",
-        "Trial(challenger, int(end[0]))",
+        "src/onkel/choice/again.py",
+        "return cls(challenger, int(end), both)",
+        "return cls(challenger, int(end))",
         "test_choosing_again.py -k any_moment",
     ),
     Mutant(
@@ -272,9 +272,9 @@ MUTANTS = [
     ),
     Mutant(
         "rows that wait for the choice of a width are counted by weight",
-        "src/onkel/choice/choosing.py",
-        "counts[begin : begin + wanted] if weight is None else counts[begin:])[:wanted]",
-        "counts[begin : begin + wanted])[:wanted]",
+        "src/onkel/choice/holder.py",
+        "int(np.searchsorted(counting, begin)) + wanted - 1",
+        "int(np.searchsorted(counting, begin)) + wanted",
         "test_stream_choice.py -k any_cuts",
     ),
     Mutant(
@@ -452,7 +452,7 @@ MUTANTS = [
     Mutant(
         "an interrupted call knows only the classes it met",
         "src/onkel/estimators/targets.py",
-        "            self.classes_ = self.classes_[: self._learner.current.n_outputs]",
+        "            self.classes_ = self.classes_[: self._learner.n_outputs]",
         "            pass",
         "test_labels.py -k interrupted",
     ),

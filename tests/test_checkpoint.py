@@ -71,7 +71,7 @@ def crash_after(folder, rows, every=50, stream=None, **settings):
 
 def test_is_one_run(tmp_path):
     whole = onkel.Checkpointer(tmp_path / "whole", 50).fit(new_model(), chunks(), classes=CLASSES)
-    assert whole._learner.fingerprint() == new_model().partial_fit(X, Y, CLASSES)._learner.fingerprint()
+    assert whole._fingerprint() == new_model().partial_fit(X, Y, CLASSES)._fingerprint()
     for rows in (1, 50, 51, 119, 300, 499):
         folder = tmp_path / str(rows)
         crash_after(folder, rows)
@@ -108,7 +108,7 @@ def test_weights_notes_and_open_labels(tmp_path):
     weights = RNG.uniform(size=len(X))
     stream = [(X[i : i + 60], Y[i : i + 60], weights[i : i + 60]) for i in range(0, 500, 60)]
     model = onkel.Checkpointer(tmp_path / "a", 70).fit(new_model(), stream)
-    assert model._learner.fingerprint() == (new_model().partial_fit(X, Y, sample_weight=weights)._learner.fingerprint())
+    assert model._fingerprint() == (new_model().partial_fit(X, Y, sample_weight=weights)._fingerprint())
     checkpointer = onkel.Checkpointer(tmp_path / "b", 70)
     for _ in range(2):  # counted while it is learned, and not again when it is resumed
         for x, y in checkpointer.run(new_model(), chunks()):
@@ -146,7 +146,7 @@ def test_a_spoilt_checkpoint_is_passed_over(spoil, tmp_path):
     checkpointer = onkel.Checkpointer(tmp_path / "cut", 35)
     with pytest.warns(RuntimeWarning, match=rf"a checkpoint is skipped: .*{newest.name}"):
         model = checkpointer.fit(new_model(), chunks(), classes=CLASSES)
-    assert model._learner.fingerprint() == whole._learner.fingerprint()
+    assert model._fingerprint() == whole._fingerprint()
     assert [p.name for p in checkpointer.paths()] == ["rows-000000000495.onkel", "rows-000000000500.onkel"]
 
 

@@ -8,29 +8,21 @@ import pytest
 from scipy.sparse import csr_array
 
 import onkel
+from choosing import CHANGE, Chooses, becoming_fine
 from onkel import recipes
-from onkel.choice import ChoosingLearner, stages
-from onkel.choice.again import PERIOD, Trial
+from onkel.choice import stages
+from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial
 from onkel.choice.change import BLOCK, RisingLoss
 from onkel.choice.competition import Competition
 from onkel.choice.rows import Rows, Window
 
-CHANGE = 2400  # rows after which the stream below becomes another one
 N = 4000
-
-
-def becoming_fine(n=N, seed=0):
-    """A coarse and noisy pattern that becomes a fine one."""
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n, 2))
-    coarse, fine = X.sum(axis=1) + 0.2 * rng.normal(size=n) > 0, np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0
-    return X, np.where(np.arange(n) < CHANGE, coarse, fine).astype(float)
 
 
 def new(task="binary", budget=60, chosen=("gamma", "lam"), n_jobs=1):
     recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
     learner = onkel.Learner(recipe, task=task, budget=budget, fit_intercept=True, seed=1, n_jobs=n_jobs)
-    return ChoosingLearner(learner, chosen)
+    return Chooses(learner, chosen)
 
 
 def in_pieces(learner, X, y, cuts, between, weight=None):
@@ -44,19 +36,19 @@ def in_pieces(learner, X, y, cuts, between, weight=None):
 
 @pytest.fixture(scope="module")
 def followed():
-    X, y = becoming_fine()
+    X, y = becoming_fine(N)
     learner = new()
     return X, y, learner.learn_rows(X, y, scores=True), learner
 
 
 def test_a_kernel_that_was_right_is_replaced_when_the_stream_changes(followed):
     X, y, _, learner = followed
-    assert abs(learner.begun - CHANGE) <= 3 * PERIOD
-    assert learner.changes and learner.changes[0] > CHANGE + stages.AGAIN
+    assert abs(learner.choice.begun - CHANGE) <= 3 * PERIOD
+    assert learner.choice.changes and learner.choice.changes[0] > CHANGE + stages.AGAIN
     before = new()
     before.learn_rows(X[:CHANGE], y[:CHANGE])
-    assert learner.current.kernel.gamma >= 4 * before.current.kernel.gamma
-    assert learner.t == len(y)
+    assert learner.learner.kernel.gamma >= 4 * before.learner.kernel.gamma
+    assert learner.learner.t == len(y)
 
 
 def test_a_few_rows_do_not_widen_the_kernel_that_many_rows_chose():
@@ -64,22 +56,22 @@ def test_a_few_rows_do_not_widen_the_kernel_that_many_rows_chose():
     y = (X.sum(axis=1) > 0).astype(float)
     learner = new(budget=20, chosen=["gamma"])
     learner.learn_rows(X[:-1], y[:-1])
-    narrow = replace(learner.current.kernel, gamma=500.0)
-    learner.current = learner.current.blank(kernel=narrow)
-    learner.current.learn_rows(X[:-1], y[:-1])
+    narrow = replace(learner.learner.kernel, gamma=500.0)
+    learner._learner = learner.learner.blank(kernel=narrow)
+    learner.learner.learn_rows(X[:-1], y[:-1])
     latest = Rows(X[-1024:], y[-1024:], np.ones(1024))
-    assert Competition(learner.current, latest, 1).better_width(narrow, 0.01, 1, False).gamma < narrow.gamma
+    assert Competition(learner.learner, latest, 1).better_width(narrow, 0.01, 1, False).gamma < narrow.gamma
     learner.learn_rows(X[-1:], y[-1:])
-    assert learner.t == 8192 and learner.trial is None
+    assert learner.learner.t == 8192 and learner.choice.trial is None
 
 
 def test_points_keep_their_positions_in_the_stream(followed):
     X, _, _, learner = followed
-    points, positions = learner.current.support()
+    points, positions = learner.learner.support()
     np.testing.assert_array_equal(points, X[positions])
-    assert positions.min() >= learner.begun
-    assert learner.current.expansion().t == learner.t
-    assert learner.current.memory_weights_history[0][-1] > learner.begun
+    assert positions.min() >= learner.choice.begun
+    assert learner.learner.expansion().t == learner.learner.t
+    assert learner.learner.memory_weights_history[0][-1] > learner.choice.begun
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "weighted", "threads"])
@@ -93,31 +85,30 @@ def test_the_same_for_any_cuts(followed, kind):
     if kind in ("csr", "weighted"):
         whole = new()
         expected = whole.learn_rows(X, y, weight, scores=True)
-    trial = whole.changes[0] - 10  # the challenger is learning beside the learner
+    trial = whole.choice.changes[0] - 10  # the challenger is learning beside the learner
     cuts = [1000, 1025, CHANGE + 7, CHANGE + 300, trial, trial + 20, 3900]
     parts = new(n_jobs=2 if kind == "threads" else 1)
     scores, parts = in_pieces(parts, X, y, cuts, lambda learner: pickle.loads(pickle.dumps(learner)), weight)
     assert scores.tobytes() == expected.tobytes()
     assert parts.fingerprint() == whole.fingerprint()
-    assert (parts.changes, parts.begun, parts.current.kernel) == (whole.changes, whole.begun, whole.current.kernel)
+    assert (parts.choice.changes, parts.choice.begun) == (whole.choice.changes, whole.choice.begun)
+    assert parts.learner.kernel == whole.learner.kernel
 
 
 def test_a_file_of_any_moment_goes_on(followed, tmp_path):
     X, y, expected, whole = followed
-    trial = whole.changes[0] - 10
-    seen = []
-
-    def saved(learner):
-        seen.append(learner.trial is not None)
-        onkel.save(learner, tmp_path / "model")
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    model, seen, scores = onkel.NewtonClassifier(**settings), [], []
+    for piece in np.split(np.arange(len(y)), [1500, CHANGE + 500, whole.choice.changes[0] - 10, 3900]):
+        scores.append(model.predict_then_learn(X[piece], y[piece], classes=[0, 1]))
+        seen.append(model._choice.trial is not None)
+        onkel.save(model, tmp_path / "model")
         loaded = onkel.load(tmp_path / "model")
-        assert loaded.fingerprint() == learner.fingerprint()
-        return loaded
-
-    scores, loaded = in_pieces(new(), X, y, [1500, CHANGE + 500, trial, 3900], saved)
+        assert loaded._fingerprint() == model._fingerprint()
+        model = loaded
     assert True in seen and False in seen
-    assert scores.tobytes() == expected.tobytes()
-    assert loaded.fingerprint() == whole.fingerprint()
+    assert np.concatenate(scores).tobytes() == expected.tobytes()
+    assert model._fingerprint() == whole.fingerprint()
 
 
 @pytest.mark.parametrize("task", ["multiclass", "regression"])
@@ -126,7 +117,7 @@ def test_other_tasks_and_sums_of_kernels(task):
     y = y * (1 + (X[:, 0] > 0.5)) if task == "multiclass" else 3 * y + X[:, 1]
     whole = new(task, budget=16, chosen=("gamma", "lam", "relevances", "kernel"))
     expected = whole.learn_rows(X, y, scores=True)
-    assert whole.begun > 0
+    assert whole.choice.begun > 0
     parts = new(task, budget=16, chosen=("gamma", "lam", "relevances", "kernel"))
     scores, parts = in_pieces(parts, X, y, [CHANGE + 900, 5001], lambda learner: pickle.loads(pickle.dumps(learner)))
     assert scores.tobytes() == expected.tobytes()
@@ -138,7 +129,8 @@ def test_a_challenger_takes_over_only_if_it_is_better():
     incumbent = rng.exponential(size=400)
     for gain, won in ((0.0, False), (-0.3, False), (0.01, False), (0.3, True)):
         trial = Trial(None, 0)
-        trial.add(incumbent, np.maximum(0, incumbent - gain + 0.5 * rng.normal(size=400)))
+        trial.add(INCUMBENT, incumbent)
+        trial.add(CHALLENGER, np.maximum(0, incumbent - gain + 0.5 * rng.normal(size=400)))
         assert trial.is_won is won, gain
 
 
@@ -148,8 +140,8 @@ def test_where_nothing_changes_nobody_begins_anew():
     y = np.where(rng.random(9000) < 0.1, X[:, 0] <= 0, X[:, 0] > 0).astype(float)
     learner = new(budget=10)
     learner.learn_rows(X, y)
-    assert learner.begun == 0
-    assert len(learner.window) == stages.KEPT
+    assert learner.choice.begun == 0
+    assert len(learner.choice.window) == stages.KEPT
 
 
 @pytest.mark.parametrize("chance", [0.002, 0.05, 0.5])
@@ -198,7 +190,7 @@ def test_an_estimator_says_when_another_kernel_took_over(followed):
     X, y, _, learner = followed
     settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
     model = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
-    assert model.changes_ == learner.changes
+    assert model.changes_ == learner.choice.changes
     assert onkel.NewtonClassifier(**settings, gamma=1.0, lam=0.1).fit(X[:50], y[:50]).changes_ == []
 
 

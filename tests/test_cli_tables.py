@@ -70,7 +70,7 @@ def test_a_table_needs_nothing_but_its_name(run):
     by_hand = onkel.make_stream_pipeline(onkel.NewtonClassifier(budget=40, gamma=0.1, lam=0.01, random_state=0))
     for X, y in onkel.streams.open("customers.csv", drop=["customer", "importance"], table=True, chunk_rows=90):
         by_hand.partial_fit(X, y, classes=["no", "yes"])
-    assert by_hand.estimator_._learner.fingerprint() == model.estimator_._learner.fingerprint()
+    assert by_hand.estimator_._fingerprint() == model.estimator_._fingerprint()
 
 
 def test_columns_are_found_by_name(run):
@@ -100,7 +100,7 @@ def test_weights_and_classes_that_are_rare(run):
     X, y = table_of("customers.csv")
     again = onkel.make_stream_pipeline(model.estimator)
     again.partial_fit(X.without(["importance"]), y, classes=["no", "yes"], sample_weight=1.0 + np.arange(400) % 2)
-    assert again.estimator_._learner.fingerprint() == model.estimator_._learner.fingerprint()
+    assert again.estimator_._fingerprint() == model.estimator_._fingerprint()
     assert run("fit", "customers.csv", *words, "--weight", "age")[2].strip().endswith("expected a finite number")
     code, _, err = run("fit", "customers.csv", *words, "--weight", "weight")
     assert code == 1 and "has no column 'weight' for --weight" in err

@@ -54,7 +54,7 @@ def test_frames_with_names(case):
         table = frame(dict(zip(names, X.T, strict=True)))
         model = case.estimator().fit(table, y)
         assert model.feature_names_in_.tolist() == names
-        assert model._learner.fingerprint() == expected._learner.fingerprint()
+        assert model._fingerprint() == expected._fingerprint()
         np.testing.assert_array_equal(model.predict(table), expected.predict(X))
         model.partial_fit(table, y)
         np.testing.assert_array_equal(model.predict(table[names[::-1]]), model.predict(table))
@@ -123,9 +123,9 @@ def test_weights_are_routed(case):
         pipeline = make_pipeline(scaler, model).fit(X, y, sample_weight=weight)
         search = GridSearchCV(model, {"gamma": [0.5]}, cv=2).fit(X, y, sample_weight=weight)
     expected = case.estimator().fit(StandardScaler().fit_transform(X), y, sample_weight=weight)
-    assert pipeline[-1]._learner.fingerprint() == expected._learner.fingerprint()
+    assert pipeline[-1]._fingerprint() == expected._fingerprint()
     expected = case.estimator().fit(X, y, sample_weight=weight)
-    assert search.best_estimator_._learner.fingerprint() == expected._learner.fingerprint()
+    assert search.best_estimator_._fingerprint() == expected._fingerprint()
 
 
 @cases(loop=True, where=lambda case: case.named.name != "DualSGD")  # whose random features are no support vectors
@@ -215,7 +215,7 @@ def test_class_weight_is_a_sample_weight(case):
     for given in (None, own):
         product = weight if given is None else weight * given
         weighted = case.estimator(class_weight=by_class).fit(X, words, sample_weight=given)
-        assert weighted._learner.fingerprint() == case.estimator().fit(X, words, product)._learner.fingerprint()
+        assert weighted._fingerprint() == case.estimator().fit(X, words, product)._fingerprint()
         stream, twin = case.estimator(class_weight=by_class), case.estimator()
         scores = stream.predict_then_learn(X, words, classes=np.unique(words), sample_weight=given)
         expected = twin.predict_then_learn(X, words, classes=np.unique(words), sample_weight=product)
@@ -229,7 +229,7 @@ def test_balanced_class_weight(case):
     counts = np.bincount(y.astype(int))
     expected = case.estimator().fit(X, y, (len(y) / (len(counts) * counts))[y.astype(int)])
     balanced = case.estimator(class_weight="balanced")
-    assert balanced.fit(X, y)._learner.fingerprint() == expected._learner.fingerprint()
+    assert balanced.fit(X, y)._fingerprint() == expected._fingerprint()
 
 
 def balanced_weights(y, n_classes=None):
@@ -255,7 +255,7 @@ def test_balanced_class_weight_on_a_stream(case):
         for rows in (slice(0, 1), slice(1, 70), slice(70, 150)):
             cut.partial_fit(X[rows], y[rows], classes=told, sample_weight=own[rows])
             cut = pickle.loads(pickle.dumps(cut))
-        assert cut._learner.fingerprint() == whole._learner.fingerprint()
+        assert cut._fingerprint() == whole._fingerprint()
         assert dict(zip(cut.classes_.tolist(), cut.class_counts_.tolist(), strict=True)) == {
             label: int((y[own > 0] == label).sum()) for label in cut.classes_.tolist()
         }
@@ -267,7 +267,7 @@ def test_balanced_class_weight_is_saved_and_merged(tmp_path):
     onkel.save(half, tmp_path / "half")
     again, whole = onkel.load(tmp_path / "half"), onkel.OGDClassifier(gamma=1.0, class_weight="balanced")
     again.partial_fit(X[30:], y[30:])
-    assert again._learner.fingerprint() == whole.partial_fit(X, y)._learner.fingerprint()
+    assert again._fingerprint() == whole.partial_fit(X, y)._fingerprint()
     assert onkel.merge([half, half]).model.class_counts_.tolist() == (2 * half.class_counts_).tolist()
 
 
@@ -278,7 +278,7 @@ def test_balanced_class_weight_has_a_cap():
     X = np.arange(5001.0)[:, None]
     model.partial_fit(X, y, classes=[0, 1])
     twin.partial_fit(X, y, classes=[0, 1], sample_weight=np.where(y == 0, balanced_weights(y, 2), 1.0))
-    assert model._learner.fingerprint() == twin._learner.fingerprint()
+    assert model._fingerprint() == twin._fingerprint()
 
 
 @loop
@@ -294,7 +294,7 @@ def test_class_weight_may_name_classes_that_do_not_appear():
     X, y = np.eye(4), [0, 1, 0, 1]
     one = onkel.OGDClassifier(class_weight={0: 2.0, 9: 5.0}, random_state=0).fit(X, y)
     other = onkel.OGDClassifier(class_weight={0: 2.0}, random_state=0).fit(X, y)
-    assert one._learner.fingerprint() == other._learner.fingerprint()
+    assert one._fingerprint() == other._fingerprint()
 
 
 # -- probabilities ----------------------------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ def test_callbacks_change_no_bit(case):
     X, y = case.data(250)
     recorder = Recorder()
     watched = case.estimator(n_epochs=2).set_callbacks(recorder).fit(X, y)
-    assert watched._learner.fingerprint() == case.estimator(n_epochs=2).fit(X, y)._learner.fingerprint()
+    assert watched._fingerprint() == case.estimator(n_epochs=2).fit(X, y)._fingerprint()
     assert recorder.events[0] == "setup"
     assert recorder.events[-1] == "teardown"
     assert recorder.events.count("begin rows") == recorder.events.count("end rows") == len(recorder.models) > 10
@@ -421,7 +421,7 @@ def test_a_hook_may_stop_the_fit(case):
     # what it has is what the rows so far teach, and it goes on from there
     n = model.t_
     twin = case.estimator().partial_fit(X[:n], y[:n], **case.labels(y))
-    assert model._learner.fingerprint() == twin._learner.fingerprint()
+    assert model._fingerprint() == twin._fingerprint()
     assert model.predict(X).shape == (250,)
     model.partial_fit(X[n:], y[n:])
     assert model.t_ == 250
@@ -431,7 +431,7 @@ def test_a_hook_may_stop_the_fit(case):
 def test_a_progress_bar():
     X, y = onkel_rows()
     model = onkel.SPAClassifier(random_state=0).set_callbacks(ProgressBar()).fit(X, y)
-    assert model._learner.fingerprint() == onkel.SPAClassifier(random_state=0).fit(X, y)._learner.fingerprint()
+    assert model._fingerprint() == onkel.SPAClassifier(random_state=0).fit(X, y)._fingerprint()
 
 
 @with_callbacks

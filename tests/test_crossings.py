@@ -27,7 +27,6 @@ from formulas import Expansion, distance
 from looping import WHOLE, loop
 from onkel import _public, recipes
 from onkel.catalogue import LEARNERS
-from onkel.choice import ChoosingLearner
 from onkel.cli._app import COMMANDS, app
 from onkel.files.format import kinds
 from onkel.inside import inside
@@ -47,7 +46,6 @@ from onkel.parts import (
     SecondOrder,
     kernel_named,
 )
-from onkel.state import Stateful
 
 LABELS = {"binary": np.array([-1, 1]), "multiclass": np.array([2, 5, 9])}
 
@@ -104,7 +102,6 @@ def table_pipeline(task):
 # Those that are made of others; the rest are made of their parameters.
 WRAPPERS = {
     "StreamPipeline": {"StreamPipeline": pipeline, "StreamPipeline of a table": table_pipeline},
-    "ChoosingLearner": {"ChoosingLearner": lambda task: ChoosingLearner(plain_model(onkel.Learner, task), ["gamma"])},
     "PlattClassifier": {
         "PlattClassifier": lambda task: onkel.PlattClassifier(plain_model(onkel.SPAClassifier, task)),
         "PlattClassifier of a pipeline": lambda task: onkel.PlattClassifier(pipeline(task)),
@@ -121,8 +118,8 @@ NAMES = list(dict.fromkeys(name for name, _ in MODELS))
 
 
 def learn(model, X, y):
-    if isinstance(model, Stateful):
-        codes = np.unique(y, return_inverse=True)[1] if model.current.task != "regression" else y
+    if isinstance(model, onkel.Learner):
+        codes = np.unique(y, return_inverse=True)[1] if model.task != "regression" else y
         model.learn_rows(X, codes.astype(np.float64))
         return model
     if hasattr(model, "transform"):
@@ -138,7 +135,7 @@ def fitted(name, task):
 
 def outputs(model, X):
     """All that a model says of rows."""
-    if isinstance(model, Stateful):
+    if isinstance(model, onkel.Learner):
         return model.score_rows(X)
     methods = [m for m in ("transform", "predict", "decision_function", "predict_proba") if hasattr(model, m)]
     return np.hstack([np.asarray(getattr(model, m)(X)).reshape(len(X), -1) for m in methods])
@@ -197,7 +194,7 @@ def pickles(bench):
 
 def copies(bench):
     same(bench.model, copy.deepcopy(bench.model), bench.task)
-    if not isinstance(bench.model, Stateful):
+    if not isinstance(bench.model, onkel.Learner):
         again = learn(clone(bench.model), *data(bench.task))
         np.testing.assert_array_equal(*(outputs(model, data(bench.task)[0]) for model in (bench.model, again)))
 
@@ -327,11 +324,11 @@ REFUSALS = [
     ("merge", "StreamPipeline.*", "scalers have different statistics"),
     ("merge", "Platt.*", "calibrated cannot be merged"),
     ("compress|merge|predict|export .*", "Stream.*(Scaler|Encoder)", "needs a learned function, which a Stream"),
-    ("predict", "Learner|ChoosingLearner", "holds a .*Learner, which knows no labels"),
+    ("predict", "Learner", "holds a .*Learner, which knows no labels"),
     (
         "evaluate",
-        "Learner|ChoosingLearner|Stream.*(Scaler|Encoder)",
-        "predict_then_learn.*got (Learner|ChoosingLearner|Stream)",
+        "Learner|Stream.*(Scaler|Encoder)",
+        "predict_then_learn.*got (Learner|Stream)",
     ),
     ("export (onnx|json|libsvm|ranges)", "Platt.*", "Platt's sigmoids cannot be exported"),
     ("export ranges", "(?!Stream).*", "has no scaler|several kernels|knows no random"),
@@ -499,14 +496,14 @@ def test_every_export_has_a_reader():
 
 
 def scores_of(model, X):
-    if isinstance(model, Stateful):
+    if isinstance(model, onkel.Learner):
         return model.score_rows(X)
     scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
     return np.asarray(scores).reshape(len(X), -1)
 
 
 def classes_of(model, scores):
-    if isinstance(model, Stateful):
+    if isinstance(model, onkel.Learner):
         return np.arange(max(2, scores.shape[1]))
     return model.classes_
 

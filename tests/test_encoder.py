@@ -57,7 +57,7 @@ def pipeline(**options):
 def bits(model):
     known = model.transformers_[0]._saved_fields()["_statistics"]
     columns = [{name: list(values) for name, values in state.items()} for state in known.pop("columns")]
-    return model.estimator_._learner.fingerprint(), repr((known, columns))
+    return model.estimator_._fingerprint(), repr((known, columns))
 
 
 # -- what becomes of a value ------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_starting_anew_is_what_knowing_before_gives():
     table["mixed"] = ["1"] * 190 + ["x"] * 10
     found = pipeline().partial_fit(as_text(table), y, classes=["no", "yes"])
     given = pipeline(schema=found.transformers_[0].schema_).partial_fit(as_text(table), y, classes=["no", "yes"])
-    assert found.estimator_._learner.fingerprint() == given.estimator_._learner.fingerprint()
+    assert found.estimator_._fingerprint() == given.estimator_._fingerprint()
 
 
 def test_the_kinds_are_settled_after_4096_rows():
@@ -197,7 +197,7 @@ def test_fit_has_all_rows_before_it():
     model = pipeline().fit(table, y)
     encoder = onkel.StreamEncoder(max_categories=4).fit(table)
     inner = onkel.NewtonClassifier(budget=20, gamma=0.1, lam=0.01, random_state=0).fit(encoder.transform(table), y)
-    assert model.estimator_._learner.fingerprint() == inner._learner.fingerprint()
+    assert model.estimator_._fingerprint() == inner._fingerprint()
     assert model.score(table, y) > 0.8
 
 
@@ -264,7 +264,7 @@ def test_chains_of_transformers(tmp_path):
     by_hand = onkel.StreamMinMaxScaler().partial_fit_transform(fitted.transform(X))
     alone = onkel.OGDClassifier(gamma=1.0, random_state=0)
     alone.partial_fit(Normalizer().transform(by_hand), y, classes=["no", "yes"])
-    assert model.estimator_._learner.fingerprint() == alone._learner.fingerprint()
+    assert model.estimator_._fingerprint() == alone._fingerprint()
     onkel.save(model, tmp_path / "chain")
     np.testing.assert_array_equal(onkel.load(tmp_path / "chain").decision_function(X), model.decision_function(X))
     with pytest.raises(ValueError, match="this StandardScaler is not: fit it first"):

@@ -178,7 +178,7 @@ def test_estimator_calls(case):
         scores.append(parts.predict_then_learn(X[rows], y[rows], **case.labels(y), sample_weight=weight[rows]))
         parts = pickle.loads(pickle.dumps(parts))
     assert np.concatenate(scores).tobytes() == expected.tobytes()
-    fingerprints = {model._learner.fingerprint() for model in (whole, parts, threads)}
+    fingerprints = {model._fingerprint() for model in (whole, parts, threads)}
     assert len(fingerprints) == 1
 
 

@@ -53,7 +53,7 @@ def test_classes_that_appear_late_do_not_make_a_model_depend_on_the_cut():
             models[-1].partial_fit(X[begin : begin + cut], y[begin : begin + cut])
     assert models[0].changes_ == models[1].changes_
     assert models[0].decision_function(X).tobytes() == models[1].decision_function(X).tobytes()
-    assert models[0]._learner.fingerprint() == models[1]._learner.fingerprint()
+    assert models[0]._fingerprint() == models[1]._fingerprint()
 
 
 @pytest.mark.xfail(reason="the choice that was interrupted is never made")
@@ -68,7 +68,7 @@ def test_an_interruption_does_not_skip_the_choice_that_is_due():
             model.partial_fit(X, y, classes=[0, 1])
         learned = model.t_ if hasattr(model, "classes_") else 0
         model.partial_fit(X[learned:], y[learned:], classes=[0, 1])
-        assert model._learner.fingerprint() == whole._learner.fingerprint(), f"interrupted after {learned} rows"
+        assert model._fingerprint() == whole._fingerprint(), f"interrupted after {learned} rows"
 
 
 @pytest.mark.xfail(reason="the error blames a gamma of 0 that nobody gave, and the choice that was due is skipped")

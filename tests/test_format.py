@@ -110,7 +110,7 @@ def test_names_in_files_are_those_of_the_table(table, tmp_path):
     assert saved["learner"]["kernel"] == {"is": "Gaussian", "width": 0.5}
     loaded = onkel.load(tmp_path / "model")
     assert loaded.gamma_ == 0.5
-    assert loaded._learner.fingerprint() == model._learner.fingerprint()
+    assert loaded._fingerprint() == model._fingerprint()
     saved["is"] = "OGDClassifier"
     assert "OGDClassifier" not in names.kinds()
 
@@ -224,9 +224,9 @@ def test_former_parts():
     ],
 )
 def test_former_choosing(name, chosen, complete, rows):
-    learner = onkel.load(DATA / f"v1-{name}.onkel")._learner
-    assert (learner.chosen, learner.complete, learner.t) == (chosen, complete, rows)
-    assert (learner.window is None) == complete
+    model = onkel.load(DATA / f"v1-{name}.onkel")
+    assert (model._choice.chosen, model._choice.complete, model.t_) == (chosen, complete, rows)
+    assert (model._choice.window is None) == complete
 
 
 def test_a_model_of_version_1_that_is_not_fitted():

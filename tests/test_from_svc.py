@@ -28,7 +28,7 @@ def test_kernels_without_a_width_work_at_the_defaults(kernel):
     for i in range(0, 300, 70):
         cut.partial_fit(X[i : i + 70], y[i : i + 70], classes=["no", "yes"])
     whole = onkel.NewtonClassifier(kernel=kernel, random_state=0).partial_fit(X, y, classes=["no", "yes"])
-    assert cut._learner.fingerprint() == whole._learner.fingerprint()
+    assert cut._fingerprint() == whole._fingerprint()
 
 
 def test_coef_is_for_linear_kernels():

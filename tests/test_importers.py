@@ -69,8 +69,8 @@ def test_it_goes_on_learning_under_any_recipe(case):
     assert model.t_ == 300
     assert model.n_support_ <= 40 or case.named.grows
     again = onkel.from_sklearn(svm, case.named.recipe(**case.parameters), budget=40, random_state=0)
-    assert again.partial_fit(X[100:200], y[100:200]).partial_fit(X[200:], y[200:])._learner.fingerprint() == (
-        model._learner.fingerprint()
+    assert again.partial_fit(X[100:200], y[100:200]).partial_fit(X[200:], y[200:])._fingerprint() == (
+        model._fingerprint()
     )
 
 
@@ -116,7 +116,7 @@ def test_saved_and_resumed(tmp_path):
     again = onkel.load(tmp_path / "model.onkel")
     for each in (model, again):
         each.partial_fit(*data(seed=3))
-    assert again._learner.fingerprint() == model._learner.fingerprint()
+    assert again._fingerprint() == model._fingerprint()
 
 
 @loop

@@ -208,13 +208,13 @@ def test_second_order_and_compress_refuse_an_indefinite_kernel():
     ):
         onkel.NewtonClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0).fit(X, y)
     model = onkel.OGDClassifier(kernel="sigmoid", gamma=0.5, coef0=-1.0, budget=20, random_state=0).fit(X, y)
-    before = model._learner.fingerprint()
+    before = model._fingerprint()
     for asked in ({"n_support": 4}, {"eps": 0.1}):
         with pytest.raises(
             ValueError, match=r"^compress needs a positive semidefinite kernel, and Sigmoid\(.*\) is not one$"
         ):
             onkel.compress(model, **asked)
-    assert model._learner.fingerprint() == before
+    assert model._fingerprint() == before
     both = onkel.merge([model, model], weights=[0.5, 0.5])[0]  # adds up, whatever the kernel
     np.testing.assert_allclose(both.decision_function(X), model.decision_function(X), rtol=1e-12, atol=1e-12)
     with pytest.raises(ValueError, match=r"^compress needs a positive semidefinite kernel"):

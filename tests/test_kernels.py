@@ -183,7 +183,7 @@ def test_a_callable_takes_sparse_rows_as_dense_ones():
     dense, sparse = (
         onkel.OGDClassifier(kernel=callable_rbf, random_state=0).fit(rows, y) for rows in (X, csr_array(X))
     )
-    assert dense._learner.fingerprint() == sparse._learner.fingerprint()
+    assert dense._fingerprint() == sparse._fingerprint()
     assert dense.decision_function(csr_array(X)).tobytes() == dense.decision_function(X).tobytes()
 
 
@@ -204,7 +204,7 @@ def test_a_callable_that_fails_stops_at_a_row_boundary():
     assert 0 < t < len(X)
     calls.clear()
     twin = onkel.OGDClassifier(kernel=kernel, eta=0.1).partial_fit(X[:t], y[:t], classes=[0, 1])
-    assert twin._learner.fingerprint() == model._learner.fingerprint()
+    assert twin._fingerprint() == model._fingerprint()
 
 
 @loop

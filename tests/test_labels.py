@@ -43,7 +43,7 @@ def test_open_set_equals_the_closed_one_from_where_all_are_known():
     one.partial_fit(X, WORDS)
     for i in range(12):
         other.partial_fit(X[i : i + 1], WORDS[i : i + 1])
-    assert one._learner.fingerprint() == other._learner.fingerprint()
+    assert one._fingerprint() == other._fingerprint()
     assert one.classes_.tolist() == other.classes_.tolist()
 
 

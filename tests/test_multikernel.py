@@ -516,7 +516,7 @@ def test_dropping_kernels_moves_votes_no_more_than_stated(task):
     again = pickle.loads(pickle.dumps(model))
     for learning in (model, again):
         learning.partial_fit(X, y)
-    assert model._learner.fingerprint() == again._learner.fingerprint()
+    assert model._fingerprint() == again._fingerprint()
     assert model.kernel_weights_history_[1].shape[1] == kept.sum()
     assert model.drop_kernels(below=0) == 0
 
@@ -540,7 +540,7 @@ def test_saved_and_loaded(tmp_path):
         assert again.get_params() == model.get_params()
         for learning in (model, again):
             learning.partial_fit(X, y)
-        assert again._learner.fingerprint() == model._learner.fingerprint()
+        assert again._fingerprint() == model._fingerprint()
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 

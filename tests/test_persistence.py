@@ -34,7 +34,7 @@ def again(model, folder):
 
 def assert_same(model, other):
     assert type(model) is type(other)
-    assert model._learner.fingerprint() == other._learner.fingerprint()
+    assert model._fingerprint() == other._fingerprint()
     assert model.get_params() == other.get_params()
     assert {n: str(v) for n, v in vars(model).items() if n.endswith("_")} == {
         n: str(v) for n, v in vars(other).items() if n.endswith("_")

@@ -162,7 +162,7 @@ def test_fit_shows_the_first_epoch_in_the_order_of_learning():
     np.testing.assert_array_equal(epochs._sigmoids.array(), streamed._sigmoids.array())
     shuffled = platt(onkel.PAClassifier(**settings)).fit(X, y)
     twin = onkel.PAClassifier(**settings).fit(X, y)
-    assert shuffled.estimator_._learner.fingerprint() == twin._learner.fingerprint()
+    assert shuffled.estimator_._fingerprint() == twin._fingerprint()
 
 
 @loop

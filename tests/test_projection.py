@@ -324,7 +324,7 @@ def test_merge(make):
     a, b, c = (make().fit(X[i::3], y[i::3]) for i in range(3))
     same, moved, *_ = onkel.merge([a])
     assert moved == 0.0 and same is not a
-    assert same._learner.fingerprint() == a._learner.fingerprint()
+    assert same._fingerprint() == a._fingerprint()
 
     both, moved, *_ = onkel.merge([a, b], weights=[0.25, 2.0])
     assert moved == 0.0 and both.n_support_ == a.n_support_ + b.n_support_ and both.t_ == a.t_ + b.t_

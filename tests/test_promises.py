@@ -52,12 +52,12 @@ BIG = 2**60
 )
 def test_a_label_of_another_kind_is_refused_and_changes_nothing(first, then, classes):
     m = model().partial_fit(X[:2], first, classes=None if classes is None else first)
-    before, state = m.classes_, m._learner.fingerprint()
+    before, state = m.classes_, m._fingerprint()
     for learn in (m.partial_fit, m.predict_then_learn):
         with pytest.raises(ValueError, match="one kind"):
             learn(X[2:3], then)
     assert m.classes_ is before
-    assert m._learner.fingerprint() == state
+    assert m._fingerprint() == state
 
 
 @loop

@@ -470,7 +470,7 @@ def test_class_of_weight_zero_among_open_labels(cuts):
 
     whole, cut = learned([]), learned(list(cuts))
     assert whole.classes_.tolist() == cut.classes_.tolist() == ["a", "b"]
-    assert whole._learner.fingerprint() == cut._learner.fingerprint()
+    assert whole._fingerprint() == cut._fingerprint()
 
 
 # -- mini-batches, numbers from files, angles, parts that do not fit -------------------------------------------------

@@ -9,10 +9,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import onkel
+from choosing import Chooses
 from exported import READERS
 from looping import loop
 from onkel import recipes
-from onkel.choice import ChoosingLearner
 from onkel.choice.stages import RELEVANCES as FIRST
 from onkel.inside import facts
 from onkel.parts import RBF, Hedge, Laplacian, Linear
@@ -204,7 +204,7 @@ def test_several_kernels_of_second_order_add_up():
 def choosing(task, dtype="float64"):
     recipe = LEAST_SQUARES if task == "regression" else NEWTON
     learner = onkel.Learner(recipe, task=task, budget=30, fit_intercept=True, dtype=dtype, seed=1)
-    return ChoosingLearner(learner, ["gamma", "lam", "relevances", "kernel"])
+    return Chooses(learner, ["gamma", "lam", "relevances", "kernel"])
 
 
 @loop
@@ -224,7 +224,7 @@ def test_they_are_the_same_for_any_cuts(task, held):
         parts = pickle.loads(pickle.dumps(parts))
     assert np.concatenate(scores).tobytes() == expected.tobytes()
     assert parts.fingerprint() == whole.fingerprint()
-    relevances = whole.current.kernels[1].relevances_of(4)
+    relevances = whole.learner.kernels[1].relevances_of(4)
     assert relevances.mean() == pytest.approx(1.0)
     assert relevances[0] > 3.5  # the rows' first feature says most, the second something, the others nothing
     assert relevances[1] > 10 * max(relevances[2:])
@@ -241,7 +241,7 @@ def fitted():
 def test_default_newton_has_several_kernels_and_says_which_features_matter(fitted):
     X, regressor, classifier = fitted
     for model, learned in ((regressor, [RBF, Laplacian]), (classifier, [RBF])):
-        current = model._learner.current
+        current = model._learner
         assert [type(kernel) for kernel in current.kernels] == [RBF, *learned]
         assert current.kernels[0].relevances_of(4).tolist() == [1.0] * 4
         assert model.kernel_ == current.kernels[1 + np.argmax(current.kernel_weights[1:])]
@@ -288,7 +288,7 @@ def test_a_sum_is_compressed_and_goes_on(fitted):
 def test_other_kernels_choose_nothing_and_do_not_complain(kernel):
     X, y = rows(FIRST + 10)
     model = onkel.NewtonRegressor(kernel=kernel, budget=10, lam=0.1, shuffle=False).fit(X, y)
-    assert isinstance(model._learner, onkel.Learner)
+    assert model._choice is None
 
 
 def test_a_width_of_one_s_own_pins_the_kernel():
@@ -335,7 +335,7 @@ def test_more_features_than_the_rule_allows_stay_alike():
     endless = csr_array((np.ones(FIRST + 4), np.arange(FIRST + 4), np.arange(FIRST + 5)), shape=(FIRST + 4, 2**20))
     for X in (csr_array(categories), csr_array(scales), endless):
         model = onkel.NewtonClassifier(budget=8, shuffle=False).fit(X, y)
-        assert len(model._learner.current.kernels) == 1
+        assert len(model._learner.kernels) == 1
 
 
 def test_a_feature_of_records_that_appears_later_has_the_relevance_1():
@@ -346,7 +346,7 @@ def test_a_feature_of_records_that_appears_later_has_the_relevance_1():
     )
     for i, (x, target) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
         model.learn_one(dict(enumerate(x)) | ({"later": 1.0} if i > FIRST else {}), target)
-    kernel = model._learner.current.kernel
+    kernel = model._learner.kernel
     assert kernel.relevances_of(40)[30:].tolist() == [1.0] * 10
     with pytest.raises(ValueError, match="the features of records have names"):
         river.KernelRegressor(recipes.OGD(loss="squared_error"), relevances=[1.0, 2.0])

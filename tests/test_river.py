@@ -79,7 +79,7 @@ def test_it_is_the_learner_row_by_row(recipe):
     for x, label in zip(X, labels, strict=True):
         model.learn_one(x, label)
     learner.learn_rows(csr_array(rows), np.array([codes[label] for label in labels], float))
-    assert model._learner.fingerprint() == learner.fingerprint()
+    assert model._fingerprint() == learner.fingerprint()
     expected = learner.score_rows(csr_array(rows)).argmax(axis=1)
     assert [codes[model.predict_one(x)] for x in X] == expected.tolist()
     assert model.n_support == learner.n_support
@@ -95,7 +95,7 @@ def test_many_is_one_after_the_other_to_the_bit(recipe):
     frame, y = pd.DataFrame(X), pd.Series(labels)
     for cut in np.array_split(np.arange(len(X)), 7):
         many.learn_many(frame.iloc[cut], y.iloc[cut])
-    assert one._learner.fingerprint() == many._learner.fingerprint()
+    assert one._fingerprint() == many._fingerprint()
     assert many.predict_many(frame).tolist() == [one.predict_one(x) for x in X]
     assert many.predict_many(frame).index.equals(frame.index)
 
@@ -123,7 +123,7 @@ def test_the_order_of_features_changes_no_bit(recipe):
     for x, label in zip(X, labels, strict=True):
         model.learn_one(x, label)
         turned.learn_one(dict(reversed(x.items())), label)
-    assert model._learner.fingerprint() == turned._learner.fingerprint()
+    assert model._fingerprint() == turned._fingerprint()
 
 
 def test_vanishing_features_are_0():
@@ -144,7 +144,7 @@ def test_a_prediction_changes_nothing():
         asked.predict_one({**x, f"unheard of {i}": 1.0})  # it counts for the distance, and is then forgotten
         for model in (quiet, asked):
             model.learn_one(x, label)
-    assert quiet._learner.fingerprint() == asked._learner.fingerprint()
+    assert quiet._fingerprint() == asked._fingerprint()
     assert quiet._columns.of == asked._columns.of
     assert asked._score_row({**X[0], "strange": 3.0}) != asked._score_row(X[0])
 
@@ -171,7 +171,7 @@ def test_weights():
         model.learn_one(x, label, w=2.0)
         model.learn_one(x, "nobody", w=0.0)
     twin.learn_many(pd.DataFrame(X), pd.Series(labels), w=np.full(len(X), 2.0))
-    assert model._learner.fingerprint() == twin._learner.fingerprint()
+    assert model._fingerprint() == twin._fingerprint()
     assert "nobody" not in model._labels
     with pytest.raises(ValueError, match=r"the least of w must be a number of at least 0, got -1\.0"):
         frame.learn_one(X[0], labels[0], w=-1.0)
@@ -188,7 +188,7 @@ def test_pickled_and_resumed_to_the_bit(recipe):
     for model in twins:
         for x, label in zip(X[200:], labels[200:], strict=True):
             model.learn_one({**x, "new": 1.0}, label)
-    assert len({model._learner.fingerprint() for model in twins}) == 1
+    assert len({model._fingerprint() for model in twins}) == 1
 
 
 def test_a_width_chosen_on_the_stream():
@@ -200,9 +200,9 @@ def test_a_width_chosen_on_the_stream():
         one.learn_one(x, label)
     for rows in (slice(0, 100), slice(100, None)):
         many.learn_many(pd.DataFrame(X[rows]), pd.Series(labels[rows]))
-    assert one._learner.current.n_features > 16
-    assert one._learner.current.kernel == many._learner.current.kernel != RBF(1.0)
-    assert one._learner.fingerprint() == many._learner.fingerprint()
+    assert one._learner.n_features > 16
+    assert one._learner.kernel == many._learner.kernel != RBF(1.0)
+    assert one._fingerprint() == many._fingerprint()
 
 
 def test_regression():
@@ -297,14 +297,14 @@ def test_bad_features_are_refused_and_change_nothing(value):
     model = KernelClassifier(recipes.OGD(), seed=0)
     for x, label in zip(X, labels, strict=True):
         model.learn_one(x, label)
-    before, columns = model._learner.fingerprint(), dict(model._columns.of)
+    before, columns = model._fingerprint(), dict(model._columns.of)
     with pytest.raises(ValueError, match=r"feature 'colour' is .*; expected a finite number"):
         model.learn_one({**X[0], "colour": value}, "new label")
     with pytest.raises(ValueError, match=r"feature 'colour' is .*; expected a finite number"):
         model.predict_one({**X[0], "colour": value})
     with pytest.raises(ValueError, match="X"):
         model.learn_many(pd.DataFrame([{**X[0], "colour": value}]), pd.Series(["new label"]))
-    assert model._learner.fingerprint() == before
+    assert model._fingerprint() == before
     assert model._columns.of == columns
     assert "new label" not in model._labels
 
@@ -377,11 +377,11 @@ def test_a_named_learner_learns_what_its_estimator_learns():
     twin = onkel.NewtonClassifier(budget=30, random_state=0).partial_fit(csr_array(X), y)
     found = [model.predict_one(dict(zip("abc", x.tolist(), strict=True))) for x in X]
     assert np.mean(found == twin.predict(X)) > 0.98  # open labels, sparse rows: the same learner to rounding
-    ours, theirs = (each._learner.current.kernel for each in (model, twin))
+    ours, theirs = (each._learner.kernel for each in (model, twin))
     np.testing.assert_allclose(
         ours.gamma * np.array(ours.relevances[:3]), theirs.gamma * np.array(theirs.relevances), rtol=1e-6
     )
-    assert model._learner.current.recipe.prior == twin._learner.current.recipe.prior
+    assert model._learner.recipe.prior == twin._learner.recipe.prior
     assert model.changes == twin.changes_ == []
     assert model.clone().budget == 30 and pickle.loads(pickle.dumps(model)).n_support == model.n_support
 
@@ -394,6 +394,6 @@ def test_recipes_by_name():
     for model in (one, two):
         model.learn_one({"a": 1.0}, "x")
         model.learn_one({"a": -1.0}, "y")
-    assert one._learner.fingerprint() == two._learner.fingerprint()
+    assert one._fingerprint() == two._fingerprint()
     with pytest.raises(ValueError, match="recipe must be a Recipe or one of Perceptron, OGD"):
         KernelClassifier("Projektron")

@@ -199,7 +199,7 @@ def test_pipelines_are_saved_and_go_on(tmp_path):
     onkel.save(half, tmp_path / "pipeline")
     loaded = onkel.load(tmp_path / "pipeline")
     assert loaded.predict_then_learn(X[100:], y[100:]).tobytes() == wanted.tobytes()
-    assert loaded.estimator_._learner.fingerprint() == whole.estimator_._learner.fingerprint()
+    assert loaded.estimator_._fingerprint() == whole.estimator_._fingerprint()
     onkel.save(pipeline(), tmp_path / "blank")
     assert not onkel.load(tmp_path / "blank").__sklearn_is_fitted__()
 
@@ -216,7 +216,7 @@ def test_pipelines_and_checkpoints(tmp_path):
         model.partial_fit(A, b, classes=[0, 1])
     again = pipeline(estimator=onkel.OGDClassifier(gamma=0.5, random_state=0, n_jobs=2))  # threads may differ
     onkel.Checkpointer(tmp_path / "b", every=60).fit(again, onkel.streams.open((X, y), chunk_rows=70), classes=[0, 1])
-    assert again.estimator_._learner.fingerprint() == whole.estimator_._learner.fingerprint()
+    assert again.estimator_._fingerprint() == whole.estimator_._fingerprint()
     other = pipeline(onkel.StreamStandardScaler(with_std=False))
     with pytest.raises(ValueError, match="was made with transformers="):
         onkel.Checkpointer(tmp_path / "b").fit(other, onkel.streams.open((X, y)), classes=[0, 1])
@@ -234,7 +234,7 @@ def test_any_cut_gives_the_same_pipeline(name, sizes):
     at_once = whole.predict_then_learn(X, y, classes=[0, 1])
     pieces = [cut.predict_then_learn(X[rows], y[rows], classes=[0, 1]) for rows in cuts(len(X), sizes)]
     assert at_once.tobytes() == np.concatenate(pieces).tobytes()
-    assert whole.estimator_._learner.fingerprint() == cut.estimator_._learner.fingerprint()
+    assert whole.estimator_._fingerprint() == cut.estimator_._fingerprint()
 
 
 def test_scores_are_made_before_learning():
@@ -251,7 +251,7 @@ def test_fit_scales_by_all_rows():
     X, y = data()
     model = pipeline().fit(X, y)
     by_hand = clone(model.estimator).fit(onkel.StreamStandardScaler().fit_transform(X), y)
-    assert model.estimator_._learner.fingerprint() == by_hand._learner.fingerprint()
+    assert model.estimator_._fingerprint() == by_hand._fingerprint()
     assert model.score(X, y) > 0.9
     assert cross_val_score(pipeline(), X, y, cv=3).mean() > 0.8
 
@@ -264,7 +264,7 @@ def test_rows_of_weight_zero_do_not_count():
     for rows in (slice(0, 1), slice(1, 2), slice(2, 77), slice(77, 200)):
         none.partial_fit(X[rows], y[rows], classes=[0, 1], sample_weight=weight[rows])
     assert none.transformers_[0].n_samples_seen_ == 100
-    assert none.estimator_._learner.fingerprint() == half.estimator_._learner.fingerprint()
+    assert none.estimator_._fingerprint() == half.estimator_._fingerprint()
     assert pipeline().fit(X, y, sample_weight=weight).transformers_[0].n_samples_seen_ == 100
     nothing = pipeline()
     nothing.partial_fit(X[:3], y[:3], classes=[0, 1], sample_weight=[0, 0, 0])
@@ -291,7 +291,7 @@ def test_the_scaler_keeps_up_with_an_interrupted_estimator():
     model.partial_fit(X[model.t_ :], y[model.t_ :])
     other.set_params(estimator__kernel=lambda x, S: np.exp(-((x - S) ** 2).sum(axis=1)))
     other.partial_fit(X, y, classes=[0, 1])
-    assert model.estimator_._learner.fingerprint() == other.estimator_._learner.fingerprint()
+    assert model.estimator_._fingerprint() == other.estimator_._fingerprint()
 
 
 def test_a_refused_call_leaves_the_pipeline_as_it_was():

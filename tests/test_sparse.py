@@ -145,7 +145,7 @@ def test_the_first_call_decides_the_storage():
     assert isinstance(first_sparse.support_vectors_, csr_array)
     assert isinstance(first_dense.support_vectors_, np.ndarray)
     for model, twin in ((first_sparse, twin_sparse), (first_dense, twin_dense)):
-        assert model._learner.fingerprint() == twin._learner.fingerprint()
+        assert model._fingerprint() == twin._fingerprint()
         assert model.decision_function(X).tobytes() == twin.decision_function(csr_array(X)).tobytes()
 
 
@@ -201,11 +201,11 @@ def test_bad_values_are_named_by_row_and_column(value, row):
     assert not model.__sklearn_is_fitted__()
     good, _ = data(n=20)
     model.fit(csr_array(good), y)
-    before = model._learner.fingerprint()
+    before = model._fingerprint()
     for call in (lambda: model.partial_fit(csr_array(X), y), lambda: model.predict(csr_array(X))):
         with pytest.raises(ValueError, match=rf"row {row}, column 17"):
             call()
-    assert model._learner.fingerprint() == before
+    assert model._fingerprint() == before
 
 
 def test_the_width_is_checked():

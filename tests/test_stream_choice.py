@@ -7,9 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import onkel
+from choosing import Chooses
 from looping import loop
 from onkel import recipes
-from onkel.choice import ChoosingLearner
+from onkel.choice import StreamChoice
 from onkel.choice.competition import Competition
 from onkel.choice.stages import FIRST
 from table import ONE_A_TASK, cases, one_a_task
@@ -23,7 +24,7 @@ def stream(case, n, width=1.0):
 
 
 def new(case):
-    return ChoosingLearner(onkel.Learner(case.learner().recipe, task=case.task, budget=20, seed=1), ["gamma"])
+    return Chooses(onkel.Learner(case.learner().recipe, task=case.task, budget=20, seed=1), ["gamma"])
 
 
 @loop
@@ -42,8 +43,8 @@ def test_the_same_for_any_cuts(case, cuts, sparse):
         parts = pickle.loads(pickle.dumps(parts))
     assert np.concatenate(scores).tobytes() == expected.tobytes()
     assert parts.fingerprint() == whole.fingerprint()
-    assert parts.current.kernel == whole.current.kernel
-    assert parts.t == np.count_nonzero(weight)
+    assert parts.learner.kernel == whole.learner.kernel
+    assert parts.learner.t == np.count_nonzero(weight)
 
 
 @loop
@@ -52,8 +53,8 @@ def test_one_row_at_a_time(case):
     X, y = stream(case, 100)
     many, one = new(case), new(case)
     many.learn_rows(X, y)
-    for x, label in zip(X, y, strict=True):
-        one.learn(x, label)
+    for i in range(len(y)):
+        one.learn_rows(X[i : i + 1], y[i : i + 1])
     assert one.fingerprint() == many.fingerprint()
 
 
@@ -62,12 +63,12 @@ def test_one_row_at_a_time(case):
 def test_every_learner_may_choose_its_width(case, tmp_path):
     X, y = stream(case, 120)
     model = case.estimator(gamma="stream").partial_fit(X[:100], y[:100], **case.labels(y))
-    assert model.gamma_ == model._learner.current.kernel.gamma != 1.0
+    assert model.gamma_ == model._learner.kernel.gamma != 1.0
     onkel.save(model, tmp_path / "model")
     loaded = onkel.load(tmp_path / "model")
     for each in (model, loaded):
         each.partial_fit(X[100:], y[100:])
-    assert loaded._learner.fingerprint() == model._learner.fingerprint()
+    assert loaded._fingerprint() == model._fingerprint()
     assert loaded.gamma_ == model.gamma_
 
 
@@ -78,9 +79,9 @@ def test_the_last_width_is_that_of_a_plain_learner(case):
     chosen = new(case)
     expected = chosen.learn_rows(X, y, scores=True)
     plain = onkel.Learner(
-        chosen.current.recipe,
+        chosen.learner.recipe,
         task=case.task,
-        gamma=chosen.current.kernel.gamma,
+        gamma=chosen.learner.kernel.gamma,
         budget=20,
         seed=1,
         n_classes=3 if case.task == "multiclass" else 1,
@@ -99,7 +100,7 @@ def test_it_follows_the_scale_of_the_rows(scale):
     one, scaled = new(case), new(case)
     one.learn_rows(X, y)
     scaled.learn_rows(X * scale, y)
-    np.testing.assert_allclose(scaled.current.kernel.gamma * scale**2, one.current.kernel.gamma, rtol=1e-9)
+    np.testing.assert_allclose(scaled.learner.kernel.gamma * scale**2, one.learner.kernel.gamma, rtol=1e-9)
 
 
 def test_it_finds_narrow_kernels_and_wide_ones():
@@ -123,9 +124,7 @@ def test_lam_is_the_same_for_any_cuts(task, gamma):
     recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
     chosen = ["gamma", "lam"] if gamma == "stream" else ["lam"]
     width = 1.0 if gamma == "stream" else gamma
-    whole, parts = (
-        ChoosingLearner(onkel.Learner(recipe, task=task, gamma=width, budget=20, seed=1), chosen) for _ in range(2)
-    )
+    whole, parts = (Chooses(onkel.Learner(recipe, task=task, gamma=width, budget=20, seed=1), chosen) for _ in range(2))
     expected = whole.learn_rows(X, y, scores=True)
     scores = []
     for piece in np.split(np.arange(len(X)), [1, 3, 64, 200, 257, 1024]):
@@ -134,8 +133,8 @@ def test_lam_is_the_same_for_any_cuts(task, gamma):
         parts = pickle.loads(pickle.dumps(parts))
     assert np.concatenate(scores).tobytes() == expected.tobytes()
     assert parts.fingerprint() == whole.fingerprint()
-    assert (parts.current.recipe, parts.current.kernel) == (whole.current.recipe, whole.current.kernel)
-    assert gamma == "stream" or whole.current.kernel.gamma == gamma
+    assert (parts.learner.recipe, parts.learner.kernel) == (whole.learner.recipe, whole.learner.kernel)
+    assert gamma == "stream" or whole.learner.kernel.gamma == gamma
 
 
 def noisy(n, noise):
@@ -159,8 +158,8 @@ def test_noise_asks_for_a_larger_lam(tmp_path):
         each.partial_fit(X[1100:], y[1100:])
     assert loaded.lam_ == loud.lam_
     whole = fitted(2.0, 5000)
-    assert loaded._learner.fingerprint() == loud._learner.fingerprint() == whole._learner.fingerprint()
-    assert len(whole._learner.state()["first.y"]) == LAST  # for another choice
+    assert loaded._fingerprint() == loud._fingerprint() == whole._fingerprint()
+    assert len(whole._choice.arrays()["rows.y"]) == LAST  # for another choice
 
 
 @loop
@@ -173,9 +172,9 @@ def test_the_run_of_a_winner_is_what_it_would_learn_again(task, budget, monkeypa
     def learned():
         recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
         learner = onkel.Learner(recipe, task=task, budget=budget, fit_intercept=True)
-        choosing = ChoosingLearner(learner, ["gamma", "lam"])
+        choosing = Chooses(learner, ["gamma", "lam"])
         choosing.learn_rows(X, y if task == "regression" else np.float64(y > 0))
-        assert choosing.current.budget == budget
+        assert choosing.learner.budget == budget
         return choosing.state()
 
     kept = learned()
@@ -189,7 +188,7 @@ def test_a_winner_that_ran_beside_another_has_all_threads():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1100, 3))
     model = onkel.NewtonClassifier(budget=30, relevances=None, n_jobs=2, random_state=0).fit(X, X[:, 0] > X[:, 1] ** 2)
-    assert model._learner.current.n_jobs == 2
+    assert model._learner.n_jobs == 2
 
 
 def test_rows_that_are_all_equal():
@@ -205,7 +204,7 @@ def test_rows_are_kept_until_the_choice_and_counted():
     learner = new(case)
     learner.learn_rows(X, y)
     state = learner.state()
-    np.testing.assert_array_equal(state["first.rows"], X)
+    np.testing.assert_array_equal(state["rows.rows"], X)
     assert learner.nbytes == sum(values.nbytes for values in state.values())
 
 
@@ -217,16 +216,16 @@ def test_a_function_from_elsewhere_has_its_width():
     small.partial_fit(X[50:], y[50:])
     assert small.gamma_ == model.gamma_
     assert small.t_ == 100
-    assert "first.y" not in small._learner.state()
+    assert small._choice is None
 
 
 def test_what_it_cannot_choose_for():
     with pytest.raises(ValueError, match="rbf"):
-        ChoosingLearner(onkel.Learner(recipes.OGD(), kernel="poly"), ["gamma"])
+        Chooses(onkel.Learner(recipes.OGD(), kernel="poly"), ["gamma"])
     with pytest.raises(ValueError, match="lam"):
-        ChoosingLearner(onkel.Learner(recipes.OGD()), ["lam"])
+        Chooses(onkel.Learner(recipes.OGD()), ["lam"])
     with pytest.raises(ValueError, match="chosen"):
-        ChoosingLearner(onkel.Learner(recipes.OGD()), ["eta"])
+        Chooses(onkel.Learner(recipes.OGD()), ["eta"])
     with pytest.raises(ValueError, match="gamma"):
         onkel.Learner(recipes.OGD(), gamma="wide")
     with pytest.raises(ValueError, match=r"lam='stream'.*FirstOrder"):
@@ -250,8 +249,8 @@ def test_first_rows_that_are_none_are_refused(spoil, says):
     X, y = stream(ONE_A_TASK[0], 50)
     learner = new(ONE_A_TASK[0])
     learner.learn_rows(X, y)
-    fields = learner._saved_fields()
-    fields["first"] = {name: values.copy() for name, values in fields["first"].items()}
-    spoil(fields["first"])
+    fields = learner.choice.saved()
+    fields["rows"] = {name: values.copy() for name, values in fields["rows"].items()}
+    spoil(fields["rows"])
     with pytest.raises(ValueError, match=says):
-        ChoosingLearner._from_saved_fields(fields)
+        StreamChoice.from_saved(learner.learner, fields)

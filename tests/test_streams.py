@@ -129,7 +129,7 @@ def test_checkpointer_takes_streams(source, tmp_path):
     whole = run(onkel.Checkpointer(tmp_path / "whole", every=30), 17)
     run(onkel.Checkpointer(tmp_path / "cut", every=30), 17, stop=5)
     again = run(onkel.Checkpointer(tmp_path / "cut", every=30), 11)
-    assert again._learner.fingerprint() == whole._learner.fingerprint()
+    assert again._fingerprint() == whole._fingerprint()
     assert again.t_ == 100
 
 

@@ -61,7 +61,7 @@ while any(thread.is_alive() for thread in threads):
     assert np.isfinite(model.norm_)
     assert model.n_support_ <= 300
     assert model.nbytes_ > 0
-    model.t_, model.support_, model.intercept_, model._learner.fingerprint()
+    model.t_, model.support_, model.intercept_, model._fingerprint()
 assert model.t_ == 10 + 2 * len(many)
 """
 

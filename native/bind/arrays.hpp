@@ -39,6 +39,7 @@ using CsrIn = std::tuple<nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::dev
                          nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>;
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<nb::numpy, double>;
+using Room = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // of the caller, to be written into
 
 // (name, numbers, parts), as Part.spec of onkel.parts returns it; for a part written in Python, the part itself is the
 // fourth entry.

@@ -9,6 +9,7 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -38,20 +39,31 @@ class PyLearner {
  public:
   explicit PyLearner(const Config& config) : config_(config), core_(config) {}
 
+  // With `into` the scores go there, also where the call fails or is interrupted, and are not returned.
   std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-                              const Learner::Execution& execution, bool in_order) {
+                              const Learner::Execution& execution, bool in_order, const std::optional<Room>& into) {
     if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
       throw nb::value_error("X, y and the weights must have the same number of rows");
     check_labels(y.data(), y.shape(0));
     const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr, in_order};
+    if (into && into->shape(0) != rows.count) throw nb::value_error("there must be room for the scores of all rows");
     Learner::Scores result;
     InterruptCheck interrupts;
-    {
+    const auto hand_over = [&] {
+      for (std::size_t i = 0; into && i < result.values.size() / std::max<std::size_t>(1, result.outputs); ++i)
+        std::copy_n(&result.values[i * result.outputs], std::min(result.outputs, into->shape(1)),
+                    into->data() + i * into->shape(1));
+    };
+    try {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, scores ? &result : nullptr, execution, std::ref(interrupts));
+      core_.learn(batch, scores || into ? &result : nullptr, execution, std::ref(interrupts));
+    } catch (...) {
+      hand_over();
+      throw;
     }
+    hand_over();
     interrupts.raise_if_interrupted();
-    if (!scores) return std::nullopt;
+    if (!scores || into) return std::nullopt;
     return array(std::move(result.values), {rows.count, result.outputs});
   }
 
@@ -424,17 +436,19 @@ NB_MODULE(_core, m) {
         .def(
             "learn",
             [](PyLearner& self, const RowsIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs, std::size_t block_rows, bool in_order) {
-              return self.learn(self.dense<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order);
+               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into) {
+              return self.learn(self.dense<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into);
             },
-            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true)
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true,
+            "into"_a.noconvert() = nb::none())
         .def(
             "learn",
             [](PyLearner& self, const CsrIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs, std::size_t block_rows, bool in_order) {
-              return self.learn(self.sparse<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order);
+               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into) {
+              return self.learn(self.sparse<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into);
             },
-            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true)
+            "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true,
+            "into"_a.noconvert() = nb::none())
         .def(
             "score",
             [](const PyLearner& self, const RowsIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {

@@ -2,7 +2,7 @@
 
 from onkel import evaluate, parts, recipes, streams
 from onkel._core import isa
-from onkel.choice import ChoosingLearner, gamma_from_percentile
+from onkel.choice import gamma_from_percentile
 from onkel.estimators import named
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
 from onkel.estimators.multikernel import MultiKernelClassifier, MultiKernelRegressor
@@ -22,7 +22,6 @@ from onkel.streams import datasets
 
 __all__ = [
     "Checkpointer",
-    "ChoosingLearner",
     "KernelClassifier",
     "KernelRegressor",
     "Learner",

@@ -496,8 +496,10 @@ def _scores(model: Any, X: Any) -> Floats:
 
 
 def _fingerprint(model: Any) -> str:
-    learner = model if hasattr(model, "fingerprint") else inside(model).learner
-    return learner.fingerprint()  # type: ignore[union-attr]
+    if isinstance(model, Learner):
+        return model.fingerprint()
+    fingerprint: str = inside(model).estimator._fingerprint()
+    return fingerprint
 
 
 def _assert_same(model: Any, other: Any, one: str, two: str) -> None:

@@ -30,7 +30,6 @@ class Learner(LearnedFunction):
     kernel : str, Kernel or callable, default="rbf"
         Several kernels at once are an `onkel.parts.Hedge`.
     gamma : float, default=1.0
-        A width that the stream chooses is an `onkel.choice.ChoosingLearner` around this one.
     degree : int, default=3
     coef0 : float, default=0.0
     relevances : sequence of float, default=None
@@ -88,6 +87,22 @@ class Learner(LearnedFunction):
         core = self.started_for(X)
         return core.learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows, self.in_order)
 
+    def learn_prepared(
+        self, rows: Array | Csr, y: Floats, weight: Floats | None = None, *, into: Floats | None = None
+    ) -> None:
+        """Learn from rows as the core takes them (see `as_core_rows`). ``into``, made by `room_for_scores`, receives
+        each row's scores from before it was learned from, also where the call is interrupted."""
+        assert self._core is not None
+        self._core.learn(rows, y, weight, into is not None, self.n_jobs, 48, self.in_order, into)
+
+    def room_for_scores(self, y: Floats, weight: Floats | None = None) -> Floats:
+        """Return an array for the scores of rows with these labels: zeros, one column per output known after them."""
+        n_outputs = self.n_outputs
+        if self.task == "multiclass":
+            counted = y if weight is None else y[weight != 0]
+            n_outputs = max(n_outputs, int(counted.max(initial=-1.0)) + 1)
+        return np.zeros((len(y), n_outputs))
+
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
         """Return the scores of rows, one column per output; with ``each`` so many columns for each kernel."""
         return self.started_for(X).score(self.as_core_rows(X), each, self.n_jobs, block_rows)
@@ -132,11 +147,6 @@ class Learner(LearnedFunction):
             self._core.flush()
 
     # -- facts ---------------------------------------------------------------------------------------------------------
-
-    @property
-    def current(self) -> Learner:
-        """This learner; of a `ChoosingLearner` the one that it has chosen."""
-        return self
 
     @property
     def t(self) -> int:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from onkel import recipes
 from onkel.catalogue import LEARNERS, Named
 from onkel.catalogue.docstrings import complete, entries, one_of
-from onkel.choice import ChoosingLearner
+from onkel.choice import LearnerHolder
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
 from onkel.parameters import FunctionParameters, KernelParameters, Note, declare, parameters_of, with_note
@@ -124,7 +124,7 @@ _TAKES["kernel"] = with_note(
     more="A Kernel is a part, a weighted sum of products of them, or a `Hedge` of several.",
     kind="{kernels} or Kernel",
 )
-_CHOSEN = ("gamma", "lam", "relevances", "kernel")  # what a `ChoosingLearner` may choose on the first records
+_CHOSEN = ("gamma", "lam", "relevances", "kernel")  # what the stream may choose
 _TAKES["gamma"] = with_note(_TAKES["gamma"], more="", kind="float")
 
 
@@ -143,7 +143,7 @@ def _declared(cls: type[Any]) -> type[Any]:
 
 
 @_declared
-class _KernelModel:
+class _KernelModel(LearnerHolder):
     """What classifiers and regressors share: records become rows of a learner."""
 
     recipe: Annotated[
@@ -169,7 +169,7 @@ class _KernelModel:
         )
         if "gamma" not in chosen:  # which the others need
             chosen = [name for name in chosen if name == "lam"]
-        self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
+        self._begin_with(learner, chosen)
         if any(isinstance(each, CallableKernel) for each in learner.kernels):
             raise ValueError(
                 "records are sparse rows, and a kernel of your own takes dense ones: use one of onkel's kernels"
@@ -180,78 +180,78 @@ class _KernelModel:
 
     def _learn_row(self, x: Record, y: float, w: float, scores: bool = False) -> Floats | None:
         row = self._columns.row(x, learn=True)
-        self._reach()
+        self._make_room()
         self._y[0] = y
-        return self._learner.learn_csr(row, self._y, None if w == 1.0 else _weights(w, 1), scores=scores)
+        return self._learn_csr(row, self._y, None if w == 1.0 else _weights(w, 1), scores=scores)
 
     def _score_row(self, x: Record) -> list[float]:
         row = self._columns.row(x, learn=False)
-        self._reach()
+        self._make_room()
         scores: list[float] = self._learner.score_csr(row)[0].tolist()
         return scores
 
     def _learn_frame(self, X: Any, y: Floats, w: Any, scores: bool = False) -> Floats | None:
         rows = self._columns.rows(X, learn=True)
-        self._reach()
-        return self._learner.learn_csr(rows, y, None if w is None else _weights(w, len(y)), scores=scores)
+        self._make_room()
+        return self._learn_csr(rows, y, None if w is None else _weights(w, len(y)), scores=scores)
 
     def _score_frame(self, X: Any) -> Floats:
         rows = self._columns.rows(X, learn=False)
-        self._reach()
+        self._make_room()
         return self._learner.score_csr(rows)
 
-    def _reach(self) -> None:
+    def _make_room(self) -> None:
         """Make room for as many features as records have asked for, and as many again."""
-        if self._columns.width > (self._learner.current.n_features or 0):
-            self._learner.reach(max(16, 2 * self._columns.width))
-        elif self._learner.current.n_features is None:
-            self._learner.reach(16)
+        if self._columns.width > (self._learner.n_features or 0):
+            self._reach(max(16, 2 * self._columns.width))
+        elif self._learner.n_features is None:
+            self._reach(16)
 
     @property
     def learner(self) -> Learner:
         """What is inside: the thin learner of the records' rows, which `onkel.plot` draws."""
-        return self._learner.current
+        return self._learner
 
     @property
     def n_support(self) -> int:
         """Number of support vectors."""
-        return self._learner.current.n_support
+        return self._learner.n_support
 
     @property
     def memory(self) -> float:
         """The memory with the largest weight, in rows, for second-order recipes."""
-        return self._learner.current.memory
+        return self._learner.memory
 
     @property
     def memory_weights(self) -> dict[float, float]:
         """The weight of each memory, by its length in rows, for second-order recipes."""
-        return self._learner.current.memory_weights
+        return self._learner.memory_weights
 
     @property
     def memory_weights_history(self) -> tuple[Any, Floats]:
         """At most 256 row counts, and the weights of the memories after each of them (one line each)."""
-        return self._learner.current.memory_weights_history
+        return self._learner.memory_weights_history
 
     @property
     def changes(self) -> list[int]:
         """The rows after which another kernel or λ took over, from row 4,096 on; at most the last 256."""
-        return list(getattr(self._learner, "changes", ()))
+        return [] if self._choice is None else list(self._choice.changes)
 
     @property
     def feature_relevances(self) -> dict[Hashable, float]:
         """What the kernel multiplies each feature's share of the distance by: 1 on average, 1 for a new feature."""
-        return self._by_feature(self._learner.current.kernels[-1].relevances_of(self._width))
+        return self._by_feature(self._learner.kernels[-1].relevances_of(self._width))
 
     @property
     def feature_importances(self) -> dict[Hashable, float]:
         """How much each feature counts in the kernel, without its unit; the largest is 1."""
-        if self._learner.current.n_features is None:
+        if self._learner.n_features is None:
             return {}
-        return self._by_feature(self._learner.current.expansion().terms[-1].importances)
+        return self._by_feature(self._learner.expansion().terms[-1].importances)
 
     @property
     def _width(self) -> int:
-        return self._learner.current.n_features or 0
+        return self._learner.n_features or 0
 
     def _by_feature(self, values: Floats) -> dict[Hashable, float]:
         return {name: float(values[column]) for name, column in self._columns.of.items() if column < len(values)}
@@ -259,7 +259,7 @@ class _KernelModel:
     @property
     def nbytes(self) -> int:
         """Bytes of the model in the core, which Python's own counts do not see."""
-        return self._learner.nbytes
+        return self._nbytes
 
 
 def _recipe_named(name: str) -> Recipe:
@@ -319,11 +319,12 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         code = self._codes.get(y)
         if code is not None:
             return self._learn_row(x, code, w, scores)
-        before = copy.deepcopy(self._learner) if w else self._learner  # a refused row makes no label known
+        # a refused row makes no label known
+        before = copy.deepcopy((self._learner, self._choice)) if w else (self._learner, self._choice)
         try:
             scores_before = self._learn_row(x, len(self._codes), w, scores)
         except BaseException:
-            self._learner = before
+            self._learner, self._choice = before
             raise
         if w:
             self._codes[y] = len(self._codes)
@@ -360,7 +361,7 @@ class KernelClassifier(_KernelModel, base.MiniBatchClassifier):  # type: ignore[
         try:
             return self._learn_frame(X, np.array(codes, np.float64), weights, scores)
         finally:  # an interruption may have come before some labels
-            n_known = max(len(self._codes), self._learner.current.n_outputs)
+            n_known = max(len(self._codes), self._learner.n_outputs)
             self._codes = dict(itertools.islice(known.items(), n_known))
 
     def predict_many(self, X: Any) -> Any:

@@ -1,6 +1,7 @@
-"""Choosing the kernel's width, the relevances and the prior's λ from the rows: an object around a learner."""
+"""Choosing the kernel, its width and the λ of a learner: a choice observes rows, and hands back a learner."""
 
-from onkel.choice.choosing import ChoosingLearner
+from onkel.choice.choosing import StreamChoice
+from onkel.choice.holder import LearnerHolder
 from onkel.choice.width import gamma_from_percentile
 
-__all__ = ["ChoosingLearner", "gamma_from_percentile"]
+__all__ = ["LearnerHolder", "StreamChoice", "gamma_from_percentile"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Self
 
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from onkel.choice.change import BLOCK, RisingLoss, bounded
 from onkel.choice.rows import loss_of
+from onkel.choice.stages import LONGEST_TRIAL
 from onkel.learner import Learner
+from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
 
@@ -71,21 +74,54 @@ class Watch:
         return watch
 
 
+INCUMBENT, CHALLENGER = 0, 1
+
+
 class Trial:
-    """A challenger, with its losses and those of the incumbent on the same rows since it was created."""
+    """A challenger, with its losses and those of the incumbent on the same rows since it was created. After an
+    interruption the challenger may be behind."""
 
-    def __init__(self, challenger: Learner, end: int, losses: Floats | None = None) -> None:
+    def __init__(self, challenger: Learner, end: int, losses: Sequence[Floats] = ()) -> None:
         self.challenger, self.end = challenger, end
-        self.losses = np.empty((2, 0)) if losses is None else losses  # rows: the incumbent, the challenger
+        self.losses = list(losses) or [np.empty(0), np.empty(0)]  # of the incumbent, of the challenger
 
-    def add(self, incumbent: Floats, challenger: Floats) -> None:
-        """Add the losses of both on some rows."""
-        self.losses = np.concatenate([self.losses, [incumbent, challenger]], axis=1)
+    def add(self, whose: int, losses: Floats) -> None:
+        """Add losses of the incumbent or of the challenger."""
+        self.losses[whose] = np.concatenate([self.losses[whose], np.minimum(losses, MAX_LOSS)])
 
     @property
     def is_won(self) -> bool:
         """Whether the challenger was significantly better."""
         return surely_better(*self.losses)
+
+    def arrays(self) -> dict[str, Floats]:
+        """Return the losses as named arrays."""
+        return {"incumbent": self.losses[INCUMBENT], "challenger": self.losses[CHALLENGER]}
+
+    def saved(self) -> dict[str, Any]:
+        """Return the state as values that a file can contain."""
+        return {"learner": self.challenger, "end": self.end, "losses": self.arrays()}
+
+    @classmethod
+    def from_saved(cls, values: Any, own: Learner, n_kept: int) -> Self:
+        """Restore the challenger of a learner from `saved`; refuse values that it cannot have returned."""
+        if not isinstance(values, dict) or set(values) != {"learner", "end", "losses"}:
+            raise ValueError("a trial has a learner, an end and losses")
+        challenger, end, losses = values["learner"], values["end"], values["losses"]
+        if not isinstance(challenger, Learner) or not isinstance(losses, dict):
+            raise ValueError("a challenger must be a Learner, with its losses")
+        alike = ("task", "dtype", "sparse", "n_features", "budget")
+        if any(getattr(own, name) != getattr(challenger, name) for name in alike):
+            raise ValueError("the challenger must be a learner like the incumbent")
+        check_number("the end of a trial", end, at_least=own.t, integer=True)
+        check_number("the end of a trial", end, at_most=own.t + LONGEST_TRIAL, integer=True)
+        check_number("the rows of the challenger", challenger.t, at_least=own.t - n_kept, at_most=own.t)
+        if set(losses) != {"incumbent", "challenger"}:
+            raise ValueError("a trial has the losses of the incumbent and of the challenger")
+        both = [check_losses(losses[name], np.shape(losses[name])) for name in ("incumbent", "challenger")]
+        if any(each.ndim != 1 for each in both) or len(both[0]) - len(both[1]) != own.t - challenger.t:
+            raise ValueError("the losses of a trial must be those of the same rows")
+        return cls(challenger, int(end), both)
 
 
 def surely_better(incumbent: Floats, challenger: Floats) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -23,6 +24,14 @@ class Rows:
         """Return an empty set of rows with this number of features."""
         shape = (0, n_features)
         return cls(csr_array(shape, dtype=dtype) if sparse else np.empty(shape, dtype), np.empty(0), np.empty(0))
+
+    @classmethod
+    def of(cls, rows: Any, places: NDArray[np.intp], y: Floats, weight: Floats, n_features: int | None) -> Self:
+        """Return copies of the rows in some places; they are in the core's format, with these labels and weights."""
+        if isinstance(rows, tuple):
+            values, features, offsets = rows
+            rows = csr_array((values, features, offsets), shape=(len(offsets) - 1, n_features))
+        return cls(rows[places], y, weight)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -100,12 +109,13 @@ class Window:
         self._held += more
         self._count = min(self._count + more, most)
         if self._held > 2 * most:
-            self.cut(most)
+            self._pieces, self._held = [self.rows], self._count
 
-    def cut(self, most: int) -> None:
-        """Keep no more than the last ``most`` rows."""
-        self._count = min(self._count, most)
-        self._pieces, self._held = [self.rows], self._count
+    def __deepcopy__(self, _: Any) -> Window:
+        """A window of the same rows, none of which ever changes."""
+        other = copy.copy(self)
+        other._pieces, other._ones = list(self._pieces), list(self._ones)
+        return other
 
     def _collect(self) -> None:
         """Join the single rows to a matrix."""
@@ -124,16 +134,34 @@ class Window:
         """The rows."""
         self._collect()
         if len(self._pieces) > 1 or len(self._pieces[0]) > self._count:
-            parts = [piece.rows for piece in self._pieces]
-            rows = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
-            y, weight = (np.concatenate([getattr(piece, name) for piece in self._pieces]) for name in ("y", "weight"))
-            self._pieces, self._held = [Rows(rows, y, weight)[len(y) - self._count :]], self._count
+            rows = _joined(self._pieces)
+            self._pieces, self._held = [rows[len(rows) - self._count :]], self._count
         return self._pieces[0]
+
+    def last(self, n: int) -> Rows:
+        """Return the last ``n`` rows."""
+        self._collect()
+        pieces, found = [], 0
+        for piece in reversed(self._pieces):
+            if found >= n:
+                break
+            pieces.append(piece)
+            found += len(piece)
+        return _joined(pieces[::-1])[found - n :]
 
     def widen(self, n_features: int) -> None:
         """Give sparse rows more features, which are 0."""
         self._collect()
         self._pieces = [piece.widened(n_features) for piece in self._pieces]
+
+
+def _joined(pieces: list[Rows]) -> Rows:
+    if len(pieces) == 1:
+        return pieces[0]
+    parts = [piece.rows for piece in pieces]
+    rows = vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
+    y, weight = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("y", "weight"))
+    return Rows(rows, y, weight)
 
 
 def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:

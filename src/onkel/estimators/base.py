@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from onkel.catalogue import Named
-from onkel.choice import ChoosingLearner
+from onkel.choice import LearnerHolder, StreamChoice
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator
 from onkel.estimators.notebook import NotebookView
@@ -46,11 +46,17 @@ from onkel.utils.validation import (
 )
 
 Floats = NDArray[np.float64]
+_OF_A_FIT = ("_learner", "_choice", "_tally", "_progress")  # beside the attributes that end in "_"
 
 
 @estimator
-class KernelEstimator(  # type: ignore[misc]
-    FunctionParameters, FittingParameters, NotebookView, CallbackSupportMixin, BaseEstimator
+class KernelEstimator(
+    FunctionParameters,
+    FittingParameters,
+    LearnerHolder,
+    NotebookView,
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
@@ -97,14 +103,14 @@ class KernelEstimator(  # type: ignore[misc]
         targets, weight = fresh._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         fresh._start(rows, horizon=n_rows * self.n_epochs)
-        fresh._learner.current.in_order = not self.shuffle
+        fresh._learner.in_order = not self.shuffle
         self._become(fresh)
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
                 own = None if weight is None else weight[picked]
                 watched = scored is not None and epoch == 0
-                before = self._learner.learn_rows(rows[picked], targets[picked], own, scores=watched)
+                before = self._learn_rows(rows[picked], targets[picked], own, scores=watched)
                 if scored is not None and before is not None:
                     scored.append((np.arange(rows.shape[0])[picked], self._shaped(before)))
             self._learner.flush()
@@ -114,12 +120,12 @@ class KernelEstimator(  # type: ignore[misc]
 
     def _order(self, epoch: int, n_rows: int) -> NDArray[np.intp]:
         """The epoch's order of rows, a function of the seed and the epoch alone."""
-        return np.random.Generator(np.random.Philox(key=[self._learner.current.seed, epoch])).permutation(n_rows)
+        return np.random.Generator(np.random.Philox(key=[self._learner.seed, epoch])).permutation(n_rows)
 
     def _fitted_attributes(self) -> dict[str, Any]:
         """The attributes that a copy of this estimator needs to predict as if `fit` had stopped here."""
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
-        return {**fitted, "_learner": copy.deepcopy(self._learner)}
+        return fitted | {name: copy.deepcopy(fitted[name]) for name in ("_learner", "_choice") if name in fitted}
 
     @in_turn  # new labels are added to the classes before the learner has seen them
     def _go_on(
@@ -133,19 +139,19 @@ class KernelEstimator(  # type: ignore[misc]
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
             if not first:
-                self._learner.current.n_jobs = n_threads(self.n_jobs)
-                self._learner.current.in_order = True
+                self._learner.n_jobs = n_threads(self.n_jobs)
+                self._learner.in_order = True
         if not hasattr(self, "_learner"):  # a first call without a row that counts: as if it had not happened
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._reset()
             return nothing
         try:
-            before = self._learner.learn_rows(rows, targets, weight, scores=scores)
+            before = self._learn_rows(rows, targets, weight, scores=scores)
             if before is None:
                 return None
             if weight is None or weight.any():
                 progress: Progress = getattr(self, "_progress", Progress())
-                self._progress = progress.and_of(self._learner.current, before, targets, weight)
+                self._progress = progress.and_of(self._learner, before, targets, weight)
             return self._shaped(before)
         finally:
             self._learned()
@@ -168,8 +174,7 @@ class KernelEstimator(  # type: ignore[misc]
             seed=self._seed(),
             n_jobs=self.n_jobs,
         )
-        chosen = self._chosen_on_stream(learner)
-        self._learner: Learner | ChoosingLearner = ChoosingLearner(learner, chosen) if chosen else learner
+        self._begin_with(learner, self._chosen_on_stream(learner))
 
     def _chosen_kernel(self) -> Any:
         """The kernel, or all of them."""
@@ -221,7 +226,7 @@ class KernelEstimator(  # type: ignore[misc]
     def _checked_rows(
         self, X: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
     ) -> tuple[NDArray[Any], Floats | None]:
-        dtype = [np.float64, np.float32] if reset else self._learner.current.dtype
+        dtype = [np.float64, np.float32] if reset else self._learner.dtype
         rows = self._validated(X, reset=reset, dtype=dtype)
         return rows, check_weights(sample_weight, rows.shape[0])
 
@@ -268,7 +273,7 @@ class KernelEstimator(  # type: ignore[misc]
             delattr(self, name)
 
     def _reset(self) -> None:
-        for name in [name for name in vars(self) if name in ("_learner", "_tally", "_progress") or name.endswith("_")]:
+        for name in [name for name in vars(self) if name in _OF_A_FIT or name.endswith("_")]:
             delattr(self, name)
 
     # -- differs between classes and targets
@@ -289,8 +294,8 @@ class KernelEstimator(  # type: ignore[misc]
 
     def _learned(self) -> None:
         """Called after rows were learned from, all of them or up to an interruption."""
-        if isinstance(self._learner, ChoosingLearner):
-            learner = self._learner.current
+        if self._choice is not None:
+            learner = self._learner
             self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
     # -- scoring ------------------------------------------------------------------------------------------------------
@@ -298,7 +303,7 @@ class KernelEstimator(  # type: ignore[misc]
     def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
         learner = self._fitted()
         rows = self._validated(X, reset=False, dtype=learner.dtype)
-        self._learner.current.n_jobs = n_threads(self.n_jobs)
+        self._learner.n_jobs = n_threads(self.n_jobs)
         return self._learner.score_rows(rows, each=each)
 
     # -- saving (see onkel.files.persistence) ------------------------------------------------------------------------
@@ -308,8 +313,10 @@ class KernelEstimator(  # type: ignore[misc]
         if not isinstance(self.random_state, int | np.integer | None):
             if not hasattr(self, "_learner"):
                 raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
-            parameters["random_state"] = self._learner.current.seed
+            parameters["random_state"] = self._learner.seed
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
+        if self._choice is not None:
+            fitted["_choice"] = self._choice.saved()
         return {"parameters": parameters, **fitted}
 
     @classmethod
@@ -317,8 +324,13 @@ class KernelEstimator(  # type: ignore[misc]
         estimator = with_parameters(cls, fields.pop("parameters"))
         if estimator.n_jobs is not None:
             check_number("n_jobs", estimator.n_jobs, at_least=-4096, at_most=4096, integer=True)
+        choice = fields.pop("_choice", None)
         estimator.__dict__.update(fields)
         if "_learner" in fields:
+            if not isinstance(estimator._learner, Learner):
+                raise ValueError(f"learner must be a Learner, got {estimator._learner!r}")
+            if choice is not None:
+                estimator._choice = StreamChoice.from_saved(estimator._learner, choice)
             estimator._check_loaded()
         elif fields:
             raise ValueError("it has fitted attributes, but no learner")
@@ -326,9 +338,7 @@ class KernelEstimator(  # type: ignore[misc]
 
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
-        if not isinstance(self._learner, Learner | ChoosingLearner):
-            raise ValueError(f"learner must be a Learner, got {self._learner!r}")
-        learner = self._learner.current
+        learner = self._learner
         check_number("gamma", self.gamma_, above=0)
         check_number("n_features", self.n_features_in_, at_least=1, below=2**31, integer=True)
         if learner.n_features not in (None, self.n_features_in_):
@@ -338,15 +348,16 @@ class KernelEstimator(  # type: ignore[misc]
             raise ValueError(f"the learner's task is {learner.task}, not {self._task()}")
 
     def __onkel_inside__(self) -> Inside:
-        return Inside(self, self._learner.current if hasattr(self, "_learner") else None)
+        return Inside(self, self._learner if hasattr(self, "_learner") else None)
 
     def __onkel_facts__(self) -> dict[str, Any]:
         names = {"columns": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
-        return names | (self._learner.current.__onkel_facts__() if hasattr(self, "_learner") else {})
+        return names | (self._learner.__onkel_facts__() if hasattr(self, "_learner") else {})
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
         other._learner = learner
+        other.__dict__.pop("_choice", None)
         other.budget = learner.budget
         return other
 
@@ -363,7 +374,7 @@ class KernelEstimator(  # type: ignore[misc]
     def _fitted(self) -> Learner:
         if not hasattr(self, "_learner"):
             check_is_fitted(self)  # which refuses in scikit-learn's words
-        return self._learner.current
+        return self._learner
 
     @property
     def support_vectors_(self) -> Any:
@@ -417,11 +428,11 @@ class KernelEstimator(  # type: ignore[misc]
     def nbytes_(self) -> int:
         """Size of the model in bytes."""
         check_is_fitted(self)
-        return self._learner.nbytes
+        return self._nbytes
 
 
 def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") or name in ("_learner", "_open")
+    return name.endswith("_") or name in ("_learner", "_choice", "_open")
 
 
 def gamma_from_rows(rule: str, rows: Any) -> float:

@@ -45,7 +45,7 @@ class SecondOrderEstimator(KernelEstimator):
     def changes_(self) -> list[int]:
         """The rows after which another kernel or λ took over, from row 4,096 on; at most the last 256."""
         self._fitted()
-        return list(getattr(self._learner, "changes", ()))
+        return [] if self._choice is None else list(self._choice.changes)
 
 
 class Predictive(SecondOrderEstimator, RegressorBase):

@@ -296,7 +296,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if (counts < 0).any() or counts.sum() > self._learner.t:
             raise ValueError("class_counts must not be negative, nor more than the rows")
         expected = 1 if self._is_binary() else len(self.classes_)
-        learner = self._learner.current
+        learner = self._learner
         if learner.t > 0 and learner.n_outputs != expected:
             raise ValueError(f"the learner has {learner.n_outputs} outputs for {len(self.classes_)} classes")
         if not self._open and not np.array_equal(self.classes_, np.unique(self.classes_)):
@@ -306,7 +306,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         super()._learned()
         # An interrupted call may have seen fewer new classes than its rows have.
         if self._open:
-            self.classes_ = self.classes_[: self._learner.current.n_outputs]
+            self.classes_ = self.classes_[: self._learner.n_outputs]
         if hasattr(self, "_tally"):
             before, codes = self.__dict__.pop("_tally")
             more = np.bincount(codes[: self._learner.t - before], minlength=len(self.classes_))

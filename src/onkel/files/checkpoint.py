@@ -13,7 +13,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 
 from onkel import _core
-from onkel.choice import ChoosingLearner
 from onkel.files import container, persistence
 from onkel.files.tree import Writer
 from onkel.learner import Learner
@@ -35,9 +34,6 @@ class Resumable(Protocol):
 
     def seek(self, position: Any) -> None:
         """Go to a position, so that the next chunk is the one that begins there."""
-
-
-CHANGED_BY_CHOICE = ("kernel", "recipe", "n_classes")
 
 
 class Checkpointer:
@@ -239,9 +235,6 @@ def _take_over(model: Any, saved: Any, path: Path) -> None:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """The parameters that a run must share, in a form that can be compared."""
-    if isinstance(model, ChoosingLearner):  # which may have chosen another kernel or another λ
-        own = {name: value for name, value in _parameters(model.current).items() if name not in CHANGED_BY_CHOICE}
-        return {"chosen": list(model.chosen), **own}
     if isinstance(model, Learner):
         learned = ("state", "n_features", "sparse")
         return {name: _tree(value, name) for name, value in model._saved_fields().items() if name not in learned}

@@ -51,6 +51,7 @@ ESTIMATOR = {
     "feature_names_in_": "feature_names",
     "_open": "open_labels",
     "_learner": "learner",
+    "_choice": "choice",
 }
 _SCALER = {
     "parameters": "parameters",
@@ -70,10 +71,6 @@ TABLE = {
     ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
     "Learner": Row("Learner", _alike(*Settings.NAMES, "n_features", "sparse", "state")),
-    "ChoosingLearner": Row(
-        "ChoosingLearner",
-        {"current": "learner", "first": "first_rows", **_alike("chosen", "complete", "again", "challenger", "trial")},
-    ),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
     "StreamEncoder": Row("StreamEncoder", _SCALER),

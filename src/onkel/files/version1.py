@@ -105,7 +105,8 @@ def _estimator(members: Tree) -> Tree:
         parameters.setdefault("relevances", None)  # which did not exist
     if members.get("statistics", fitted) is None:
         members.pop("statistics")
-    return members | fitted
+    learner = fitted.get("learner")
+    return members | fitted | (learner if isinstance(learner, dict) and "choice" in learner else {})
 
 
 def _renamed(members: Tree, names: dict[str, str]) -> Tree:
@@ -113,7 +114,7 @@ def _renamed(members: Tree, names: dict[str, str]) -> Tree:
 
 
 def _learner(members: Tree, reader: Reader) -> Any:
-    """A learner, and around it the object that chooses, where gamma or lam was "stream"."""
+    """A learner; where gamma or lam was "stream", with the choice, which an estimator has beside its learner."""
     chosen = [name for name in ("gamma", "lam") if members.pop(name, None) == "stream"]
     state = {name.replace(".budget.", ".eviction."): values for name, values in members["state"].items()}
     first = {name.removeprefix("first."): state.pop(name) for name in list(state) if name.startswith("first.")}
@@ -123,8 +124,7 @@ def _learner(members: Tree, reader: Reader) -> Any:
     if not chosen:
         return learner
     complete = bool(state) and not first
-    around = {"is": "ChoosingLearner", "chosen": chosen, "complete": complete, "first_rows": first or None}
-    return {**around, "learner": learner}
+    return {"learner": learner, "choice": {"chosen": chosen, "complete": complete, "rows": first or None}}
 
 
 def _blank(learner: Tree, reader: Reader) -> Learner:

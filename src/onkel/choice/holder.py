@@ -1,0 +1,129 @@
+"""The one place where rows are learned from and choices are made: what estimators and River's classes share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.choice.choosing import StreamChoice
+from onkel.learner import Csr, Learner
+from onkel.utils.turns import turn_of
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+class LearnerHolder:
+    """A model that holds a learner and, where the stream chooses something about it, the choice.
+
+    Examples
+    --------
+    >>> import numpy as np, onkel
+    >>> model = LearnerHolder()
+    >>> model._begin_with(onkel.Learner(onkel.recipes.OGD()), ["gamma"])
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> model._learn_rows(X, np.float64(X[:, 0] > 0))
+    >>> model._learner.t, model._learner.kernel.gamma < 1
+    (300, True)
+    """
+
+    _learner: Learner
+    _choice: StreamChoice | None = None
+
+    def _begin_with(self, learner: Learner, chosen: Collection[str]) -> None:
+        """Hold a learner that has learned nothing yet; the stream is to choose what `chosen` names."""
+        self._learner = learner
+        if chosen:
+            self._choice = StreamChoice(learner, chosen)
+
+    def _learn_rows(self, X: Any, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
+        """Learn from rows in order, and choose what is due on the way; with ``scores`` return each row's scores from
+        before it was learned from."""
+        if self._choice is None or self._choice.complete:
+            return self._learner.learn_rows(X, y, weight, scores=scores)
+        with turn_of(self):  # the rows kept must be those that were learned from
+            self._learner.started_for(X)
+            return self._learn_and_choose(self._learner.as_core_rows(X), y, weight, scores)
+
+    def _learn_csr(self, rows: Csr, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
+        """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
+        if self._choice is None or self._choice.complete:
+            return self._learner.learn_csr(rows, y, weight, scores=scores)
+        with turn_of(self):
+            return self._learn_and_choose(rows, y, weight, scores)
+
+    def _learn_and_choose(self, rows: Array | Csr, y: Floats, weight: Floats | None, scores: bool) -> Floats | None:
+        predicted = self._learner.room_for_scores(y, weight) if scores else None
+        counting = None if weight is None else np.flatnonzero(weight)
+        begin = 0
+        while True:
+            choice = self._choose()  # also what an interrupted call has left to be done
+            if begin == len(y):
+                return predicted
+            end = len(y) if choice.complete else _end(begin, choice.due - self._learner.t, counting, len(y))
+            piece = rows if end - begin == len(y) else _between(rows, begin, end)
+            own = None if weight is None else weight[begin:end]
+            into = None if predicted is None else predicted[begin:end]
+            self._learn_piece(choice, piece, y[begin:end], own, into)
+            begin = end
+
+    def _choose(self) -> StreamChoice:
+        """Do what is due; return the choice that goes on."""
+        assert self._choice is not None
+        self._choice.follow(self._learner)
+        if not self._choice.complete and self._choice.due <= self._learner.t:
+            learner, choice = self._choice.act(self._learner)
+            self.__dict__.update(_learner=learner, _choice=choice)  # at once, whatever interrupts
+        return self._choice
+
+    def _learn_piece(
+        self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
+    ) -> None:
+        """Learn from rows during which nothing is due."""
+        learner, before = self._learner, self._learner.t
+        if choice.complete:
+            return learner.learn_prepared(rows, y, weight, into=into)
+        if into is None and choice.needs_scores(before):
+            into = learner.room_for_scores(y, weight)
+        try:
+            learner.learn_prepared(rows, y, weight, into=into)
+        finally:  # also after an interruption: exactly the rows that were learned from are observed
+            choice.observe(learner, rows, y, weight, into, before)
+
+    def _reach(self, n_features: int) -> None:
+        """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""
+        if n_features > (self._learner.n_features or 0):
+            self._learner.reach(n_features)
+            if self._choice is not None:
+                self._choice.reach(n_features)
+
+    def _fingerprint(self) -> str:
+        """A hash of all that was learned: equal exactly when every bit of it is."""
+        known = "" if self._choice is None else self._choice.fingerprint()
+        return f"{self._learner.fingerprint()}{known}"
+
+    @property
+    def _nbytes(self) -> int:
+        """Bytes of the learner, of the rows kept, and of a challenger."""
+        return self._learner.nbytes + (0 if self._choice is None else self._choice.nbytes)
+
+
+def _end(begin: int, wanted: int, counting: NDArray[np.intp] | None, n: int) -> int:
+    """Where so many rows that count end, from `begin` on; `counting` are the places of those that do, None means
+    all."""
+    if counting is None:
+        return min(begin + wanted, n)
+    last = int(np.searchsorted(counting, begin)) + wanted - 1
+    return int(counting[last]) + 1 if last < len(counting) else n
+
+
+def _between(rows: Array | Csr, begin: int, end: int) -> Array | Csr:
+    """Some of the rows, in the core's format."""
+    if not isinstance(rows, tuple):
+        return rows[begin:end]
+    values, features, offsets = rows
+    part = slice(int(offsets[begin]), int(offsets[end]))
+    return values[part], features[part], offsets[begin : end + 1] - offsets[begin]
