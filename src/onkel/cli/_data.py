@@ -77,7 +77,7 @@ class Source:
             classes = getattr(model, "classes_", None)
             if classes is not None and len(classes) < 2:
                 raise ValueError(
-                    f"{self.stream.name} has one class only, {plain(classes[0].item())}; expected two or more "
+                    f"{self.stream.name} has one class only, {plain(classes.item(0))}; expected two or more "
                     "(or --task regression)"
                 )
 
@@ -288,7 +288,7 @@ def _classes(y: NDArray[Any], options: Learning, stream: PreviewedRows) -> NDArr
     found = np.unique(y)
     if len(found) == 1:
         say(
-            f"warning: the first {len(y):,} rows of {stream.name} are all of class {plain(found[0].item())}; "
+            f"warning: the first {len(y):,} rows of {stream.name} are all of class {plain(found.item(0))}; "
             "if it is sorted by class, use --shuffle"
         )
     return found if len(found) == 2 else None

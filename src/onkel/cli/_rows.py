@@ -130,7 +130,7 @@ class PreviewedRows:
             row = int(strange.argmax())
             expected = " and ".join(str(plain(label)) for label in classes.tolist())
             raise ValueError(
-                f"{self.name}, row {before + row + 1:,}: the label {plain(y[row].item())} is not one of {expected}, "
+                f"{self.name}, row {before + row + 1:,}: the label {plain(y.item(row))} is not one of {expected}, "
                 "the classes so far; name all labels with --classes"
             ) from error
 

@@ -217,7 +217,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if not self._open:
             row = int(strange.argmax())
             raise UnknownLabel(
-                f"y contains the label {labels[row].item()!r} at row {row}, "
+                f"y contains the label {labels.item(row)!r} at row {row}, "
                 f"which is not one of the classes {self.classes_.tolist()!r}"
             )
         new, first_seen, inverse = np.unique(labels[strange], return_index=True, return_inverse=True)

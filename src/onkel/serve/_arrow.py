@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from onkel.serve._batch import Batch, check_names
 from onkel.serve._refusal import Refusal
-from onkel.serve._wire import Features, InferRequest, LearnRequest, ModelShape
+from onkel.serve._wire import Features, InferRequest, LearnRequest, ModelShape, labels_of
 from onkel.streams.table import RefusedCell, Table
-from onkel.utils.labels import as_labels
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
 
@@ -141,6 +140,8 @@ def _rows(columns: dict[str, Any], shape: ModelShape) -> tuple[Features, tuple[s
             return Table.of(_pyarrow().table({name: columns[name] for name in names})), names
         except RefusedCell as refused:
             raise Refusal(422, str(refused), refused.row) from None
+        except (_pyarrow().ArrowException, ValueError, OverflowError) as error:  # of types that no table has
+            raise Refusal(422, f"the columns could not be read: {str(error)[:200]}") from None
     array = np.empty((len(columns[names[0]]), len(names)))
     for i, name in enumerate(names):
         array[:, i] = _floats(columns[name], name)
@@ -167,7 +168,7 @@ def _labels(column: Any, name: str) -> NDArray[Any]:
         row = int(column.is_null().to_numpy(zero_copy_only=False).argmax())
         raise Refusal(422, f"row {row}, column {name!r}: expected a label, got null", row)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return as_labels(column.to_pylist())
+        return labels_of(column.to_pylist())
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         raise Refusal(422, f"column {name!r} holds {kind}; expected numbers, text or booleans")
     labels = column.to_numpy(zero_copy_only=False)

@@ -17,6 +17,9 @@ from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
 from onkel.utils.labels import as_labels, kind, places
 
+MOST_CLASSES = 1_000
+MOST_SCORES = 2_000_000  # of one request: its rows times its classes
+
 
 def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
     """Refuse rows that are not finite, or whose width differs from that of the rows learned so far."""
@@ -27,6 +30,25 @@ def check_rows(rows: NDArray[np.float64], width: int | None) -> None:
         raise Refusal(422, f"row 0 has {rows.shape[1]} numbers; expected the model's {width}", 0)
     if rows.shape[1] == 0:
         raise Refusal(422, "row 0 has no features; expected one or more", 0)
+
+
+def check_size(n_rows: int, n_classes: int) -> None:
+    """Refuse rows with more scores than the memory of one request should hold."""
+    if n_rows * n_classes > MOST_SCORES:
+        raise Refusal(
+            413,
+            f"the request has {n_rows:,} rows, and each has {n_classes:,} scores: send at most "
+            f"{MOST_SCORES // n_classes:,} at a time",
+        )
+
+
+def check_classes(labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+    """Refuse labels that would give the model more classes than a service holds scores of."""
+    known = labels[:0] if known is None else known
+    n_classes = len(known) + len(np.unique(labels[~places(known, labels)[1]]))
+    if n_classes > max(MOST_CLASSES, len(known)):
+        raise Refusal(422, f"the model would have {n_classes:,} classes, and the limit is {MOST_CLASSES:,}")
+    check_size(len(labels), n_classes)
 
 
 @contextlib.contextmanager
@@ -72,7 +94,7 @@ def _check_weights(batch: Batch) -> None:
 
 def _check_targets(labels: NDArray[Any]) -> None:
     if kind(labels) not in ("numbers", "booleans"):
-        raise Refusal(422, f"row 0: expected a number to learn from, got {labels[0].item()!r}", 0)
+        raise Refusal(422, f"row 0: expected a number to learn from, got {labels.item(0)!r}", 0)
     wrong = ~np.isfinite(labels)
     if wrong.any():
         row = int(wrong.argmax())
@@ -99,8 +121,8 @@ def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, c
     if kind(labels) != kind(known):
         raise Refusal(
             422,
-            f"row {row}: the label {labels[row].item()!r} is not one of the model's {kind(known)}",
+            f"row {row}: the label {labels.item(row)!r} is not one of the model's {kind(known)}",
             row,
         )
     shown = ", ".join(repr(label) for label in known[:20].tolist())
-    raise Refusal(422, f"row {row}: the label {labels[row].item()!r} is not one of the model's classes {shown}", row)
+    raise Refusal(422, f"row {row}: the label {labels.item(row)!r} is not one of the model's classes {shown}", row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import time
 import urllib.parse
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel.serve._arrow import MEDIA_TYPE, to_stream
 from onkel.streams.table import Table
-from onkel.utils.labels import is_missing
+from onkel.streams.values import plain_value, word_of
 
 _AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which a retry of the same request may succeed
 
@@ -50,9 +51,9 @@ class Client:
     model : str, default=None
         May be None if there is only one model.
     timeout : float, default=60.0
-        Seconds to wait for an answer.
-    retries : int, default=5
-        The largest number of times that a request is sent again.
+        Seconds to wait for an answer, through lost connections, a full queue and restarts of the service.
+    retries : int, default=None
+        The largest number of times that a request is sent again; None goes on until `timeout`.
     arrow : bool, default=False
         Whether to send arrays of rows to learn as Arrow streams, which is faster and needs pyarrow on both sides.
 
@@ -74,7 +75,7 @@ class Client:
         *,
         model: str | None = None,
         timeout: float = 60.0,
-        retries: int = 5,
+        retries: int | None = None,
         arrow: bool = False,
     ) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -183,7 +184,8 @@ class Client:
     def _request(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
         if self._token is not None:
             headers["Authorization"] = f"Bearer {self._token}"
-        for attempt in range(self._retries + 1):
+        end = time.monotonic() + self._timeout
+        for attempt in itertools.count():
             try:
                 return self._once(method, path, body, headers)
             except (OSError, http.client.HTTPException) as error:
@@ -193,9 +195,11 @@ class Client:
                 if error.status not in _AGAIN:
                     raise
                 failure = error
-            if attempt < self._retries:
-                time.sleep(min(2.0, 0.05 * 2**attempt))
-        raise failure
+            pause = min(2.0, 0.05 * 2 ** min(attempt, 6))
+            if attempt == self._retries or time.monotonic() + pause > end:
+                raise failure
+            time.sleep(pause)
+        raise AssertionError("a count has no end")
 
     def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> dict[str, Any]:
         if self._connection is None:
@@ -226,8 +230,5 @@ def _listed(rows: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if is_missing(value) or (isinstance(value, np.datetime64) and np.isnat(value)):
-        return None
-    if isinstance(value, np.datetime64):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
+    plain = plain_value(value)
+    return plain if isinstance(plain, str | bool | float | None) else word_of(plain)

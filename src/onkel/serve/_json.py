@@ -15,6 +15,7 @@ from onkel.serve._refusal import Refusal
 _AT_ONCE = 2**16  # characters
 _DEPTH = 3  # levels of containers that are parsed in pieces: {"inputs": [{"data": [...]}]}
 _SPACE = re.compile(r"[ \t\n\r]*")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of a half of a surrogate pair
 
 
 def _no_constant(text: str) -> Any:
@@ -42,6 +43,11 @@ def parsed(body: bytes) -> dict[str, Any]:
         raise Refusal(400, "the body is not valid JSON: it is nested too deeply") from None
     except ValueError as error:
         raise Refusal(400, f"the body is not valid JSON: {error}") from None
+    if _HALF.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Refusal(422, "the body has text with half of a surrogate pair, which is no character") from None
     if not isinstance(value, dict):
         raise Refusal(400, f"the body is {_name(value)}; expected a JSON object")
     return value

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 
 from onkel.inside import inside
 from onkel.serve._batch import Batch, refused_of, refused_record
-from onkel.serve._checks import check_batch
+from onkel.serve._checks import check_batch, check_classes
 from onkel.serve._held import HeldRows
 from onkel.serve._names import names_put_back, take_names
 from onkel.serve._progress import LiveProgress
@@ -231,7 +232,7 @@ class Served:
                 if isinstance(group[0], Rollback):
                     self._roll_back(group[0])
                 else:
-                    self._commit([task for task in group if isinstance(task, Learn)])
+                    self._commit_in_turn([task for task in group if isinstance(task, Learn)])
             except BaseException as error:
                 self._break(error, group)
 
@@ -242,6 +243,13 @@ class Served:
         for task in group:
             if not task.done.done():
                 task.done.set_exception(Refusal(500, self.broken))
+
+    def _commit_in_turn(self, tasks: list[Learn]) -> None:
+        """Commit a group at once, but one by one until there is a model: the first rows name its columns."""
+        while tasks:
+            together = 1 if inside(self._model).learner is None else len(tasks)
+            self._commit(tasks[:together])
+            tasks = tasks[together:]
 
     def _commit(self, tasks: list[Learn]) -> None:
         """Check, log, learn, publish and answer a group of requests, in this order."""
@@ -323,7 +331,7 @@ class Served:
                 continue
             try:
                 scores = self._learn(logged.batch)
-            except (ValueError, ArithmeticError, MemoryError) as error:
+            except (ValueError, ArithmeticError, MemoryError, Refusal) as error:
                 logged.refusal = Refusal(422, f"the rows could not be learned: {error}")
                 self._model, self._names = copy.deepcopy(self.snapshot.model), self.snapshot.names
                 for earlier in new[:place]:
@@ -339,6 +347,8 @@ class Served:
 
     def _learn(self, batch: Batch) -> NDArray[np.float64]:
         options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
+        if not is_regressor(self._model):
+            check_classes(batch.labels, inside(self._model).classes)  # those of the group's other requests included
         if inside(self._model).learner is None:
             self._names = batch.names
             if self._classes is not None:
@@ -430,6 +440,8 @@ class Served:
             self._save(model, {**notes, "keys": self._notes()["keys"]})
         except LookupError as error:
             task.done.set_exception(Refusal(404, str(error.args[0])))
+        except ValueError as error:
+            task.done.set_exception(Refusal(409, f"version {task.version} cannot be read: {error}"))
         except OSError as error:
             task.done.set_exception(Refusal(507, f"the version cannot be written ({error.strerror or error})"))
         else:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from onkel.inside import Inside, inside
 from onkel.serve._batch import Batch
-from onkel.serve._checks import check_rows, refused_by_row
+from onkel.serve._checks import check_rows, check_size, refused_by_row
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
 
@@ -60,8 +60,9 @@ class Snapshot:
             raise Refusal(503, "the model has learned nothing yet")
         if not isinstance(rows, Table):
             check_rows(rows, self.model.n_features_in_)
+        check_size(len(rows), 1 if self.inside.classes is None else len(self.inside.classes))
         answers = {}
-        for name in outputs:
+        for name in dict.fromkeys(outputs):
             if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):
                 raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(self.outputs())}")
             with refused_by_row() if isinstance(rows, Table) else contextlib.nullcontext():

@@ -7,6 +7,7 @@ import base64
 import hmac
 import json
 import math
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -263,7 +264,7 @@ class Service:
         _check_type(request, "application/json")
         wanted = parsed(await self._body(request))
         version = wanted.get("version")
-        if wanted.keys() != {"version"} or not str(version).isdecimal():
+        if wanted.keys() != {"version"} or not re.fullmatch("[0-9]{1,12}", str(version)):
             raise Refusal(422, 'expected {"version": NUMBER}, one of the model\'s versions')
         return JSONResponse(await asyncio.wrap_future(served.roll_back(int(str(version)))))
 

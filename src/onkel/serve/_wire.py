@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ Features = NDArray[np.float64] | Table
 
 _AT_ONCE = 512  # rows that are converted while the interpreter's lock is held
 MOST_KEY = 200  # the largest number of characters of a key or an id
+MOST_LABEL = 1_000  # and of a label
 _NUMBERS = {"FP64", "FP32", "FP16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8", "BOOL"}
 _LEARN = ("rows", "labels", "weights", "key", "id")
 _INFER = ("rows", "inputs", "outputs", "id", "parameters")
@@ -89,7 +91,7 @@ def learn_request(body: bytes, shape: ModelShape) -> LearnRequest:
     if rows is None:
         if id is None:
             raise Refusal(422, "expected rows with labels, or the id of rows that were predicted with their labels")
-        labels = _labels(_list(content, "labels"))
+        labels = labels_of(_list(content, "labels"))
         return LearnRequest(None, labels, weights, key, id)
     if id is not None:
         raise Refusal(422, "expected rows or an id, not both; a request with rows is identified by its key")
@@ -97,7 +99,7 @@ def learn_request(body: bytes, shape: ModelShape) -> LearnRequest:
     given = content.get("labels")
     if given is None and isinstance(rows[0], dict) and shape.target in rows[0]:
         given = [_popped(row, shape.target, i) for i, row in enumerate(rows)]
-    labels = _labels(_list({"labels": given}, "labels"))
+    labels = labels_of(_list({"labels": given}, "labels"))
     features, names = rows_of(rows, shape)
     if len(labels) != len(features):
         raise Refusal(422, f"expected a label for each of the {len(features)} rows, got {len(labels)}")
@@ -120,7 +122,8 @@ def infer_request(body: bytes, shape: ModelShape) -> InferRequest:
     content = parsed(body)
     _check_members(content, _INFER)
     outputs = []
-    for output in content.get("outputs") or []:
+    asked = content.get("outputs") or []
+    for output in asked if isinstance(asked, list) else [None]:
         if not isinstance(output, dict) or not isinstance(output.get("name"), str):
             raise Refusal(422, "outputs must be objects with a name, such as predict or decision_function")
         outputs.append(output["name"])
@@ -253,15 +256,16 @@ def _tensor(tensor: Any, shape: ModelShape) -> tuple[str, NDArray[Any]]:
         raise Refusal(422, "a tensor must have name, shape, datatype and data")
     name, kind, wanted = tensor["name"], tensor["datatype"], tensor["shape"]
     text = shape.takes_tables and kind == "BYTES"
-    if not isinstance(name, str) or not (text or kind in _NUMBERS):
+    if not isinstance(name, str) or not isinstance(kind, str) or not (text or kind in _NUMBERS):
         raise Refusal(422, f"tensor {name!r} has datatype {kind!r}; expected numbers, such as FP64")
     sized = isinstance(wanted, list) and 1 <= len(wanted) <= 2 and all(type(n) is int and n >= 0 for n in wanted)
     if not sized:
         raise Refusal(422, f"tensor {name!r} has shape {wanted!r}; expected [rows, features]")
     data = tensor["data"]
     _check_count(wanted[0], shape)
-    flat = [v for row in data for v in row] if isinstance(data, list) and data and isinstance(data[0], list) else data
-    if not isinstance(flat, list) or len(flat) != int(np.prod(wanted)):
+    nested = isinstance(data, list) and bool(data) and all(isinstance(row, list) for row in data)
+    flat = [value for row in data for value in row] if nested else data
+    if not isinstance(flat, list) or len(flat) != math.prod(wanted):
         raise Refusal(422, f"tensor {name!r} must have as many numbers as its shape {wanted} says")
     if not {*map(type, flat)} <= ({str, type(None)} if text else {int, float, bool}):
         raise Refusal(422, f"tensor {name!r} must hold {'text' if text else 'numbers'} only")
@@ -325,7 +329,11 @@ def _list(content: dict[str, Any], name: str) -> list[Any]:
     return value
 
 
-def _labels(values: list[Any]) -> NDArray[Any]:
+def labels_of(values: list[Any]) -> NDArray[Any]:
+    """Return the labels of a request, or refuse them."""
+    long = next((i for i, value in enumerate(values) if isinstance(value, str) and len(value) > MOST_LABEL), None)
+    if long is not None:
+        raise Refusal(422, f"row {long}: a label must have at most {MOST_LABEL:,} characters", long)
     try:
         return as_labels(values, "labels")
     except ValueError as error:

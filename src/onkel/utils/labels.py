@@ -86,8 +86,8 @@ def check_kind(labels: NDArray[Any], known: NDArray[Any], name: str = "y") -> No
     """Refuse labels of another kind than the known labels."""
     if len(labels) and kind(labels) != kind(known):
         raise ValueError(
-            f"{name} contains the label {labels[0].item()!r}, and the labels so far are {kind(known)}, such as "
-            f"{known[0].item()!r}; the labels of a model must be of one kind"
+            f"{name} contains the label {labels.item(0)!r}, and the labels so far are {kind(known)}, such as "
+            f"{known.item(0)!r}; the labels of a model must be of one kind"
         )
 
 
