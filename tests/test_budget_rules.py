@@ -13,6 +13,7 @@ from inside import NEEDS_COMPILER, best_merge, forgetron_factor, water_level
 from looping import loop
 from onkel import _core, recipes
 from onkel.parts import (
+    Polynomial,
     RemoveOldest,
     RemoveRandom,
     RemoveSmallest,
@@ -20,7 +21,7 @@ from onkel.parts import (
     ResampleUniformly,
     ShrinkAndRemoveOldest,
 )
-from reference.bogd import leaving_probabilities
+from reference.bogd import BOGD, leaving_probabilities
 from reference.bsgd import best_h
 
 
@@ -170,6 +171,52 @@ def test_bogd_weights_never_exceed_the_cap_and_are_those_of_equation_10(sampling
                 checked += 1
         assert max(np.linalg.norm(a) for _, a in after.values()) <= 1.5 * 0.4 * (1 + 1e-12)
     assert checked > 100
+
+
+@loop
+@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
+def test_bogd_is_the_papers_where_points_have_lengths_of_their_own(sampling):
+    """Equation (16) weighs by alpha_i sqrt(k(x_i, x_i)), and the cap is on alpha_i alone."""
+    parameters = {"eta": 0.1, "lam": 0.02, "cap": 3.0, "sampling": sampling}
+    X, y = rows(300)
+
+    def reference():
+        return BOGD(task="binary", kernel_function=lambda points, x: (points @ x) ** 2, budget=12, seed=4, **parameters)
+
+    n = reference().learn(X, y).clear_rows(1e-8)
+    expected = reference().learn(X[:n], y[:n])
+    learner = onkel.Learner(recipes.BOGD(**parameters), kernel=Polynomial(degree=2), budget=12, seed=4)
+    learner.learn_rows(X[:n], y[:n])
+    found = {born: coefficient for born, (_, coefficient) in model(learner).items()}
+    assert n > 200 and sorted(found) == sorted(expected.support)
+    for born, wanted in zip(expected.support, expected.f[1:], strict=True):
+        assert found[born] == pytest.approx(wanted, rel=1e-7)
+
+
+@loop
+@pytest.mark.parametrize("sampling", ["uniform", "weighted"])
+def test_bogd_makes_up_for_what_leaves_at_its_defaults(sampling):
+    """Over the draws, points that are too young for the cap keep the weight that they would have without a budget.
+
+    Rows are far from one another, so that each has a slope of 1 whatever left. With uniform draws a point grows to the
+    cap in B ln(cap) = 139 evictions, which one point in `cap` lives to see; with weighted draws none comes near it.
+    """
+    budget, n_rows, n_draws = 50, 200, 1000
+    recipe = recipes.BOGD(sampling=sampling)
+    young = 120 if sampling == "uniform" else n_rows
+    X, y = 100.0 * np.arange(n_rows)[:, None], (np.arange(n_rows) % 3 == 0).astype(float)
+    held, capped = np.zeros(n_draws), 0
+    for seed in range(n_draws):
+        learner = onkel.Learner(recipe, gamma=1.0, budget=budget, seed=seed)
+        learner.learn_rows(X, y)
+        weight = np.abs(learner.coefficients[0])
+        held[seed] = weight[n_rows - 1 - learner.support()[1] < young].sum()
+        capped += np.count_nonzero(weight >= recipe.eviction.cap * (1 - 1e-9))
+    wanted = (recipe.step.eta * (1 - recipe.step.eta * recipe.step.lam) ** np.arange(young)).sum()
+    error = held.std() / np.sqrt(n_draws)
+    assert abs(held.mean() - wanted) < 3.5 * error + 1e-9
+    assert error < 0.02 * wanted
+    assert capped / (n_draws * budget) < 1 / 12
 
 
 def test_bogd_budget_of_one_replaces():

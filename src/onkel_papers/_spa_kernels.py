@@ -139,7 +139,7 @@ def _bounded(
         learners[name, f"{short} BOGD"] = None
         learners[name, f"{short} BPA-S"] = learner("BPA", C=0.1, **shared)
         grids[name, f"{short} BOGD"] = [
-            learner("BOGD", eta=eta, lam=lam, **shared) for eta, lam in product(steps, steps) if eta * lam < 1
+            learner("BOGD", eta=eta, cap=1.0, lam=lam, **shared) for eta, lam in product(steps, steps) if eta * lam < 1
         ]
     return learners | searched(lab, sets, grids, rows=lambda place: 500 if lab.quick else lab.search_rows // 2)
 

@@ -92,7 +92,9 @@ def table2(lab: Lab) -> Findings:
             for name, budget in budgets.items()
         },
         **{
-            (name, "BOGD"): [learner("BOGD", gamma=GAMMA, budget=budget, eta=eta, lam=lam[name]) for eta in _TENS]
+            (name, "BOGD"): [
+                learner("BOGD", gamma=GAMMA, budget=budget, eta=eta, cap=1.0, lam=lam[name]) for eta in _TENS
+            ]
             for name, budget in budgets.items()
         },
     }
@@ -215,7 +217,7 @@ def _rivals(
         {
             **{
                 (name, "BOGD"): [
-                    learner("BOGD", gamma=gammas[name], budget=size, eta=eta, lam=lam)
+                    learner("BOGD", gamma=gammas[name], budget=size, eta=eta, cap=1.0, lam=lam)
                     for eta, lam in product(_TENS, _TENS)
                     if eta * lam < 1
                 ]

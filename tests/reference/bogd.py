@@ -36,7 +36,7 @@ class BOGD(Gradient, Budgeted):
         index = 0
         while self.too_many():
             old = [m for m in self.alive() if m is not newest]
-            w = np.array([np.linalg.norm(m.a) for m in old])
+            w = np.array([np.linalg.norm(m.a) * np.sqrt(self.kernel(m.x, [m])[0]) for m in old])
             p = np.full(len(old), 1 / len(old)) if self.sampling == "uniform" else leaving_probabilities(w)
             u = self.draw(index)
             edges = np.cumsum(p)

@@ -83,7 +83,7 @@ class Budgeted(Reference):
         return min((m for m, n in zip(members, norms, strict=True) if n <= least * (1 + EQUAL)), key=lambda m: m.born)
 
     def kernel(self, x, others):
-        return np.array([np.exp(-self.gamma * ((x - m.x) ** 2).sum()) for m in others])
+        return self._kernel(np.array([m.x for m in others]), x)
 
     # -- the loop
     def _update(self, x, label, weight):

@@ -133,9 +133,17 @@ def BPA(
     budget=500,
 )
 def BOGD(
-    eta: StepSize = 0.5,
+    eta: StepSize = 0.125,
     lam: Shrinking = 1e-4,
-    cap: Annotated[float, Note("The paper's γ: at a full budget no weight exceeds γη.", limits={"above": 0})] = 1.0,
+    cap: Annotated[
+        float,
+        Note(
+            "The paper's γ: at a full budget no weight exceeds γη.",
+            "With 1 every weight stays what it was, nothing makes up for the point that leaves, and both ways to draw "
+            "it are one.",
+            limits={"above": 0},
+        ),
+    ] = 16.0,
     sampling: Annotated[
         str,
         Note(

@@ -127,8 +127,7 @@ class BatchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             work = self._work(matrix, codes)
             self._stopped_early = True
         except Exception:
-            vars(self).clear()
-            vars(self).update(before)  # a refused call changes nothing
+            self.__dict__ = before  # a refused call changes nothing
             raise
         yield from work
 
