@@ -88,6 +88,19 @@ def test_bpa_lets_the_point_go_whose_projection_costs_least_whatever_its_length(
     assert checked > 50
 
 
+# -- NORMA ------------------------------------------------------------------------------------------------------------
+
+
+def test_norma_s_oldest_point_is_the_smallest_with_the_hinge():
+    X, y = rows(400)
+    norma = recipes.NORMA(eta=0.3, lam=0.01)
+    learners = [onkel.Learner(replace(norma, eviction=rule), budget=20) for rule in (RemoveOldest(), RemoveSmallest())]
+    for learner in learners:
+        learner.learn_rows(X, y)
+    np.testing.assert_array_equal(learners[0].support()[1], learners[1].support()[1])
+    np.testing.assert_array_equal(learners[0].coefficients, learners[1].coefficients)
+
+
 # -- BOGD -------------------------------------------------------------------------------------------------------------
 
 weights = st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, max_size=12)

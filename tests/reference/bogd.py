@@ -27,9 +27,9 @@ def leaving_probabilities(w):
 
 @dataclass
 class BOGD(Gradient, Budgeted):
-    eta: float = 0.5
+    eta: float = 0.125
     lam: float = 1e-4
-    cap: float = 1.0
+    cap: float = 16.0
     sampling: str = "uniform"
 
     def settle(self, newest):

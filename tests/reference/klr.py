@@ -1,4 +1,4 @@
-"""Sparse kernel logistic regression (Zhang, Jin, Yang, Hoi and Yang 2012), Algorithms 1 to 3.
+"""Sparse kernel logistic regression (Zhang, Jin, Chen, Bu and He), Algorithms 1 to 3.
 
 NC: every row. Margin: p of Equation (5). Auxiliary: p = l(z) / h(z), Equation (6), and the step is that of h:
 ln(gamma + e^-z), ln(1 + gamma e^-z) or max(l(z), l(delta)). All project on the ball of radius R.

@@ -1,4 +1,4 @@
-"""POLK (Koppel, Warnell, Stump and Ribeiro 2019): Algorithm 1, with Algorithm 2 (KOMP) or Remark 6 (random pruning)."""
+"""POLK (Koppel, Warnell, Stump and Ribeiro 2019): Algorithm 2, with Algorithm 1 (KOMP) or Remark 6 (random pruning)."""
 
 from dataclasses import dataclass
 

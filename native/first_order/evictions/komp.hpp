@@ -1,4 +1,4 @@
-// KOMP: destructive kernel orthogonal matching pursuit with pre-fitting (POLK, Algorithm 2).
+// KOMP: destructive kernel orthogonal matching pursuit with pre-fitting (POLK, Algorithm 1).
 #pragma once
 
 #include <cstddef>

@@ -47,7 +47,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     Support vectors are removed one after the other, always the one that the others can best compensate for, and the
     others are refitted. The criterion depends on what is known about the rows: a second-order learner keeps their
     information, and the point is removed whose absence changes the loss on those rows least; the same holds with rows
-    `X`. Otherwise the function itself should move as little as possible (KOMP: POLK, Algorithm 2).
+    `X`. Otherwise the function itself should move as little as possible (KOMP: POLK, Algorithm 1).
 
     The function that predicts is compressed, which may be the average. Further learning starts from the compressed
     function, as last function and as average. The pending rows of an incomplete mini-batch are dropped.

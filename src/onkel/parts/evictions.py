@@ -248,7 +248,7 @@ class ProjectSmallest(Eviction):
 @dataclass(frozen=True)
 class KOMP(Eviction):
     """Points leave, cheapest first, and the rest are refitted, while the function stays within ``eps_t`` of what the
-    step made of it (POLK, Algorithm 2), ``eps_t = eps / (1 + decay t)^2``; with a budget, further points leave until
+    step made of it (POLK, Algorithm 1), ``eps_t = eps / (1 + decay t)^2``; with a budget, further points leave until
     it is met."""
 
     reweights = True

@@ -85,6 +85,10 @@ def NORMA(
 ) -> FirstOrder:
     """Gradient descent on a window: coefficients fade, the oldest point leaves.
 
+    That is how its paper truncates. Papers that compare with it describe others: the smallest
+    coefficient is dropped (OSKL), or what costs the objective least (POLK). With the hinge and rows of equal weight the
+    oldest coefficient is the smallest, since all begin with ``eta`` and fade alike.
+
     Examples
     --------
     >>> from onkel import recipes

@@ -79,8 +79,8 @@ def POLK(
     parsimony: Annotated[
         float,
         Note(
-            "K: each step may move the function by ε = Kη^(3/2) (Corollary 1) to have fewer support vectors.",
-            "With diminishing steps by ε_t = Kη_t^2.",
+            "K: each step may move the function by ε = Kη^(3/2) (Theorems 3 and 4) to have fewer support vectors.",
+            "With diminishing steps by ε_t = Kη_t^2, of which Theorem 2 has K = 1.",
             limits={"above": 0},
         ),
     ] = 0.1,
@@ -97,7 +97,7 @@ def POLK(
     schedule: Annotated[
         str,
         Note(
-            "Of steps and ε: constant, or diminishing, η_t = η/(1 + ηλt) and ε_t = Kη_t^2 (Theorem 2).",
+            "Of steps and ε: constant, or diminishing, η_t = η/(1 + ηλt) and ε_t = Kη_t^2 (Theorem 2 with K = 1).",
             "Constant ones end near the minimum of the risk, with finitely many points (Theorem 4); diminishing ones "
             "converge to it, with ever more points.",
             choices=("constant", "inverse"),
@@ -107,10 +107,10 @@ def POLK(
     loss: AnyLoss = "hinge",
     epsilon: Epsilon = 0.1,
 ) -> FirstOrder:
-    """Parsimonious online learning with kernels, Algorithm 1.
+    """Parsimonious online learning with kernels, Algorithm 2.
 
     Once a mini-batch ``f <- (1 - eta lam) f - (eta/b) sum g k(x, .)``; then points leave while the function stays
-    within ``eps`` of that, by KOMP (Algorithm 2) or at random (Remark 6). Both may diminish (Table 1).
+    within ``eps`` of that, by KOMP (Algorithm 1) or at random (as in Remark 6). Both may diminish (Table 1).
 
     Examples
     --------
