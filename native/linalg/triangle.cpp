@@ -21,6 +21,43 @@ void multiply_block(const double* x, double* block) {
 
 }  // namespace
 
+Triangle::Triangle(const Matrix& whole) : Triangle(whole.rows()) {
+  for (std::size_t i = 0; i < size_; ++i)
+    for (std::size_t j = 0; j <= i; ++j) at(i, j) = whole.at(i, j);
+}
+
+Triangle Triangle::from_half(std::size_t n, std::span<const double> half) {
+  Triangle result(n);
+  const double* next = half.data();
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) result.at(i, j) = *next++;
+  return result;
+}
+
+std::vector<double> Triangle::half() const {
+  std::vector<double> values;
+  values.reserve(size_ * (size_ + 1) / 2);
+  for (std::size_t i = 0; i < size_; ++i)
+    for (std::size_t j = 0; j <= i; ++j) values.push_back(at(i, j));
+  return values;
+}
+
+Matrix Triangle::whole() const {
+  Matrix result(size_, size_);
+  for (std::size_t begin = 0; begin < size_; begin += lanes)
+    for (std::size_t i = begin; i < size_; ++i)
+      for (std::size_t j = begin; j <= std::min(i, begin + lanes - 1); ++j)
+        result.at(i, j) = result.at(j, i) = at(i, j);
+  return result;
+}
+
+Triangle Triangle::leading(std::size_t n) const {
+  Triangle result(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j <= i; ++j) result.at(i, j) = at(i, j);
+  return result;
+}
+
 Triangle Triangle::identity(std::size_t n) {
   Triangle result(n);
   for (std::size_t i = 0; i < result.rows_; ++i) result.at(i, i) = 1.0;

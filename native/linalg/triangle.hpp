@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "linalg/buffer.hpp"
+#include "linalg/matrix.hpp"
 
 namespace onkel {
 
@@ -17,7 +19,13 @@ class Triangle {
 
   Triangle() = default;
   explicit Triangle(std::size_t n) { reach(n); }  // zeros
+  explicit Triangle(const Matrix& whole);         // its lower half
   static Triangle identity(std::size_t n);
+  // The lower half, with the diagonal, row by row.
+  static Triangle from_half(std::size_t n, std::span<const double> half);
+  std::vector<double> half() const;
+  Matrix whole() const;  // the symmetric matrix of which this is the lower half
+  Triangle leading(std::size_t n) const;
 
   std::size_t size() const { return size_; }
   std::size_t rows() const { return rows_; }  // rounded up to whole blocks, filled with zeros

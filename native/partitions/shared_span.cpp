@@ -5,16 +5,14 @@
 #include <limits>
 #include <stdexcept>
 
+#include "second_order/posterior.hpp"
+
 namespace onkel {
 namespace {
 
 constexpr std::size_t lanes = Triangle::lanes;
-// A point is chosen only if more than this fraction of its squared length lies outside the span: the tolerance of a
-// dictionary (posterior.cpp), with a margin for rounding.
-constexpr double tolerance = 1.001e-4;
-constexpr double least_length = 1e-100;
-
-bool is_independent(double novelty, double kappa) { return novelty > tolerance * kappa && novelty > least_length; }
+// A point is chosen only if it may join a dictionary, with a margin for rounding.
+bool is_independent(double novelty, double kappa) { return novelty > 1.001 * least_novelty(kappa); }
 
 // Evaluates a row whose scores are set.
 void judge(const RowSums::Setup& setup, double y, double weight, Scored& row) {
@@ -53,7 +51,7 @@ SharedSpan::SharedSpan(std::unique_ptr<Basis> basis, const Rows& points)
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), i, l.begin());
     factor_.solve(l);
     const double novelty = values[first + i] - isa::routines<double>().dot(l.data(), l.data(), Cholesky::room_for(i));
-    if (!(novelty > least_length))
+    if (!(novelty > least_squared_length))
       throw std::invalid_argument("point " + std::to_string(i) + " lies in the span of those before it");
     factor_.append(l, std::sqrt(novelty));
     for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed() + i, n_fixed() + j) = factor_.at(i, j);
@@ -230,14 +228,6 @@ std::vector<double> RowSums::slopes() const {
     for (std::size_t i = 0; i < n; ++i)
       values[o * n + i] = slopes_[(i / lanes * padded_outputs_ + o) * lanes + i % lanes];
   return values;
-}
-
-std::vector<double> RowSums::information() const {
-  std::vector<double> half;
-  half.reserve(information_.size() * (information_.size() + 1) / 2);
-  for (std::size_t i = 0; i < information_.size(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) half.push_back(information_.at(i, j));
-  return half;
 }
 
 // ---- Points -------------------------------------------------------------------------------------------------------

@@ -74,8 +74,8 @@ class RowSums {
   double loss() const { return loss_; }
   double squares() const { return squares_; }  // the weighted sum of the squared largest slope of each row
   std::int64_t rows() const { return rows_; }
-  std::vector<double> slopes() const;       // [output][coordinate]
-  std::vector<double> information() const;  // the lower half, row by row
+  std::vector<double> slopes() const;                                      // [output][coordinate]
+  std::vector<double> information() const { return information_.half(); }  // the lower half, row by row
 
  private:
   void evaluate(std::size_t row, double y, double weight);

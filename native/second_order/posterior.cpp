@@ -1,6 +1,7 @@
 #include "second_order/posterior.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -11,7 +12,6 @@ namespace {
 
 // A newcomer joins only if more than this fraction of its squared length lies outside the span.
 constexpr double tolerance = 1e-4;
-constexpr double least_length = 1e-100;  // squared: what is shorter has no inverse to reckon with
 
 // A fifth of the memory 1 / (1 - forget), rounded, since 1 / (1 - 0.99) is not exactly 100.
 std::int64_t period_of(double forget) {
@@ -21,9 +21,7 @@ std::int64_t period_of(double forget) {
 
 }  // namespace
 
-double least_novelty(double kappa) { return std::max(tolerance * kappa, least_length); }
-
-bool is_independent(double novelty, double kappa) { return novelty > least_novelty(kappa); }
+double least_novelty(double kappa) { return std::max(tolerance * kappa, least_squared_length); }
 
 Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs)
     : forget_(forget),
@@ -40,8 +38,7 @@ void Posterior::begin() {
   members_.clear();
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   factor_ = {};
-  inverse_ = {};
-  solved_ = {};
+  forget_span();
   covariance_ = {};
   information_ = {};
   waiting_ = {};
@@ -52,9 +49,9 @@ void Posterior::begin() {
   if (fades()) information_.reach(1);
   stale_ = lives_by_information();
   if (stale_) return;
-  k_.assign(padded_columns(), 0.0);
-  k_[0] = 1 / std::sqrt(lam_);
-  covariance_.change(k_, -1.0);
+  Buffer<double> deviation(padded_columns(), 0.0);
+  deviation[0] = 1 / std::sqrt(lam_);
+  covariance_.change(deviation, -1.0);
 }
 
 void Posterior::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
@@ -63,6 +60,12 @@ void Posterior::reach(std::size_t basis_columns) {
   if (basis_columns <= basis_columns_) return;
   basis_columns_ = basis_columns;
   for (auto& a : a_) a.resize(basis_columns, 0.0);
+}
+
+void Posterior::forget_span() {
+  inverse_ = {};
+  solved_ = {};
+  precomputed_ = {};
 }
 
 void Posterior::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
@@ -87,8 +90,7 @@ void Posterior::begin_as(const Posterior& other, double rows, double even_inform
   const std::size_t n = std::min(max_points_, other.size());
   members_.assign(other.members_.begin(), other.members_.begin() + static_cast<std::ptrdiff_t>(n));
   factor_ = other.factor_.leading(n);
-  inverse_ = {};
-  solved_ = {};
+  forget_span();
   make_room();
   for (std::size_t o = 0; o < a_.size(); ++o) {
     std::vector<double> w = other.mean(other.own(o));
@@ -102,18 +104,19 @@ void Posterior::begin_as(const Posterior& other, double rows, double even_inform
 
 // ---- A row ------------------------------------------------------------------------------------------------------
 
-void Posterior::pick(std::span<const double> values, Buffer<double>& k) const {
-  k.resize(padded_columns());
+Buffer<double> Posterior::pick(std::span<const double> values) const {
+  Buffer<double> k(padded_columns(), 0.0);
   if (n_fixed_ == 1) k[0] = values[0];
   for (std::size_t i = 0; i < members_.size(); ++i) k[n_fixed_ + i] = values[static_cast<std::size_t>(members_[i])];
-  std::fill(k.begin() + static_cast<std::ptrdiff_t>(columns()), k.end(), 0.0);
+  return k;
 }
 
-bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) {
+bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) const {
   if (lives_by_information()) return true;
   derive();
+  const auto& rows = precomputed_.ahead.rows;
   return !covariance_.is_full() && precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
-         std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) != precomputed_.rows.end();
+         std::find(rows.begin(), rows.end(), row) != rows.end();
 }
 
 // A matrix that stays in the first-level cache is read for each row as quickly as for several.
@@ -127,111 +130,108 @@ std::size_t Posterior::rows_ahead(std::int64_t t) const {
   return fades() ? static_cast<std::size_t>(period_ - (t - 1) % period_) : std::numeric_limits<std::size_t>::max();
 }
 
-void Posterior::begin_precomputing(std::uint64_t block) {
-  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
-  if (covariance_.is_full() || number != block || folds != covariance_.folds() || columns != padded_columns()) {
-    rows.clear();
-    k.clear();
+// The rows that are precomputed already stay, as long as they are valid.
+void Posterior::precompute(std::uint64_t block, const Ahead& ahead, bool may_join, Team* team) {
+  auto& [number, folds, count, stride, known, products] = precomputed_;
+  if (covariance_.is_full() || number != block || folds != covariance_.folds() || stride != padded_columns()) {
+    known.rows.clear();
+    known.k.clear();
+    count = columns();
   }
   number = block;
-  columns = padded_columns();
-  done = rows.size();
-}
-
-void Posterior::add_precomputed_row(std::size_t row, std::span<const double> values) {
-  pick(values, k_);
-  precomputed_.rows.push_back(row);
-  precomputed_.k.insert(precomputed_.k.end(), k_.begin(), k_.end());
-}
-
-void Posterior::finish_precomputing(bool may_join, Team* team) {
-  auto& [number, folds, columns, done, rows, k, products] = precomputed_;
-  products.resize(k.size());
-  covariance_.multiply(k.data() + done * columns, rows.size() - done, products.data() + done * columns, team);
+  stride = padded_columns();
+  const std::size_t done = known.k.size();
+  known.rows.insert(known.rows.end(), ahead.rows.begin(), ahead.rows.end());
+  known.k.insert(known.k.end(), ahead.k.begin(), ahead.k.end());
+  products.resize(known.k.size());
+  covariance_.multiply(known.k.data() + done, ahead.rows.size(), products.data() + done, team);
   folds = covariance_.folds();
-  // The first has been asked about already.
-  if (may_join && rows.size() > done + 1) solve_ahead(done + 1);
+  if (may_join && ahead.rows.size() > 1) solve_ahead(block, ahead);
 }
 
-void Posterior::solve_ahead(std::size_t first) {
-  const std::size_t n = members_.size();
-  solved_.block = precomputed_.block;
+void Posterior::solve_ahead(std::uint64_t block, const Ahead& ahead) {
+  const std::size_t n = members_.size(), stride = Cholesky::room_for(n);
+  solved_.block = block;
   solved_.points = n;
-  solved_.stride = Cholesky::room_for(n);
-  solved_.rows.assign(precomputed_.rows.begin() + static_cast<std::ptrdiff_t>(first), precomputed_.rows.end());
-  solved_.l.assign(solved_.rows.size() * solved_.stride, 0.0);
+  solved_.stride = stride;
+  solved_.rows.assign(ahead.rows.begin() + 1, ahead.rows.end());
+  solved_.l.assign(solved_.rows.size() * stride, 0.0);
   for (std::size_t i = 0; i < solved_.rows.size(); ++i)
-    std::copy_n(precomputed_.k.data() + (first + i) * precomputed_.columns + n_fixed_, n,
-                solved_.l.data() + i * solved_.stride);
-  factor_.solve_each(solved_.l.data(), solved_.rows.size(), solved_.stride);
+    std::copy_n(ahead.k.data() + (i + 1) * padded_columns() + n_fixed_, n, solved_.l.data() + i * stride);
+  factor_.solve_each(solved_.l.data(), solved_.rows.size(), stride);
 }
 
-double Posterior::prepare_step(std::size_t row, std::span<const double> values) {
-  pick(values, k_);
-  if (lives_by_information()) return prepare_step_by_information();
-  const auto at = std::find(precomputed_.rows.begin(), precomputed_.rows.end(), row) - precomputed_.rows.begin();
-  h_.assign(padded_columns(), 0.0);
-  std::copy_n(precomputed_.products.data() + at * static_cast<std::ptrdiff_t>(precomputed_.columns),
-              precomputed_.columns, h_.begin());
-  covariance_.finish(k_.data(), h_.data());
-  const double s = isa::routines<double>().dot(k_.data(), h_.data(), h_.size());
-  return is_above_rounding(s, covariance_.size_of_terms(k_)) ? s : 0.0;
+const double* Posterior::Precomputed::product(std::size_t row) const {
+  const auto at = std::find(ahead.rows.begin(), ahead.rows.end(), row) - ahead.rows.begin();
+  return products.data() + static_cast<std::size_t>(at) * stride;
 }
 
-double Posterior::prepare_step_by_information() {
-  novelty(k_, 0.0, l_);
-  z_.assign(round_up(columns(), Triangle::lanes), 0.0);
-  if (n_fixed_ == 1) z_[0] = k_[0];
-  std::copy_n(l_.begin(), members_.size(), z_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
-  d_ = z_;
+Row Posterior::look_at(std::uint64_t block, std::size_t row, std::span<const double> values) const {
+  assert(is_precomputed(block, row));
+  Row result{pick(values), Buffer<double>(padded_columns(), 0.0), {}, 0.0};
+  if (lives_by_information()) return look_by_information(std::move(result));
+  auto& [k, h, z, s] = result;
+  const double* product = precomputed_.product(row);
+  // Where columns were added since, A_0 is zero and so is the product; at all others the row is still the same.
+  assert(std::equal(k.begin(), k.begin() + static_cast<std::ptrdiff_t>(precomputed_.columns),
+                    precomputed_.ahead.k.data() + (product - precomputed_.products.data())));
+  std::copy_n(product, precomputed_.stride, h.begin());
+  covariance_.finish(k.data(), h.data());
+  s = isa::routines<double>().dot(k.data(), h.data(), h.size());
+  if (!is_above_rounding(s, covariance_.size_of_terms(k))) s = 0.0;
+  return result;
+}
+
+// With lam I + H = R R' and u = R^-1 z, s = |u|^2 and A k = L^-T R^-T u.
+Row Posterior::look_by_information(Row row) const {
+  row.z.assign(round_up(columns(), Triangle::lanes), 0.0);
+  if (n_fixed_ == 1) row.z[0] = row.k[0];
+  const Placement placed = place(row.k, 0.0);
+  std::copy_n(placed.l.begin(), members_.size(), row.z.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  Buffer<double> u = row.z;
   const Solver root = information_.root(lam_);
-  root.solve(d_);
-  double s = 0.0;
-  for (const double u : d_) s += u * u;
-  root.solve_transposed(d_);
-  h_.assign(padded_columns(), 0.0);
-  if (n_fixed_ == 1) h_[0] = d_[0];
-  l_.assign(Cholesky::room_for(members_.size()), 0.0);
-  std::copy_n(d_.begin() + static_cast<std::ptrdiff_t>(n_fixed_), members_.size(), l_.begin());
-  factor_.solve_transposed(l_);
-  std::copy_n(l_.begin(), members_.size(), h_.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
-  return s;
+  root.solve(u);
+  for (const double x : u) row.s += x * x;
+  root.solve_transposed(u);
+  const std::vector<double> h = from_mean(u);
+  std::copy(h.begin(), h.end(), row.h.begin());
+  return row;
 }
 
-void Posterior::learn(std::span<const double> b, double s, double v) {
-  if (fades() && v != 0) add_information(v);
-  if (s == 0) return;
-  spread_.assign(basis_columns_, 0.0);
-  for (std::size_t column = 0; column < columns(); ++column) spread_[basis_column(column)] = h_[column];
+void Posterior::learn(Row row, std::span<const double> b, double v) {
+  assert(row.k.size() == padded_columns());
+  // The coordinates of rows that wait for H are found for several at once, before the points, and with them L, change.
+  if (lives_by_information() && v != 0) {
+    information_.add_rows(row.z.data(), {&v, 1});
+  } else if (fades() && v != 0) {
+    if (waiting_.v.size() == max_waiting) add_waiting();
+    waiting_.k.insert(waiting_.k.end(), row.k.begin(), row.k.end());
+    waiting_.v.push_back(v);
+  }
+  if (row.s == 0) return;
+  Buffer<double> spread(basis_columns_, 0.0);
+  for (std::size_t column = 0; column < columns(); ++column) spread[basis_column(column)] = row.h[column];
   for (std::size_t o = 0; o < b.size(); ++o)
-    isa::routines<double>().axpy(b[o], spread_.data(), a_[o].data(), basis_columns_);
+    isa::routines<double>().axpy(b[o], spread.data(), a_[o].data(), basis_columns_);
   if (lives_by_information()) stale_ = true;
   if (v == 0 || stale_) return;
-  const double root = std::sqrt(v / (1 + v * s));
-  for (double& h : h_) h *= root;
-  covariance_.change(h_, 1.0);
-}
-
-// H += v z z' of the row in k_. Where A is kept the coordinates z are not needed yet: those of several rows are found
-// at once, before the points, and with them L, change.
-void Posterior::add_information(double v) {
-  if (lives_by_information()) return information_.add_row(std::span(z_).first(columns()), v);
-  if (waiting_.v.size() == max_waiting) add_waiting();
-  waiting_.k.insert(waiting_.k.end(), k_.begin(), k_.end());
-  waiting_.v.push_back(v);
+  const double root = std::sqrt(v / (1 + v * row.s));
+  for (double& h : row.h) h *= root;
+  covariance_.change(row.h, 1.0);
 }
 
 // Z = L^-1 K for 8 rows at a time, side by side as a tile; each value is one chain of multiply-adds, whatever their
 // number.
 void Posterior::add_waiting() const {
-  if (waiting_.v.empty()) return;
+  const std::size_t m = waiting_.v.size(), stride = padded_columns();
+  if (m == 0) return;
+  assert(waiting_.k.size() == m * stride);
   constexpr std::size_t lanes = Triangle::lanes;
   const Triangle& inverse = this->inverse();
-  const std::size_t n = inverse.rows(), stride = padded_columns();
-  Buffer<double> k(n * lanes), tile(n * lanes);
-  std::vector<double> z(columns());
-  for (std::size_t first = 0; first < waiting_.v.size(); first += lanes) {
-    const std::size_t count = std::min(lanes, waiting_.v.size() - first);
+  const std::size_t n = inverse.rows();
+  Buffer<double> k(n * lanes), tile(n * lanes), z(m * n);
+  for (std::size_t first = 0; first < m; first += lanes) {
+    const std::size_t count = std::min(lanes, m - first);
     std::fill(k.begin(), k.end(), 0.0);
     std::fill(tile.begin(), tile.end(), 0.0);
     for (std::size_t row = 0; row < count; ++row)
@@ -239,11 +239,10 @@ void Posterior::add_waiting() const {
     for (std::size_t begin = 0; begin < n; begin += lanes)
       isa::routines<double>().add_products(inverse.tile(begin / lanes), k.data() + begin * lanes, lanes, lanes, lanes,
                                            tile.data() + begin * lanes, n - begin);
-    for (std::size_t row = 0; row < count; ++row) {
-      for (std::size_t i = 0; i < z.size(); ++i) z[i] = tile[i * lanes + row];
-      information_.add_row(z, waiting_.v[first + row]);
-    }
+    for (std::size_t row = 0; row < count; ++row)
+      for (std::size_t i = 0; i < columns(); ++i) z[(first + row) * n + i] = tile[i * lanes + row];
   }
+  information_.add_rows(z.data(), waiting_.v);
   waiting_.k.clear();
   waiting_.v.clear();
 }
@@ -263,68 +262,57 @@ double Posterior::variance(const Buffer<double>& k) const {
 
 // ---- Points -----------------------------------------------------------------------------------------------------
 
-double Posterior::novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const {
-  const std::size_t n = members_.size();
-  l.assign(Cholesky::room_for(n), 0.0);
-  std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
-  factor_.solve(l);
-  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+Placement Posterior::place(const Buffer<double>& k, double kappa) const {
+  constexpr std::uint64_t no_block = 0;
+  return *place_beyond(-std::numeric_limits<double>::infinity(), no_block, 0, k, kappa);
 }
 
-double Posterior::novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k,
-                                double kappa, Buffer<double>& l) const {
+std::optional<Placement> Posterior::place_beyond(double least, std::uint64_t block, std::size_t row,
+                                                 const Buffer<double>& k, double kappa) const {
   const std::size_t n = members_.size();
-  l.assign(Cholesky::room_for(n), 0.0);
+  Placement placed{n, Buffer<double>(Cholesky::room_for(n), 0.0), kappa, 0.0};
+  auto& l = placed.l;
   std::copy_n(k.begin() + static_cast<std::ptrdiff_t>(n_fixed_), n, l.begin());
+  std::size_t known = 0;
   const auto at = std::find(solved_.rows.begin(), solved_.rows.end(), row) - solved_.rows.begin();
-  const bool is_solved = solved_.block == block && at < std::ssize(solved_.rows);
-  if (is_solved)
-    std::copy_n(solved_.l.data() + at * static_cast<std::ptrdiff_t>(solved_.stride), solved_.points, l.begin());
-  if (!factor_.solve_within(l, kappa - least, is_solved ? solved_.points : 0)) return 0.0;
-  return kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+  if (solved_.block == block && at < std::ssize(solved_.rows)) {
+    known = solved_.points;
+    assert(known <= n);
+    std::copy_n(solved_.l.data() + at * static_cast<std::ptrdiff_t>(solved_.stride), known, l.begin());
+  }
+  if (!factor_.solve_within(l, kappa - least, known)) return std::nullopt;
+  placed.novelty = kappa - isa::routines<double>().dot(l.data(), l.data(), l.size());
+  return placed;
 }
 
-// L grows by (l, sqrt(s)), and d_ holds L^-T l.
-bool Posterior::extend(std::size_t slot, std::span<const double> values) {
-  pick(values, k_);
-  const double kappa = values[slot], s = novelty(k_, kappa, l_);
-  return extend(slot, kappa, s);
-}
-
-bool Posterior::extend(std::size_t slot, double kappa, double s) {
-  if (!is_independent(s, kappa)) return false;
+// L grows by (l, sqrt(novelty)).
+bool Posterior::extend(std::size_t slot, const Placement& placed) {
+  assert(placed.points == members_.size());
+  if (!placed.is_independent()) return false;
   add_waiting();
-  d_ = l_;
-  factor_.solve_transposed(d_);
-  factor_.append(l_, std::sqrt(s));
+  factor_.append(placed.l, std::sqrt(placed.novelty));
   inverse_ = {};
   members_.push_back(static_cast<std::int64_t>(slot));
   make_room();
   return true;
 }
 
-// In the coefficients, with s = what lies outside: A += u u' / (lam s), u = (d, -1).
-bool Posterior::join(std::size_t slot, std::span<const double> values) {
+// In the coefficients, with s = what lies outside and d = L^-T l: A += u u' / (lam s), u = (d, -1).
+bool Posterior::join(std::size_t slot, const Placement& placed) {
   if (!lives_by_information()) derive();
-  return extend(slot, values) && joined();
-}
-
-bool Posterior::join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l) {
-  if (!lives_by_information()) derive();
-  l_ = l;
-  return extend(slot, kappa, novelty) && joined();
-}
-
-bool Posterior::joined() {
-  const std::size_t n = members_.size() - 1;
+  if (!placed.is_independent()) return false;
+  Buffer<double> d = placed.l;
+  factor_.solve_transposed(d);
+  extend(slot, placed);
   if (fades()) information_.reach(columns());
   stale_ = lives_by_information();
   if (stale_) return true;
+  const std::size_t n = placed.points;
   const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
-  k_.assign(padded_columns(), 0.0);
-  for (std::size_t i = 0; i < n; ++i) k_[n_fixed_ + i] = unit * d_[i];
-  k_[n_fixed_ + n] = -unit;
-  covariance_.change(k_, -1.0);
+  Buffer<double> u(padded_columns(), 0.0);
+  for (std::size_t i = 0; i < n; ++i) u[n_fixed_ + i] = unit * d[i];
+  u[n_fixed_ + n] = -unit;
+  covariance_.change(u, -1.0);
   return true;
 }
 
@@ -350,32 +338,32 @@ void Posterior::leave(std::size_t slot, double even_information) {
   add_waiting();
   const auto at = std::find(members_.begin(), members_.end(), static_cast<std::int64_t>(slot)) - members_.begin();
   const std::size_t i = static_cast<std::size_t>(at), column = n_fixed_ + i;
-  find_column(column);
-  if (!covariance_.can_remove(column, h_)) {
+  Buffer<double> h = covariance_with(column);
+  if (!covariance_.can_remove(column, h)) {
     renew_covariance(even_information);
-    find_column(column);
+    h = covariance_with(column);
   }
   for (auto& a : a_) {
-    const double step = a[slot] / h_[column];
-    for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h_[j] * step;
+    const double step = a[slot] / h[column];
+    for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h[j] * step;
     a[slot] = 0.0;
   }
   stale_ = lives_by_information();
-  if (!stale_) covariance_.remove(column, h_);
+  if (!stale_) covariance_.remove(column, h);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
-  inverse_ = {};
-  solved_ = {};
+  forget_span();
   if (fades()) information_ = information_.without_last(rotations, n_fixed_);
 }
 
-void Posterior::find_column(std::size_t column) {
+Buffer<double> Posterior::covariance_with(std::size_t column) {
   derive();
   covariance_.apply_pending();
-  k_.assign(padded_columns(), 0.0);
-  k_[column] = 1.0;
-  h_ = covariance_.product(k_);
-  h_[column] = std::max(h_[column], std::numeric_limits<double>::min());
+  Buffer<double> unit(padded_columns(), 0.0);
+  unit[column] = 1.0;
+  Buffer<double> h = covariance_.product(unit);
+  h[column] = std::max(h[column], std::numeric_limits<double>::min());
+  return h;
 }
 
 // ---- What is known ----------------------------------------------------------------------------------------------
@@ -451,11 +439,7 @@ void Posterior::adopt(Information information) {
 Matrix Posterior::even_covariance(double information) const {
   Triangle inverse = Triangle::identity(columns());
   Solver(coordinates()).solve(inverse);
-  const Triangle half = spread_evenly(information).covariance(inverse, lam_);
-  Matrix whole(columns(), columns());
-  for (std::size_t i = 0; i < columns(); ++i)
-    for (std::size_t j = 0; j <= i; ++j) whole.at(i, j) = whole.at(j, i) = half.at(i, j);
-  return whole;
+  return spread_evenly(information).covariance(inverse, lam_).whole();
 }
 
 void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
@@ -487,8 +471,7 @@ void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matri
   if (fades()) information_ = information_.transformed(m);
   members_ = std::move(members);
   factor_ = std::move(factor);
-  inverse_ = {};
-  solved_ = {};
+  forget_span();
   covariance_ = {};
   for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
   make_room();
@@ -527,8 +510,7 @@ void Posterior::visit(Archive& archive, bool alone) {
   archive.require(factor_.size() == members_.size(), "factor.diagonal", "must hold one number for each member");
   if (archive.loading()) {
     covariance_ = {};
-    inverse_ = {};
-    solved_ = {};
+    forget_span();
     stale_ = lives_by_information();
     for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
     make_room();

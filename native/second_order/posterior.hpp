@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,10 +27,27 @@
 
 namespace onkel {
 
-// Whether a point may join: `novelty`, its squared distance from the span, must be large enough relative to its squared
-// length `kappa`.
-bool is_independent(double novelty, double kappa);
+// A point may join if its squared distance from the span is above a fraction of its squared length; what is shorter
+// than this has no inverse to reckon with.
+inline constexpr double least_squared_length = 1e-100;
 double least_novelty(double kappa);
+
+// Where a row lies with regard to the span of so many points: its coordinates there, its squared length, and its
+// squared distance from the span.
+struct Placement {
+  std::size_t points;
+  Buffer<double> l;  // L^-1 k, with room for the routines of the factor
+  double kappa, novelty;
+  bool is_independent() const { return novelty > least_novelty(kappa); }
+};
+
+// What a posterior knows of a row before it learns from it.
+struct Row {
+  Buffer<double> k;  // its values at the columns
+  Buffer<double> h;  // A k
+  Buffer<double> z;  // its coordinates L^-1 k, where the posterior lives by its information
+  double s;          // k . A k, or 0 where that is due to rounding and the function is taken as known
+};
 
 class Posterior {
  public:
@@ -64,23 +82,27 @@ class Posterior {
   void begin_as(const Posterior& other, double rows, double even_information);
 
   // ---- A row ---------------------------------------------------------------------------------------------------
-  // Picks the values at these columns from those at all columns of the basis.
-  void pick(std::span<const double> values, Buffer<double>& k) const;
-  // A_0 k may be computed for several rows of a block at once, given by their numbers and their values at all columns
-  // of the basis; the products are valid until A_0 changes, and rows may be added until then.
-  bool is_precomputed(std::uint64_t block, std::size_t row);
-  void begin_precomputing(std::uint64_t block);
-  void add_precomputed_row(std::size_t row, std::span<const double> values);
-  // `may_join`: L^-1 k is computed as well, for `novelty_above`.
-  void finish_precomputing(bool may_join, Team* team);
+  // The values at these columns, with zeros beyond them, of those at all columns of the basis.
+  Buffer<double> pick(std::span<const double> values) const;
+  // A_0 k may be computed for several rows of a block at once: their numbers, and their values at these columns.
+  struct Ahead {
+    std::vector<std::size_t> rows;
+    Buffer<double> k;  // [row][column]
+    void add(std::size_t row, const Buffer<double>& values) {
+      rows.push_back(row);
+      k.insert(k.end(), values.begin(), values.end());
+    }
+  };
+  // `may_join`: L^-1 k is computed as well, for `place_beyond`; the first row has been asked about already.
+  void precompute(std::uint64_t block, const Ahead& ahead, bool may_join, Team* team);
+  bool is_precomputed(std::uint64_t block, std::size_t row) const;
   // How many rows from t on may be second-order before A_0 changes, and how many may come at all.
   std::size_t steps_ahead() const;
   std::size_t rows_ahead(std::int64_t t) const;
-  // Computes h = A k of a row whose A_0 k is precomputed; returns s = k . A k, or 0 where that is due to rounding and
-  // the function is taken as known.
-  double prepare_step(std::size_t row, std::span<const double> values);
-  // Then updates a += h b for each output, and adds the information v of the row.
-  void learn(std::span<const double> b, double s, double v);
+  // A row of a block, which must be precomputed, with its values at all columns of the basis.
+  Row look_at(std::uint64_t block, std::size_t row, std::span<const double> values) const;
+  // a += h b for each output, and the information v of the row is added.
+  void learn(Row row, std::span<const double> b, double v);
   // Whether it is full and may exchange a point at row t; and that it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }
@@ -89,18 +111,16 @@ class Posterior {
   double variance(const Buffer<double>& k) const;  // k . A k
 
   // ---- Points --------------------------------------------------------------------------------------------------
-  // The squared distance of a point from the span, kappa - |L^-1 k|^2, from its values at the columns; l = L^-1 k.
-  double novelty(const Buffer<double>& k, double kappa, Buffer<double>& l) const;
-  // The same for a row of a block, or 0 where it is found to be below `least`, for less than the time of all.
-  double novelty_above(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k, double kappa,
-                       Buffer<double>& l) const;
-  // A point joins, with its values at all columns of the basis: L grows by a row. False where it lies in the span of
-  // the others.
-  bool extend(std::size_t slot, std::span<const double> values);
+  // A row of squared length kappa with these values at the columns.
+  Placement place(const Buffer<double>& k, double kappa) const;
+  // The same for a row of a block; none where its distance is found to be below `least`, for less than the time of all.
+  std::optional<Placement> place_beyond(double least, std::uint64_t block, std::size_t row, const Buffer<double>& k,
+                                        double kappa) const;
+  // The point in a slot, placed among the present points, becomes the last of them: L grows by a row. False where it
+  // lies in the span of the others.
+  bool extend(std::size_t slot, const Placement& placed);
   // The same within the stream, where the new direction has the prior variance 1 / lam and no information yet.
-  bool join(std::size_t slot, std::span<const double> values);
-  // The same with what `novelty` found since the last point joined or left.
-  bool join(std::size_t slot, double kappa, double novelty, const Buffer<double>& l);
+  bool join(std::size_t slot, const Placement& placed);
   // What it costs each point to leave, in the metric of the data: a_j^2 / A_jj; and the slot of the cheapest.
   std::vector<double> costs();
   std::size_t least_needed();
@@ -131,17 +151,15 @@ class Posterior {
  private:
   void make_room();
   void derive() const;
-  void find_column(std::size_t column);  // A_:j, in h_
+  Buffer<double> covariance_with(std::size_t column);  // A_:j
   void renew_covariance(double even_information);
-  bool extend(std::size_t slot, double kappa, double novelty);  // with l_
-  void solve_ahead(std::size_t first);                          // for the precomputed rows from this one on
-  bool joined();                                                // the last member, just now
-  std::vector<double> own(std::size_t output) const;            // coefficients of its columns
+  void forget_span();  // drops what was computed from L, or from members that have left
+  void solve_ahead(std::uint64_t block, const Ahead& ahead);
+  Row look_by_information(Row row) const;
+  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
   void set_own(std::size_t output, std::span<const double> coefficients);
   // To derive A takes as long as three steps without it.
   bool lives_by_information() const { return fades() && period_ <= 3; }
-  double prepare_step_by_information();
-  void add_information(double v);
   void add_waiting() const;  // adds the rows that wait to H
   const Triangle& inverse() const;
   std::size_t padded_columns() const { return covariance_.columns(); }
@@ -166,22 +184,22 @@ class Posterior {
   };
   mutable Waiting waiting_;  // rows that H does not include yet
 
-  // Scratch.
+  // A_0 k of rows of this block, as long as A_0 has been folded so often and no longer than its columns were.
   struct Precomputed {
     std::uint64_t block = 0;
     std::int64_t folds = -1;
-    std::size_t columns = 0, done = 0;  // `done`: rows that have their products
-    std::vector<std::size_t> rows;
-    Buffer<double> k, products;
+    std::size_t columns = 0, stride = 0;  // the columns that it had, and with their padding
+    Ahead ahead;
+    Buffer<double> products;
+    const double* product(std::size_t row) const;
   } precomputed_;
-  // L^-1 k of rows of a block, for so many points as there were; those that have joined since go on from there.
+  // L^-1 k of rows of this block, for so many points as there were; those that have joined since go on from there.
   struct Solved {
     std::uint64_t block = 0;
     std::size_t points = 0, stride = 0;
     std::vector<std::size_t> rows;
     Buffer<double> l;
   } solved_;
-  Buffer<double> k_, h_, z_, l_, d_, spread_;
 };
 
 }  // namespace onkel

@@ -55,8 +55,8 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       spread_(recipe.part("dictionary").at("spread")),
       posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
       share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
-      recent_loss_(memories()),
-      each_(posteriors_.size()) {
+      recent_loss_(memories()) {
+  in_hand_.each.resize(posteriors_.size());
   if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave
   widen(outputs);
   begin();
@@ -71,10 +71,9 @@ void SecondOrder::begin() {
 
 void SecondOrder::widen(std::size_t outputs) {
   function_.widen(outputs);
-  mixed_.widen(outputs);
-  for (Scored& row : each_) row.widen(outputs);
+  in_hand_.mixed.widen(outputs);
+  for (Scored& row : in_hand_.each) row.widen(outputs);
   for (Posterior& posterior : posteriors_) posterior.widen(outputs);
-  for (auto* scratch : {&b_, &next_, &m_}) scratch->resize(outputs);
 }
 
 void SecondOrder::reach() {
@@ -87,7 +86,10 @@ void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predi
 }
 
 void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
-  Scored& row = mixed_;
+  auto& [kept, seen, informative, several, row, each, k, nearest, slot, placed] = in_hand_;
+  kept.emplace(example);
+  nearest.reset();
+  slot.reset();
   row.begin(example, basis_);
   function_.score(basis_, example.block, example.row, row.f, predicted);
   require_in_range(row.f, "the score", example.position);
@@ -100,51 +102,49 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   const double self = row.self();
   require_in_range({&self, 1}, "the kernel value", example.position);
   // A hedge may show this learner only a fraction of the rows.
-  const bool seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
-  const bool informative = is_informative(row) && seen, several = n_active() > 1 && example.in_order;
+  seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
+  informative = is_informative(row) && seen;
+  several = n_active() > 1 && example.in_order;
   if (informative || several) {
-    k_.resize(basis_.columns());
-    basis_.values(example.block, example.row, k_);
-    require_in_range(k_, "the kernel values", example.position);
+    k.resize(basis_.columns());
+    basis_.values(example.block, example.row, k);
+    require_in_range(k, "the kernel values", example.position);
   }
-  if (several) {
-    for (Scored& own : each_) own.begin(example, basis_);
-    score_each();
-    for (const Scored& own : each_) {
-      require_in_range(own.f, "the score", example.position);
-      require_in_range(own.g, "the slope", example.position);
-    }
+  if (!several) return;
+  for (Scored& own : each) own.begin(example, basis_);
+  score_each(in_hand_);
+  for (const Scored& own : each) {
+    require_in_range(own.f, "the score", example.position);
+    require_in_range(own.g, "the slope", example.position);
   }
-  prepared_.emplace(Prepared{example, seen, informative, several});
 }
 
 // The weights follow from the predictions; then the points change, then each posterior learns.
 void SecondOrder::commit() {
-  const auto& [example, seen, informative, several] = *prepared_;
-  Scored& row = mixed_;
-  nearest_.reset();
-  offered_.reset();
-  const double residual = largest(row.g), max_weight = max_certainty * lam_ / row.self();
+  InHand& row = in_hand_;
+  const Example& example = *row.example;
+  Scored& mixed = row.mixed;
+  const double residual = largest(mixed.g), max_weight = max_certainty * lam_ / mixed.self();
   if (!example.in_order) suspend_others();
-  if (several) update_weights(example);
-  if (informative) offer(row);
-  grow(example.t);
+  if (row.several) update_weights(row);
+  if (row.informative) offer(row);
+  grow(row);
   double variance = 0.0;
-  for (std::size_t e = 0; e < (several ? posteriors_.size() : 1); ++e) {
-    Scored& own = several ? each_[e] : row;
+  for (std::size_t e = 0; e < (row.several ? posteriors_.size() : 1); ++e) {
+    Scored& own = row.seen_by(e);
     own.weight = std::min(own.weight, max_weight);
-    if (!seen || rests(e) || !is_informative(own)) continue;
-    if (e > 0) exchange(posteriors_[e], own);
-    variance += share_.weights()[e] * take_step(posteriors_[e], example, own);
+    if (!row.seen || rests(e) || !is_informative(own)) continue;
+    if (e > 0) exchange(e, row);
+    variance += share_.weights()[e] * take_step(e, row);
   }
-  if (informative) {
-    const double weight = std::min(row.weight, max_weight);
+  if (row.informative) {
+    const double weight = std::min(mixed.weight, max_weight);
     noise_ += weight * residual * residual / (1 + weight * variance);
     ++steps_;
   }
   for (std::size_t e = 0; e < n_active(); ++e)
     if (!rests(e)) posteriors_[e].fade(example.t);
-  if (several || informative) publish();
+  if (row.several || row.informative) publish();
   if (others_suspended_ && example.in_order) resume_others();
   function_.tick();
 }
@@ -157,11 +157,11 @@ void SecondOrder::publish() {
       function_.become(o, first().coefficients(o));
       continue;
     }
-    mixture_.assign(basis_.columns(), 0.0);
+    Buffer<double> mixture(basis_.columns(), 0.0);
     for (std::size_t e = 0; e < n_active(); ++e)
-      isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture_.data(), mixture_.size());
-    for (const std::size_t slot : dependent_points_) mixture_[slot] = function_.last_coefficient(slot, o);
-    function_.become(o, mixture_);
+      isa::routines<double>().axpy(weights[e], posteriors_[e].coefficients(o).data(), mixture.data(), mixture.size());
+    for (const std::size_t slot : dependent_points_) mixture[slot] = function_.last_coefficient(slot, o);
+    function_.become(o, mixture);
   }
 }
 
@@ -176,11 +176,12 @@ bool SecondOrder::is_full(std::int64_t position) const {
   return no_candidates || basis_.size() - candidates_.size() >= budget_;
 }
 
-// The row, with its kernel values in k_, may enter the reservoir: weighted sampling without replacement by keys
-// u^(1/q) (Efraimidis and Spirakis), of which the logarithm is kept.
-void SecondOrder::offer(const Scored& row) {
+// The row may enter the reservoir: weighted sampling without replacement by keys u^(1/q) (Efraimidis and Spirakis), of
+// which the logarithm is kept.
+void SecondOrder::offer(InHand& in_hand) {
+  const Scored& row = in_hand.mixed;
   const std::size_t others = basis_.size() - candidates_.size();
-  if (is_full(row.position)) return renew(row);
+  if (is_full(row.position)) return renew(in_hand);
   const std::size_t room = std::min(max_candidates, budget_ - others);
   const bool full = candidates_.size() >= room || !basis_.has_room(row.position);
   const auto worst = std::min_element(candidates_.begin(), candidates_.end(),
@@ -190,10 +191,9 @@ void SecondOrder::offer(const Scored& row) {
   // log u / (unit sqrt(own)) must be above the worst key.
   const double needed = full ? log_u / (unit * worst->key) : 0.0;
   const double least = std::max(needed * needed, least_novelty(kappa)) * (1 - rounding);
-  first().pick(k_, picked_);
-  const double own = first().novelty_above(least, row.block->number, row.row, picked_, kappa, l_);
-  if (!is_independent(own, kappa)) return;
-  const double key = log_u / (unit * std::sqrt(own));
+  const auto placed = first().place_beyond(least, row.block->number, row.row, first().pick(in_hand.k), kappa);
+  if (!placed || !placed->is_independent()) return;
+  const double key = log_u / (unit * std::sqrt(placed->novelty));
   if (!std::isfinite(key)) return;  // a slope too small to square
   if (full) {
     if (!(key > worst->key) || !basis_.has_room_without(worst->slot, row.position)) return;
@@ -203,22 +203,23 @@ void SecondOrder::offer(const Scored& row) {
   const std::size_t slot = basis_.insert(*row.block, row.row, row.position);
   reach();
   candidates_.push_back({slot, key});
-  offered_ = {slot, kappa, own};
+  in_hand.slot = slot;
+  in_hand.placed = *placed;
   // A row's own column comes after the row.
-  k_.resize(basis_.columns(), 0.0);
-  k_[slot] = kappa;
+  in_hand.k.resize(basis_.columns(), 0.0);
+  in_hand.k[slot] = kappa;
 }
 
 // The best candidates join, as many as the dictionary may have at this row.
-void SecondOrder::grow(std::int64_t t) {
-  const double rows = static_cast<double>(t);
+void SecondOrder::grow(const InHand& row) {
+  const double rows = static_cast<double>(row.example->t);
   const double target = std::min(rows, std::sqrt(rows / spread_ * static_cast<double>(budget_)));
   while (static_cast<double>(first().size()) < target && !candidates_.empty()) {
     const auto best = std::max_element(candidates_.begin(), candidates_.end(),
                                        [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
     const std::size_t slot = best->slot;
     candidates_.erase(best);
-    if (!join(slot)) basis_.erase(slot, false);
+    if (!join(slot, row)) basis_.erase(slot, false);
   }
 }
 
@@ -226,51 +227,59 @@ double SecondOrder::kernel_with_itself(Block& block, std::size_t row) const {
   return basis_.self_kernel(block, row, 0);
 }
 
-// The squared distance from the span of all members of a point with these values at the columns of the basis.
-double SecondOrder::novelty(std::span<const double> values, double kappa, Buffer<double>& l) const {
-  Buffer<double> k;
-  first().pick(values, k);
-  return first().novelty(k, kappa, l);
+// The values of the point in this slot at the columns of the basis.
+Buffer<double> SecondOrder::values_of(std::size_t slot) const {
+  Block scratch;
+  Buffer<double> values(basis_.columns());
+  basis_.row_of(slot, scratch, values);
+  return values;
+}
+
+// A row of squared length kappa with these values at the columns of the basis, among all members.
+Placement SecondOrder::place(std::span<const double> values, double kappa) const {
+  return first().place(first().pick(values), kappa);
 }
 
 // The point in this slot becomes a member of every posterior that has room for it.
-bool SecondOrder::join(std::size_t slot) {
-  const auto offered = std::exchange(offered_, std::nullopt);
-  if (offered && offered->slot == slot && n_active() == 1)
-    return first().join(slot, offered->kappa, offered->novelty, l_);
-  values_.resize(basis_.columns());
-  basis_.row_of(slot, scratch_, values_);
-  if (!first().join(slot, values_)) return false;
-  for (std::size_t e = 1; e < n_active(); ++e)
-    if (posteriors_[e].size() < posteriors_[e].max_points()) posteriors_[e].join(slot, values_);
+bool SecondOrder::join(std::size_t slot, const InHand& row) {
+  if (row.slot == slot && row.placed.points == first().size() && n_active() == 1) return first().join(slot, row.placed);
+  const Buffer<double> values = values_of(slot);
+  if (!first().join(slot, place(values, values[slot]))) return false;
+  for (std::size_t e = 1; e < n_active(); ++e) {
+    Posterior& own = posteriors_[e];
+    if (own.size() < own.max_points()) own.join(slot, own.place(own.pick(values), values[slot]));
+  }
   return true;
 }
 
 // ---- The step ---------------------------------------------------------------------------------------------------
 
 // Returns the variance of the posterior's function at the row before the step.
-double SecondOrder::take_step(Posterior& posterior, const Example& example, Scored& row) {
-  if (!posterior.is_precomputed(example.block.number, example.row)) precompute(posterior, example);
-  const double s = posterior.prepare_step(example.row, k_);
-  const double v = solve(row, s);
-  posterior.learn(b_, s, v);
+double SecondOrder::take_step(std::size_t e, InHand& row) {
+  Posterior& posterior = posteriors_[e];
+  const auto& [block, at] = std::pair{row.example->block.number, row.example->row};
+  if (!posterior.is_precomputed(block, at)) precompute(posterior, row);
+  Row known = posterior.look_at(block, at, row.k);
+  const double s = known.s;
+  const auto [b, v] = solve(row.seen_by(e), s);
+  posterior.learn(std::move(known), b, v);
   return s;
 }
 
 // The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
-// is then the new score. Returns the information there.
-double SecondOrder::solve(Scored& row, double s) {
-  m_.assign(row.f.begin(), row.f.end());
-  std::fill(b_.begin(), b_.end(), 0.0);
+// is then the new score. Returns it, and the information there.
+std::pair<std::vector<double>, double> SecondOrder::solve(Scored& row, double s) const {
+  const std::vector<double> m = row.f;
+  std::vector<double> b(m.size(), 0.0), next(m.size());
   double value = row.weight * row.loss;
   for (int step = 0; step < inner_steps_; ++step) {
     const double v = loss_.steepest(row);
-    for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (v * s * b_[o] - row.weight * row.g[o]) / (1 + v * s);
+    for (std::size_t o = 0; o < b.size(); ++o) next[o] = (v * s * b[o] - row.weight * row.g[o]) / (1 + v * s);
     for (int halvings = 0;; ++halvings) {
       double length = 0.0;
-      for (std::size_t o = 0; o < b_.size(); ++o) {
-        row.f[o] = m_[o] + s * next_[o];
-        length += next_[o] * next_[o];
+      for (std::size_t o = 0; o < b.size(); ++o) {
+        row.f[o] = m[o] + s * next[o];
+        length += next[o] * next[o];
       }
       loss_.evaluate(row);
       const double reached = s * length / 2 + row.weight * row.loss;
@@ -278,23 +287,24 @@ double SecondOrder::solve(Scored& row, double s) {
         value = reached;
         break;
       }
-      for (std::size_t o = 0; o < b_.size(); ++o) next_[o] = (b_[o] + next_[o]) / 2;
+      for (std::size_t o = 0; o < b.size(); ++o) next[o] = (b[o] + next[o]) / 2;
     }
-    b_ = next_;
+    b = next;
   }
-  return loss_.information(row);
+  return {std::move(b), loss_.information(row)};
 }
 
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row
 // that turns out not to be costs time but changes nothing.
-void SecondOrder::precompute(Posterior& posterior, const Example& example) {
-  posterior.begin_precomputing(example.block.number);
-  posterior.add_precomputed_row(example.row, k_);  // with its own column, which is not in the block
+void SecondOrder::precompute(Posterior& posterior, const InHand& in_hand) const {
+  const Example& example = *in_hand.example;
+  Posterior::Ahead ahead;
+  ahead.add(example.row, posterior.pick(in_hand.k));  // with its own column, which is not in the block
   const std::size_t steps = posterior.steps_ahead(),
                     end = example.row + std::min(posterior.rows_ahead(example.t), example.block.count - example.row);
   Scored row(outputs());
   row.begin(example, basis_);
-  values_.resize(basis_.columns());
+  Buffer<double> values(basis_.columns());
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
     if (posterior.is_precomputed(example.block.number, i)) {
@@ -313,30 +323,26 @@ void SecondOrder::precompute(Posterior& posterior, const Example& example) {
       loss_.evaluate(row);
       if (!is_informative(row)) continue;
     }
-    basis_.values(example.block, i, values_);
-    posterior.add_precomputed_row(i, values_);
+    basis_.values(example.block, i, values);
+    ahead.add(i, posterior.pick(values));
     ++found;
   }
   const bool may_join = &posterior == &first() && !is_full(example.position);
-  posterior.finish_precomputing(may_join, example.team);
+  posterior.precompute(example.block.number, ahead, may_join, example.team);
 }
 
 // The variance k . A k within the span, plus the prior's variance of the component outside it. For several posteriors,
 // their mean variance plus the variance between their functions.
 double SecondOrder::variance(Block& block, std::size_t row) const {
-  Buffer<double> values(basis_.columns()), k, l;
+  Buffer<double> values(basis_.columns());
   basis_.values(block, row, values);
-  const double left = std::max(0.0, novelty(values, kernel_with_itself(block, row), l)) / lam_;
-  if (n_active() == 1) {
-    first().pick(values, k);
-    return first().variance(k) + left;
-  }
+  const double left = std::max(0.0, place(values, kernel_with_itself(block, row)).novelty) / lam_;
+  if (n_active() == 1) return first().variance(first().pick(values)) + left;
   std::vector<double> f(outputs()), mean(outputs());
   double inside = 0.0, apart = 0.0;
   function_.score(basis_, block, row, mean, {});
   for (std::size_t e = 0; e < posteriors_.size(); ++e) {
-    posteriors_[e].pick(values, k);
-    inside += share_.weights()[e] * posteriors_[e].variance(k);
+    inside += share_.weights()[e] * posteriors_[e].variance(posteriors_[e].pick(values));
     score(posteriors_[e], values, f);
     for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
   }
@@ -344,11 +350,11 @@ double SecondOrder::variance(Block& block, std::size_t row) const {
   return inside + left + (noise > 0 ? apart / noise : 0.0);
 }
 
-// Scores of each posterior at the row whose columns are in k_.
-void SecondOrder::score_each() {
+// Each posterior judges the row.
+void SecondOrder::score_each(InHand& row) const {
   for (std::size_t e = 0; e < posteriors_.size(); ++e) {
-    score(posteriors_[e], k_, each_[e].f);
-    loss_.evaluate(each_[e]);
+    score(posteriors_[e], row.k, row.each[e].f);
+    loss_.evaluate(row.each[e]);
   }
 }
 

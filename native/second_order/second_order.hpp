@@ -48,7 +48,7 @@ class SecondOrder final : public Update, public Informed {
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
   bool looks_ahead() const override { return true; }
-  std::span<const double> prepared_scores() const override { return mixed_.f; }
+  std::span<const double> prepared_scores() const override { return in_hand_.mixed.f; }
   void flush(std::int64_t) override {}
   std::vector<double> coefficients(std::size_t, std::size_t output, Which which) const override {
     return function_.coefficients(basis_, output, which);
@@ -84,6 +84,22 @@ class SecondOrder final : public Update, public Informed {
     double key;
   };
 
+  // What is known of the row in hand, from `prepare` to the end of `commit`.
+  struct InHand {
+    std::optional<Example> example;
+    bool seen = false, informative = false;  // by a hedge that shows rows; to the function
+    bool several = false;                    // whether each posterior judges it by itself
+    Scored mixed;                            // as the function sees it
+    std::vector<Scored> each;                // as the posteriors do, where there are several
+    Buffer<double> k;                        // its values at the columns of the basis, if it is informative or several
+    std::optional<std::size_t> nearest;      // the slot of the point with the largest of them, once found
+    // The candidate that it became, and where it lies as long as the points are those of the time.
+    std::optional<std::size_t> slot;
+    Placement placed{};
+
+    Scored& seen_by(std::size_t posterior) { return several ? each[posterior] : mixed; }
+  };
+
   Posterior& first() { return posteriors_[0]; }
   const Posterior& first() const { return posteriors_[0]; }
   // The number of posteriors that learn.
@@ -91,25 +107,25 @@ class SecondOrder final : public Update, public Informed {
   bool is_informative(const Scored& row) const;
   double log_likelihood(const Scored& row) const;
   bool is_full(std::int64_t position) const;
-  void offer(const Scored& row);
-  void grow(std::int64_t t);
-  bool join(std::size_t slot);
-  double take_step(Posterior& posterior, const Example& example, Scored& row);
-  double solve(Scored& row, double s);
+  void offer(InHand& row);
+  void grow(const InHand& row);
+  bool join(std::size_t slot, const InHand& row);
+  double take_step(std::size_t posterior, InHand& row);
+  std::pair<std::vector<double>, double> solve(Scored& row, double s) const;
   void reach();
   void begin();
-  void precompute(Posterior& posterior, const Example& example);
+  void precompute(Posterior& posterior, const InHand& row) const;
   void score(const Posterior& posterior, std::span<const double> values, std::span<double> f) const;
-  void score_each();
+  void score_each(InHand& row) const;
   void publish();
   // The memories (second_order_memory.cpp).
   void suspend_others();
   void resume_others();
-  void update_weights(const Example& example);
+  void update_weights(const InHand& row);
   bool rests(std::size_t posterior) const;
-  void renew(const Scored& row);
-  void exchange(Posterior& posterior, Scored& row);
-  std::size_t nearest() const;
+  void renew(InHand& row);
+  void exchange(std::size_t posterior, InHand& row);
+  std::size_t nearest(const InHand& row) const;
   std::size_t least_needed();
 
   std::size_t n_fixed() const { return basis_.has_constant() ? 1 : 0; }
@@ -123,7 +139,8 @@ class SecondOrder final : public Update, public Informed {
   void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);
   double kernel_with_itself(Block& block, std::size_t row) const;
-  double novelty(std::span<const double> values, double kappa, Buffer<double>& l) const;
+  Buffer<double> values_of(std::size_t slot) const;
+  Placement place(std::span<const double> values, double kappa) const;
 
   Basis& basis_;
   Function function_;
@@ -144,27 +161,7 @@ class SecondOrder final : public Update, public Informed {
   double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
   std::int64_t steps_ = 0;                     // the number of second-order steps
 
-  // The prepared row; its kernel values are in k_ where they are needed. `several`: each posterior judges it by itself.
-  struct Prepared {
-    Example example;
-    bool seen, informative, several;
-  };
-  std::optional<Prepared> prepared_;
-  Scored mixed_;                        // the row as the function sees it
-  std::vector<Scored> each_;            // as the posteriors do
-  std::optional<std::size_t> nearest_;  // the slot of the point with the largest value in k_, once found
-
-  // The candidate that the row became, with what `novelty` found while no point has joined since; l_ has the rest.
-  struct Offered {
-    std::size_t slot;
-    double kappa, novelty;
-  };
-  std::optional<Offered> offered_;
-
-  // Scratch.
-  Block scratch_;
-  Buffer<double> k_, l_, values_, mixture_, picked_;
-  std::vector<double> b_, next_, m_;
+  InHand in_hand_;
 };
 
 }  // namespace onkel

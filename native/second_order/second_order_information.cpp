@@ -23,9 +23,8 @@ void SecondOrder::set(std::size_t column, std::size_t output, double last, doubl
   reach();
   function_.set(column, output, last, average);
   if (output > 0 || column < basis_.first_slot()) return;
-  values_.resize(basis_.columns());
-  basis_.row_of(column, scratch_, values_);
-  first().extend(column, values_);
+  const Buffer<double> values = values_of(column);
+  first().extend(column, place(values, values[column]));
 }
 
 // Each row so far is taken to inform about one direction as much as a row at the score 0 does.
@@ -102,10 +101,9 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
   const auto& old = dynamic_cast<const SecondOrder&>(other);
   const std::size_t n = first().size(), n_old = old.first().size(), width = basis_.columns();
   Matrix across(n, n_old);  // L^-1 K_old'
-  Buffer<double> column;
   for (std::size_t j = 0; j < n_old; ++j) {
-    novelty(kernel.subspan(j * width, width), 0.0, column);
-    for (std::size_t i = 0; i < n; ++i) across.at(i, j) = column[i];
+    const Placement placed = place(kernel.subspan(j * width, width), 0.0);
+    for (std::size_t i = 0; i < n; ++i) across.at(i, j) = placed.l[i];
   }
   Matrix m(n_fixed() + n, n_fixed() + n_old);
   if (n_fixed() == 1) m.at(0, 0) = 1.0;
@@ -164,12 +162,11 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double max_di
   Matrix inside(slots.size(), n);
   double moved = 0.0;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    values_.resize(basis_.columns());
-    basis_.row_of(slots[i], scratch_, values_);
-    novelty(values_, 0.0, l_);
-    std::copy(l_.begin(), l_.end(), inside.row(i));
+    const Buffer<double> values = values_of(slots[i]);
+    const Placement placed = place(values, 0.0);
+    std::copy(placed.l.begin(), placed.l.end(), inside.row(i));
     for (std::size_t j = 0; j <= i; ++j) {
-      const double inner = values_[slots[j]] - isa::routines<double>().dot(inside.row(i), inside.row(j), n);
+      const double inner = values[slots[j]] - isa::routines<double>().dot(inside.row(i), inside.row(j), n);
       for (std::size_t o = 0; o < outputs(); ++o)
         moved += (i == j ? 1 : 2) * inner * function_.last_coefficient(slots[i], o) *
                  function_.last_coefficient(slots[j], o);

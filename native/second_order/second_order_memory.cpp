@@ -1,5 +1,6 @@
 // SecondOrder, continued: several memories on one set of points.
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -50,11 +51,12 @@ double SecondOrder::log_likelihood(const Scored& row) const {
   return noise > 0 ? std::max(-row.g[0] * row.g[0] / (2 * noise), least_log_likelihood) : 0.0;
 }
 
-void SecondOrder::update_weights(const Example& example) {
+void SecondOrder::update_weights(const InHand& row) {
+  const Example& example = *row.example;
   std::vector<double> logs;
-  for (const Scored& each : each_) logs.push_back(log_likelihood(each));
+  for (const Scored& each : row.each) logs.push_back(log_likelihood(each));
   const double part = share_.update_weights(logs, example.weight);
-  recent_loss_.add(1 - std::exp(log_likelihood(mixed_)), part);
+  recent_loss_.add(1 - std::exp(log_likelihood(row.mixed)), part);
   share_.remember(example.t);
   const Posterior& winner = posteriors_[share_.winner()];
   if (winner.fades() && is_full(example.position)) due_ = std::min(1.0, due_ + 1 / winner.memory());
@@ -68,11 +70,13 @@ bool SecondOrder::rests(std::size_t posterior) const {
 
 // At a full budget the row takes the place of the point that the function needs least, where one is due. Posteriors
 // that stand on fewer points make room for it too.
-void SecondOrder::renew(const Scored& row) {
+void SecondOrder::renew(InHand& in_hand) {
+  assert(in_hand.several || due_ == 0);
+  const Scored& row = in_hand.mixed;
   if (due_ < 1 - 1e-9) return;      // the sum of so many parts
   if (first().size() == 0) return;  // other kernels have all the points that there may be
   const double kappa = kernel_with_itself(*row.block, row.row);
-  if (!is_independent(novelty(k_, kappa, l_), kappa)) return;
+  if (!place(in_hand.k, kappa).is_independent()) return;
   due_ = 0.0;
   const std::size_t leaver = least_needed();
   for (Posterior& posterior : posteriors_)
@@ -82,37 +86,38 @@ void SecondOrder::renew(const Scored& row) {
   std::optional<std::size_t> slot;
   if (basis_.has_room(row.position)) slot = basis_.insert(*row.block, row.row, row.position);
   reach();
-  k_.assign(basis_.columns(), 0.0);
-  basis_.values(*row.block, row.row, k_);
+  in_hand.k.assign(basis_.columns(), 0.0);
+  basis_.values(*row.block, row.row, in_hand.k);
   if (slot) {
-    k_[*slot] = kappa;
-    if (!join(*slot)) basis_.erase(*slot, false);
+    in_hand.k[*slot] = kappa;
+    if (!join(*slot, in_hand)) basis_.erase(*slot, false);
   }
   publish();
-  score_each();
+  score_each(in_hand);
 }
 
 // A posterior that uses some of the points follows the rows: where the nearest of all points to a row that is
 // informative for it is not its own, that point replaces the one that it needs least, at most once per period.
-void SecondOrder::exchange(Posterior& posterior, Scored& row) {
+void SecondOrder::exchange(std::size_t e, InHand& in_hand) {
+  Posterior& posterior = posteriors_[e];
+  Scored& row = in_hand.seen_by(e);
   if (!posterior.may_exchange(row.t)) return;
-  if (!nearest_) nearest_ = nearest();
-  const std::size_t slot = *nearest_;
+  if (!in_hand.nearest) in_hand.nearest = nearest(in_hand);
+  const std::size_t slot = *in_hand.nearest;
   if (posterior.holds(slot)) return;
   posterior.exchanged(row.t);
   posterior.leave(posterior.least_needed(), even_information());
-  values_.resize(basis_.columns());
-  basis_.row_of(slot, scratch_, values_);
-  posterior.join(slot, values_);
-  score(posterior, k_, row.f);
+  const Buffer<double> values = values_of(slot);
+  posterior.join(slot, posterior.place(posterior.pick(values), values[slot]));
+  score(posterior, in_hand.k, row.f);
   loss_.evaluate(row);
 }
 
-// The point with the largest kernel value at the row whose columns are in k_.
-std::size_t SecondOrder::nearest() const {
+// The point with the largest kernel value at the row.
+std::size_t SecondOrder::nearest(const InHand& row) const {
   const auto& members = first().members();
   return static_cast<std::size_t>(*std::max_element(members.begin(), members.end(), [&](auto a, auto b) {
-    return k_[static_cast<std::size_t>(a)] < k_[static_cast<std::size_t>(b)];
+    return row.k[static_cast<std::size_t>(a)] < row.k[static_cast<std::size_t>(b)];
   }));
 }
 
