@@ -175,7 +175,7 @@ MUTANTS = [
     Mutant(
         "what is outside of the span is uncertain",
         "native/second_order/second_order.cpp",
-        "const double left = std::max(0.0, novelty(values, kernel_with_itself(block, row), l)) / lam_;",
+        "const double left = std::max(0.0, place(values, kernel_with_itself(block, row)).novelty) / lam_;",
         "const double left = 0.0;",
         "test_newton.py -k variance",
     ),
@@ -189,7 +189,7 @@ MUTANTS = [
     Mutant(
         "a point does not leave by the ratio of rounding errors",
         "native/second_order/posterior.cpp",
-        "if (!covariance_.can_remove(column, h_))",
+        "if (!covariance_.can_remove(column, h))",
         "if (false)",
         "test_information.py -k 'points_leave and digits_left'",
     ),
@@ -210,7 +210,7 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/second_order/second_order.cpp",
-        "    rows_[e].weight = std::min(rows_[e].weight, max_weight);\n",
+        "    own.weight = std::min(own.weight, max_weight);\n",
         "",
         "test_information.py -k diverges",
     ),
