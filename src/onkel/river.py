@@ -180,6 +180,7 @@ class _KernelModel(LearnerHolder):
 
     def _learn_row(self, x: Record, y: float, w: float, scores: bool = False) -> Floats | None:
         row = self._columns.row(x, learn=True)
+        self._check_choosable(row)
         self._make_room()
         self._y[0] = y
         return self._learn_csr(row, self._y, None if w == 1.0 else _weights(w, 1), scores=scores)
@@ -192,6 +193,7 @@ class _KernelModel(LearnerHolder):
 
     def _learn_frame(self, X: Any, y: Floats, w: Any, scores: bool = False) -> Floats | None:
         rows = self._columns.rows(X, learn=True)
+        self._check_choosable(rows)
         self._make_room()
         return self._learn_csr(rows, y, None if w is None else _weights(w, len(y)), scores=scores)
 

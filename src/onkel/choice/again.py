@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.choice.change import BLOCK, RisingLoss, bounded
-from onkel.choice.rows import loss_of
+from onkel.choice.rows import loss_of, with_known_classes
 from onkel.choice.stages import LONGEST_TRIAL
 from onkel.learner import Learner
 from onkel.utils.validation import check_number
@@ -18,7 +18,7 @@ from onkel.utils.validation import check_number
 Floats = NDArray[np.float64]
 
 PERIOD = 5 * BLOCK  # rows of the stream between two checks of the loss
-MAX_LOSS = 1e100
+MAX_LOSS = 1e100  # whose square is finite
 SURE = 2.0  # standard errors by which a challenger must be better
 
 
@@ -31,16 +31,20 @@ class Watch:
         self._losses = np.empty(0)  # of the rows since the last check
         self._scored: list[tuple[Floats, Floats]] = []  # scores and labels of the rows after those
 
-    def add(self, scores: Floats, y: Floats) -> None:
-        """Add the scores and the labels of some rows."""
-        self._scored.append((scores, y))
+    def add(self, scores: Floats, y: Floats, n_known: int) -> None:
+        """Add the scores and the labels of some rows, before the first of which so many classes were known."""
+        if self.task == "multiclass":
+            self._scored += with_known_classes(scores, y, n_known)
+        else:
+            self._scored.append((scores, y))
 
     @property
     def losses(self) -> Floats:
         """The losses of the rows since the last check."""
         for _, alike in groupby(self._scored, lambda pair: pair[0].shape[1]):  # the number of classes may grow
             scores, y = map(np.concatenate, zip(*alike, strict=True))
-            self._losses = np.concatenate([self._losses, bounded_losses(self.task, scores, y)])
+            losses = np.minimum(loss_of(self.task)(scores, y), MAX_LOSS)
+            self._losses = np.concatenate([self._losses, losses])
         self._scored = []
         return self._losses
 
@@ -132,11 +136,6 @@ def surely_better(incumbent: Floats, challenger: Floats) -> bool:
         return False
     gains = gains / largest  # whose squares are finite
     return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
-
-
-def bounded_losses(task: str, scores: Floats, y: Floats) -> Floats:
-    """Return the loss of each row, bounded so that its square is finite."""
-    return np.minimum(loss_of(task)(scores, y), MAX_LOSS)
 
 
 def check_losses(losses: Any, shape: tuple[int, ...]) -> Floats:

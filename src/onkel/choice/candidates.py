@@ -34,9 +34,8 @@ def _first(own: Learner, competition: Competition, rows: Rows, chosen: Collectio
         relevances = competition.start() if n < stages.KEPT else before.relevances_of(len(relevances))
     kernel: Kernel = before
     widths: Sequence[int] = WIDTHS
-    if "gamma" in chosen:
+    if "gamma" in chosen and isinstance(before, RBF):
         kernel = gaussian(competition.middle(relevances), relevances)
-        assert isinstance(before, RBF)
     if n > stages.AGAIN and ("gamma" not in chosen or (before.relevances_of(len(relevances)) == relevances).all()):
         kernel, lam, widths = before, competition.lam, [0]
     if n >= stages.COMPETE:
@@ -44,11 +43,15 @@ def _first(own: Learner, competition: Competition, rows: Rows, chosen: Collectio
         kernel, lam = competition.chosen(kernel, lam, chosen, widths, share)
     if "relevances" not in chosen or not stages.learns_relevances(n):
         return kernel, lam
-    assert isinstance(kernel, RBF)
-    learned = competition.learned(kernel, lam, None if "kernel" in chosen else RBF, first_searched(rows))
+    assert isinstance(kernel, RBF | Laplacian)
+    searched = first_searched(rows)
+    if isinstance(kernel, RBF):
+        learned = competition.learned(kernel, lam, None if "kernel" in chosen else RBF, searched)
+    else:
+        learned = [competition.better_relevances(kernel, lam, searched)]
     if not learned:
         return kernel, lam
-    if isinstance(own.recipe, SecondOrder):  # their weights are learned from the rows that follow
+    if _may_add(own, chosen):  # their weights are learned from the rows that follow
         return Hedge((kernel, *learned), "sum", start=n), lam
     return min((kernel, *learned), key=lambda kernel: competition.loss_of(kernel, lam, 2)), lam
 
@@ -93,6 +96,8 @@ def _better(
         learned: list[Metric] = [kernel for kernel in others if isinstance(kernel, RBF | Laplacian)]
         if learned:
             kernels[1:] = [competition.better_relevances(kernel, lam, earlier) for kernel in learned]
+        elif not _may_add(own, chosen) and isinstance(isotropic, RBF | Laplacian):
+            kernels = [competition.better_relevances(isotropic, lam, earlier)]
         elif isinstance(isotropic, RBF):
             kernels += competition.learned(isotropic, lam, None if "kernel" in chosen else RBF, earlier)
     if kernels == list(own.kernels):
@@ -100,6 +105,12 @@ def _better(
     if len(kernels) == 1:
         return kernels[0], lam
     return Hedge(tuple(kernels), "sum", start=start), lam
+
+
+def _may_add(own: Learner, chosen: Collection[str]) -> bool:
+    """Whether kernels with learned relevances may become terms of a sum, each of which needs a point."""
+    n_terms = 3 if own.task == "regression" and "kernel" in chosen else 2
+    return isinstance(own.recipe, SecondOrder) and (own.budget is None or own.budget >= n_terms)
 
 
 def _with(own: Learner, kernel: Kernel, lam: float) -> Learner:

@@ -22,22 +22,39 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import warnings
 from collections.abc import Collection
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from onkel.choice import stages
-from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch, bounded_losses
+from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, first_learner
-from onkel.choice.rows import Rows, Window
+from onkel.choice.rows import Rows, Window, losses_of
 from onkel.learner import Csr, Learner
-from onkel.parts import RBF, Hedge, SecondOrder, StreamMemory
+from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
 from onkel.utils.validation import check_choice, check_flag, check_number
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+
+LARGEST = 1e150  # number of a row, so that squared distances are finite
+
+
+class Before(NamedTuple):
+    """What is to be known of a learner as it was before some rows."""
+
+    t: int
+    n_outputs: int
+
+    @classmethod
+    def of(cls, learner: Learner) -> Self:
+        """Return it of a learner as it is."""
+        return cls(learner.t, learner.n_outputs)
 
 
 class StreamChoice:
@@ -63,7 +80,7 @@ class StreamChoice:
         for name in chosen:
             check_choice("what is chosen", name, ("gamma", "lam", "relevances", "kernel"))
         started = learner.t > 0 and "relevances" in chosen
-        has_width = isinstance(learner.kernel, RBF | Hedge) if started else isinstance(learner.kernel, RBF)
+        has_width = isinstance(learner.kernel, RBF | Laplacian | Hedge) if started else isinstance(learner.kernel, RBF)
         if "gamma" in chosen and not has_width:
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
         if "relevances" in chosen and "gamma" not in chosen:
@@ -84,6 +101,17 @@ class StreamChoice:
         self.trial: Trial | None = None
         self.due = self._next_due(learner.t)
 
+    def check(self, rows: Array | Csr) -> None:
+        """Refuse rows that no width can be chosen for, in the core's format or CSR."""
+        if self.complete or "gamma" not in self.chosen:
+            return
+        values = rows[0] if isinstance(rows, tuple) else rows.data if issparse(rows) else rows
+        if max(values.max(initial=0), -values.min(initial=0)) > LARGEST:
+            raise ValueError(
+                f"X contains {np.abs(values).max():.3g}, and gamma='stream' chooses a width by squared distances: "
+                f"expected numbers of at most {LARGEST:g}; scale the columns"
+            )
+
     # -- observing -----------------------------------------------------------------------------------------------------
 
     def needs_scores(self, t: int) -> bool:
@@ -91,11 +119,17 @@ class StreamChoice:
         return self.trial is not None or self._is_watching(t)
 
     def observe(
-        self, learner: Learner, rows: Array | Csr, y: Floats, weight: Floats | None, scores: Floats | None, before: int
+        self,
+        learner: Learner,
+        rows: Array | Csr,
+        y: Floats,
+        weight: Floats | None,
+        scores: Floats | None,
+        before: Before,
     ) -> None:
-        """Take in the rows that a learner has learned from, beginning after its first `before`: those of these, in the
-        core's format, that count, perhaps not all; with the scores from before it learned from each."""
-        n = learner.t - before
+        """Take in the rows that a learner has learned from since it was as `before`: those of these, in the core's
+        format, that count, perhaps not all; with the scores from before it learned from each."""
+        n = learner.t - before.t
         if n == 0:
             return
         if self.window is None:
@@ -110,10 +144,10 @@ class StreamChoice:
             y, weight = y[counted], given[counted]
             self.window.add(Rows.of(rows, counted, y, weight, learner.n_features), self._most_kept(learner))
             scores = None if scores is None else scores[counted]
-        if scores is not None and self._is_watching(before):
-            self.watch.add(scores.copy(), y)
+        if scores is not None and self._is_watching(before.t):
+            self.watch.add(scores.copy(), y, before.n_outputs)
         if scores is not None and self.trial is not None:
-            losses = bounded_losses(self.task, scores, y)
+            losses = losses_of(self.task, scores, y, before.n_outputs)
             self.trial.add(INCUMBENT, losses if weight is None else weight * losses)
 
     def follow(self, learner: Learner) -> None:
@@ -121,8 +155,8 @@ class StreamChoice:
         if self.trial is None or learner.t == self.trial.challenger.t:
             return
         assert self.window is not None
-        challenger, before = self.trial.challenger, self.trial.challenger.t
-        rows = self.window.last(learner.t - before)
+        challenger, before = self.trial.challenger, Before.of(self.trial.challenger)
+        rows = self.window.last(learner.t - before.t)
         challenger.n_jobs, challenger.in_order = learner.n_jobs, learner.in_order
         scores = challenger.room_for_scores(rows.y)
         try:
@@ -131,9 +165,9 @@ class StreamChoice:
             self.trial = None
             return
         finally:  # also after an interruption
-            done = challenger.t - before
+            done = challenger.t - before.t
             if self.trial is not None:
-                losses = bounded_losses(self.task, scores[:done], rows.y[:done])
+                losses = losses_of(self.task, scores[:done], rows.y[:done], before.n_outputs)
                 self.trial.add(CHALLENGER, rows.weight[:done] * losses)
 
     def reach(self, n_features: int) -> None:
@@ -184,15 +218,21 @@ class StreamChoice:
                 self.changes = [*self.changes, t][-256:]
             self.trial = None
         if t == self._stage(t - 1):
-            if self._is_first(t):
-                learner = first_learner(learner, self._rows(), self.chosen)
-            else:
-                self._challenge(learner, 0 < t - self.begun == stages.AGAIN)
+            learner = self._chosen_at_stage(learner)
         if t % PERIOD == 0:
             self._check_loss(learner)
         if t == stages.KEPT and not self.goes_on:
             self.window, self.complete = None, True
         self.due = self._next_due(t)
+        return learner
+
+    def _chosen_at_stage(self, learner: Learner) -> Learner:
+        try:
+            if self._is_first(learner.t):
+                return first_learner(learner, self._rows(), self.chosen)
+            self._challenge(learner, 0 < learner.t - self.begun == stages.AGAIN)
+        except ArithmeticError as error:  # for these rows it would come again
+            warnings.warn(f"nothing was chosen after {learner.t} rows: {error}", RuntimeWarning, stacklevel=2)
         return learner
 
     def _rows(self) -> Rows:

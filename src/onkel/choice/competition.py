@@ -219,7 +219,7 @@ class Competition:
         better for more rows and points, and the λ nearest to that of the prior.
         """
         if "gamma" in chosen:
-            assert isinstance(kernel, RBF)
+            assert isinstance(kernel, RBF | Laplacian)
             start: Metric = kernel
             found = self._compete(lambda e: Entry(times(start, e), lam, share), widths, FARTHEST)
             kernel = times(start, max(e for e in found if found[e] <= (1 + SLACK) * min(found.values())))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.choice.choosing import StreamChoice
+from onkel.choice.choosing import Before, StreamChoice
 from onkel.learner import Csr, Learner
 from onkel.utils.turns import turn_of
 
@@ -38,6 +38,11 @@ class LearnerHolder:
         self._learner = learner
         if chosen:
             self._choice = StreamChoice(learner, chosen)
+
+    def _check_choosable(self, rows: Any) -> None:
+        """Refuse rows for which the stream cannot choose what it is to choose, before anything changes."""
+        if self._choice is not None:
+            self._choice.check(rows)
 
     def _learn_rows(self, X: Any, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
         """Learn from rows in order, and choose what is due on the way; with ``scores`` return each row's scores from
@@ -83,10 +88,10 @@ class LearnerHolder:
         self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
     ) -> None:
         """Learn from rows during which nothing is due."""
-        learner, before = self._learner, self._learner.t
+        learner, before = self._learner, Before.of(self._learner)
         if choice.complete:
             return learner.learn_prepared(rows, y, weight, into=into)
-        if into is None and choice.needs_scores(before):
+        if into is None and choice.needs_scores(before.t):
             into = learner.room_for_scores(y, weight)
         try:
             learner.learn_prepared(rows, y, weight, into=into)

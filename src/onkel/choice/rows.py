@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -171,6 +171,22 @@ def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
     if task == "binary":
         return lambda scores, y: np.logaddexp(0.0, (1 - 2 * y) * scores[:, 0])
     return _multiclass_loss
+
+
+def with_known_classes(scores: Floats, y: Floats, n_known: int) -> Iterator[tuple[Floats, Floats]]:
+    """Yield rows of several classes in order, those together at which equally many classes were known, with a score for
+    each of these alone; ``n_known`` were known before the first row, and a row's own is known at it."""
+    widths = np.maximum(np.maximum.accumulate(y + 1), n_known).astype(np.intp)
+    for rows in np.split(np.arange(len(y)), np.flatnonzero(np.diff(widths)) + 1):
+        if len(rows):
+            yield scores[rows, : widths[rows[0]]], y[rows]
+
+
+def losses_of(task: str, scores: Floats, y: Floats, n_known: int) -> Floats:
+    """Return the loss of each row of a stream; of several classes, those known at the row count."""
+    if task != "multiclass":
+        return loss_of(task)(scores, y)
+    return np.concatenate([np.empty(0), *(_multiclass_loss(*part) for part in with_known_classes(scores, y, n_known))])
 
 
 def _multiclass_loss(scores: Floats, y: Floats) -> Floats:

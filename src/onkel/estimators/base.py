@@ -103,6 +103,7 @@ class KernelEstimator(
         targets, weight = fresh._checked_targets(y, rows, weight, first=True, everything=True, classes=None)
         n_rows = rows.shape[0] if weight is None else int(np.count_nonzero(weight))
         fresh._start(rows, horizon=n_rows * self.n_epochs)
+        fresh._check_choosable(rows)
         fresh._learner.in_order = not self.shuffle
         self._become(fresh)
         try:
@@ -138,6 +139,7 @@ class KernelEstimator(
             targets, weight = self._checked_targets(y, rows, weight, first=first, everything=False, classes=classes)
             if first and (weight is None or weight.any()):
                 self._start(rows, horizon=getattr(self, "horizon", None))
+            self._check_choosable(rows)
             if not first:
                 self._learner.n_jobs = n_threads(self.n_jobs)
                 self._learner.in_order = True
@@ -145,13 +147,14 @@ class KernelEstimator(
             nothing = self._shaped(np.zeros((rows.shape[0], self._n_classes_at_start())))
             self._reset()
             return nothing
+        n_known = self._learner.n_outputs
         try:
             before = self._learn_rows(rows, targets, weight, scores=scores)
             if before is None:
                 return None
             if weight is None or weight.any():
                 progress: Progress = getattr(self, "_progress", Progress())
-                self._progress = progress.and_of(self._learner, before, targets, weight)
+                self._progress = progress.and_of(self._learner, before, targets, weight, n_known)
             return self._shaped(before)
         finally:
             self._learned()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.choice.rows import loss_of
+from onkel.choice.rows import losses_of, with_known_classes
 from onkel.learner import Learner
 
 Floats = NDArray[np.float64]
@@ -31,10 +31,11 @@ class Progress:
     total: float = 0.0
     measure: str = ""
 
-    def and_of(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None) -> Progress:
-        """Return the sum including further rows; those of weight 0 do not count."""
+    def and_of(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None, n_known: int) -> Progress:
+        """Return the sum including further rows; those of weight 0 do not count, and of a row's scores those of the
+        classes known at it; ``n_known`` were known before all of these."""
         counts = np.ones(len(y), bool) if weight is None else weight != 0
-        measure, losses = _losses(learner, scores[counts], y[counts])
+        measure, losses = _losses(learner, scores[counts], y[counts], n_known)
         total = float(np.cumsum(np.append(self.total, losses))[-1])  # in order, so that the chunks do not matter
         return Progress(self.rows + len(losses), total, measure)
 
@@ -44,10 +45,12 @@ class Progress:
         return f"{self.measure} {shown} over {self.rows:,} rows"
 
 
-def _losses(learner: Learner, scores: Floats, y: Floats) -> tuple[str, Any]:
+def _losses(learner: Learner, scores: Floats, y: Floats, n_known: int) -> tuple[str, Any]:
     if learner.task == "regression":
-        return "RMSE", loss_of(learner.task)(scores, y)
+        return "RMSE", losses_of(learner.task, scores, y, n_known)
     if learner.recipe.loss.logistic and learner.combination != "vote":
-        return "log loss", loss_of(learner.task)(scores, y)
-    guesses = scores[:, 0] > 0 if learner.task == "binary" else scores.argmax(axis=1)
-    return "share of mistakes", (guesses != y).astype(np.float64)
+        return "log loss", losses_of(learner.task, scores, y, n_known)
+    if learner.task == "binary":
+        return "share of mistakes", ((scores[:, 0] > 0) != y).astype(np.float64)
+    parts = with_known_classes(scores, y, n_known)
+    return "share of mistakes", np.concatenate([np.empty(0), *(each.argmax(axis=1) != own for each, own in parts)])
