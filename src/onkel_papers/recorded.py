@@ -1,7 +1,7 @@
 """The results of whole runs: mean and spread of each cell, as tables that are part of the package.
 
 ``onkel reproduce NAME --recorded`` shows them without running anything; ``--record FOLDER`` replaces the cells in the
-tables of a folder by those of a run. docs/reproduction.md is generated from them.
+tables of a folder by those of a run. The tables of docs/reproduction.md and of docs/reproduction are made of them.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""A summary of what was reproduced: counts by paper, and the claims that do not hold, with the reasons."""
+"""What was reproduced, as tables and as the generated parts of the documentation's pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from onkel_papers import claims as claims_
 from onkel_papers._lines import lines_of
 from onkel_papers.claims import Judged
 from onkel_papers.reasons import reason
-from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, written
+from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, tables, written, written_ours, written_paper
 from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Findings, TableEntry, tolerance
 
 PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
@@ -104,11 +105,76 @@ def _place(claim: Judged) -> str:
     return f"{claim.experiment}, {data}" if colon else claim.experiment
 
 
+def by_cause(findings: Sequence[Findings]) -> ResultTable:
+    """Return the claims that do not hold, one line for each cause."""
+    causes: dict[str, list[dict[str, str]]] = {}
+    for line in failing(findings).lines:
+        causes.setdefault(line["why"], []).append(line)
+    lines = [
+        {"why": why, "what does not hold": "; ".join(f"{line['paper']}: {line['the paper says']}" for line in of)}
+        for why, of in causes.items()
+    ]
+    return ResultTable("Where we differ", ["what does not hold", "why"], lines)
+
+
+def examples(findings: Sequence[Findings]) -> ResultTable:
+    """Return one claim of each paper, with the figures behind it and the command that runs them."""
+    entries = {(one.experiment, e.data, e.learner, e.metric): e for one in findings for e in one.entries}
+    lines = []
+    for line in lines_of("examples.tsv"):
+        learners, metrics = line["learners"].split("|"), line["metrics"].split("|")
+        places = {who: [(line["experiment"], line["data"], who, metric) for metric in metrics] for who in learners}
+        of = {who: [entries[place] for place in at if place in entries] for who, at in places.items()}
+        if any(of.values()):
+            figures = {"the paper": _figures(of, written_paper), "here": _figures(of, written_ours)}
+            command = f"`onkel reproduce {line['experiment']} --data {line['data']}`"
+            lines.append(
+                {"paper": line["paper"], "says": line["says"], **figures, "why": line["cause"], "run": command}
+            )
+    return ResultTable("One claim of each paper", ["paper", "says", "the paper", "here", "why", "run"], lines)
+
+
+def _figures(of: dict[str, list[TableEntry]], figure: Callable[[TableEntry], str]) -> str:
+    """The figures of some learners in words; a claim needs neither the learner's name nor the metric's."""
+    said = [
+        (who, ", ".join(figure(e) if e.is_claim else f"{METRICS[e.metric].title} {figure(e)}" for e in entries))
+        for who, entries in of.items()
+    ]
+    return "; ".join(words if of[who][0].is_claim else f"{who}: {words}" for who, words in said if words)
+
+
+def is_of_newton(entry: TableEntry) -> bool:
+    """Whether a line is of the learner that no paper has."""
+    return "Newton" in entry.learner
+
+
 def pieces(findings: Sequence[Findings]) -> dict[str, str]:
-    """Return the generated parts of docs/reproduction.md, as Markdown."""
-    top = (by_paper(findings), failing(findings), by_kind(findings))
-    return {
-        "summary": "".join(f"\n\n**{table.heading}**\n\n{written(table)}" for table in top if table.lines) + "\n",
-        "claims": f"\n\n{written(all_claims(findings))}\n",
-        "tables": f"\n\n{markdown(findings)}\n",
+    """Return the generated parts of docs/reproduction.md and of the pages in docs/reproduction, as Markdown."""
+    short = by_paper(findings)
+    linked = replace(short, lines=[{**line, "paper": _linked(line["paper"])} for line in short.lines])
+    shown = {
+        "summary": linked,
+        "examples": examples(findings),
+        "causes": by_cause(findings),
+        "kinds": by_kind(findings),
     }
+    made = {name: written(table) for name, table in shown.items() if table.lines}
+    made["newton"] = "\n".join(of for one in findings if (of := _of_newton(one)))
+    for paper in PAPERS:
+        of = [one for one in findings if one.experiment.partition("-")[0] == paper]
+        if of:
+            own = markdown(one.only(lambda entry: not is_of_newton(entry)) for one in of)
+            made[paper] = f"## Claims\n\n{written(all_claims(of))}\n## Tables\n\n{own}"
+    return {f"papers: {name}": f"\n\n{piece}\n" for name, piece in made.items() if piece}
+
+
+def _of_newton(findings: Findings) -> str:
+    """The lines of Newton in the tables of an experiment."""
+    of = [table for table in tables(findings.only(is_of_newton)) if table.lines]
+    pieces = "".join(f"\n**{table.heading}**\n\n{written(table)}" for table in of)
+    return f"### {findings.experiment}\n{pieces}" if of else ""
+
+
+def _linked(title: str) -> str:
+    """The title of a paper as a link to its page."""
+    return next((f"[{title}](reproduction/{name}.md)" for name, known in PAPERS.items() if known == title), title)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from onkel_papers import title
+from onkel_papers._files import write_whole
 from onkel_papers._lines import is_about, lines_of
 from onkel_papers.reasons import reason
 from onkel_papers.verdict import METRICS, VERDICTS, WIDE, Findings, TableEntry, is_trivial, tolerance
@@ -124,13 +126,24 @@ def filled_in(page: str, pieces: dict[str, str]) -> str:
     'Now <!-- counts -->new<!-- /counts -->.'
     """
     if not any(f"<!-- {name} -->" in page for name in pieces):
-        return "\n\n".join(pieces.values())
+        return "\n".join(f"**{name}**{piece}" for name, piece in pieces.items())
     for name, piece in pieces.items():
         first, last = f"<!-- {name} -->", f"<!-- /{name} -->"
         if first in page and last in page:
             before, _, rest = page.partition(first)
             page = f"{before}{first}{piece}{last}{rest.partition(last)[2]}"
     return page
+
+
+def fill_in(folder: Path, pieces: dict[str, str]) -> list[Path]:
+    """Replace the pieces between their marks in all pages of a folder; return those that have any."""
+    filled = []
+    for page in sorted(folder.rglob("*.md")):
+        text = page.read_text("utf-8")
+        if any(f"<!-- {name} -->" in text for name in pieces):
+            write_whole(page, filled_in(text, pieces))
+            filled.append(page)
+    return filled
 
 
 def markdown(findings: Iterable[Findings]) -> str:

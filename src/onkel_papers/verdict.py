@@ -337,6 +337,10 @@ class Findings:
         ]
         return self
 
+    def only(self, wanted: Callable[[TableEntry], bool]) -> Findings:
+        """Return the findings with some of the entries."""
+        return replace(self, entries=[entry for entry in self.entries if wanted(entry)])
+
     def counts(self, apart: str = "") -> dict[str, int]:
         """Return how many cells have each verdict: the results, or those that are counted separately."""
         judged = [entry.verdict for entry in self.entries if entry.apart == apart and not entry.is_claim]

@@ -209,11 +209,18 @@ def test_a_learner_is_run_until_its_mean_is_known():
     assert enough_runs("spa-figure1", place, [{"accuracy": 20.0}, {"accuracy": 90.0}]) == 2
 
 
-def test_the_page_is_made_from_the_record():
-    page = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text("utf-8")
+def test_the_pages_are_made_from_the_record():
+    docs = Path(__file__).parents[2] / "docs"
     found = [recorded(name) for name in reproduce.names()]
-    assert filled_in(page, pieces(found)) == page, "onkel reproduce all --recorded --markdown docs/reproduction.md"
-    assert UNEXPLAINED not in page
+    made = pieces(found)
+    marked = []
+    for page in (docs / "reproduction.md", *sorted((docs / "reproduction").iterdir())):
+        text = page.read_text("utf-8")
+        assert filled_in(text, made) == text, "onkel reproduce all --recorded --markdown docs"
+        assert UNEXPLAINED not in text
+        marked += [name for name in made if f"<!-- {name} -->" in text]
+    assert sorted(marked) == sorted(made)  # each piece has its place
+    assert len((docs / "reproduction.md").read_text("utf-8").splitlines()) < 200
     headlines = by_paper(found).lines[:-1]
     assert [line["paper"] for line in headlines] == list(PAPERS.values())
     assert all(line["reproduced"] and line["not reproduced, and why"] for line in headlines)
@@ -609,13 +616,16 @@ def test_what_is_kept_can_be_shown_without_running_anything(run, monkeypatch):
 
 
 def test_a_page_is_filled_in(run):
-    text = "# A page\n\n<!-- summary -->OLD<!-- /summary -->\n\n<!-- tables -->\nOLD\n<!-- /tables -->\n\nThe end.\n"
+    text = "# A page\n\n<!-- papers: summary -->OLD<!-- /papers: summary -->\n\n"
+    text += "<!-- papers: bogd -->\nOLD\n<!-- /papers: bogd -->\n\nThe end.\n"
     Path("page.md").write_text(text, "utf-8")
     for _ in range(2):
         assert run("bogd-table2", "--data", "german", "--runs", 1, "--quick", "--markdown", "page.md")[0] == 0
         made = Path("page.md").read_text("utf-8")
-        assert made.startswith("# A page\n\n<!-- summary -->") and made.endswith("<!-- /tables -->\n\nThe end.\n")
-        assert "OLD" not in made and made.count("### bogd-table2") == 1 and made.count("better") >= 2
+        assert made.startswith("# A page\n\n<!-- papers: summary -->") and made.endswith(
+            "<!-- /papers: bogd -->\n\nThe end.\n"
+        )
+        assert "OLD" not in made and made.count("### bogd-table2") == 1 and "better" in made
 
 
 def test_what_must_be_known_of_a_cell_is_noted(tmp_path):

@@ -43,7 +43,8 @@ def reproduce(
     json: Json = False,
     report: Annotated[str | None, Option(metavar="FILE", help="Write a page for any browser, offline.")] = None,
     markdown: Annotated[
-        str | None, Option(metavar="FILE", help="Write the tables as Markdown, or fill in those of a page.")
+        str | None,
+        Option(metavar="FILE", help="Write the tables as Markdown, or fill in those of a page or a folder."),
     ] = None,
 ) -> None:
     """Run a paper's experiment; print its figures and ours.
@@ -78,7 +79,7 @@ def reproduce(
         if one not in experiments.names():
             raise Misused(f"there is no experiment {one!r}; expected one of {', '.join(experiments.names())}, or all")
     for path in (report, markdown):
-        if path is not None:
+        if path is not None and not (path == markdown and os.path.isdir(path)):
             check_writable(path)
     if recorded:
         _show(_recorded(chosen, _sets(chosen, data)), report, markdown, json=json)
@@ -153,11 +154,15 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
 
     if markdown is not None:
         from onkel_papers.summary import pieces
-        from onkel_papers.tables import filled_in
+        from onkel_papers.tables import fill_in, filled_in
 
-        page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
-        write_atomically(markdown, [filled_in(page, pieces(found)).encode()])
-        say(f"the tables are in {markdown}")
+        if os.path.isdir(markdown):
+            pages = fill_in(Path(markdown), pieces(found))
+            say(f"the tables are in {', '.join(map(str, pages))}" if pages else f"no page in {markdown} has marks")
+        else:
+            page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
+            write_atomically(markdown, [filled_in(page, pieces(found)).encode()])
+            say(f"the tables are in {markdown}")
     if report is not None:
         from onkel_papers.page import page_of
 
