@@ -30,7 +30,7 @@ class Chooses(LearnerHolder):
 
     @property
     def choice(self):
-        return self._choice
+        return self._settled
 
     def state(self):
-        return self._learner.state() | self._choice.arrays()
+        return self._learner.state() | self.choice.arrays()

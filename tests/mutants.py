@@ -266,8 +266,8 @@ MUTANTS = [
     Mutant(
         "no more rows are kept for another choice than stated",
         "src/onkel/choice/rows.py",
-        "self._count = min(self._count + more, most)",
-        "self._count += more",
+        "count=min(self._count + len(rows), most)",
+        "count=self._count + len(rows)",
         "test_choosing_again.py -k no_more_rows",
     ),
     Mutant(

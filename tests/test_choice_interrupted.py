@@ -1,12 +1,15 @@
 """A choice that is interrupted is made again before the next row, and no row that was learned from is lost to it."""
 
+import copy
+
+import numpy as np
 import pytest
 
 import onkel
 from choosing import Chooses, becoming_fine
+from interrupting import interrupted_at
 from onkel import recipes
 from onkel.choice import choosing as module
-from onkel.learner import Learner
 
 SETTINGS = {"budget": 40, "random_state": 0}
 
@@ -56,40 +59,23 @@ def test_a_call_that_fails_hands_over_the_scores_of_the_rows_before():
     assert scores[:200].tobytes() == expected.tobytes()
 
 
-@pytest.fixture(scope="module")
-def followed():
-    X, y = becoming_fine(3600)
-    whole = new()
-    whole.learn_rows(X, y)
-    assert whole.choice.changes  # a challenger has learned, and won
-    return X, y, whole
-
-
 def new():
     return Chooses(onkel.Learner(recipes.Newton(), budget=60, fit_intercept=True, seed=1), ["gamma", "lam"])
 
 
-@pytest.mark.parametrize("where", ["choice", "learner", "challenger"])
-def test_later_choices_and_their_rows_are_not_lost(followed, where, monkeypatch):
-    X, y, whole = followed
-    model, first = new(), 2500  # rows, after which the loss is watched
-    model.learn_rows(X[:first], y[:first])
-    if where == "choice":
-        interrupted_once(monkeypatch, module, "better_learner", 1)
-    else:
-        learn = Learner.learn_prepared
-
-        def interrupted(self, *args, **kwargs):
-            learn(self, *args, **kwargs)
-            trial = model.choice.trial
-            if trial is not None and (self is trial.challenger) == (where == "challenger"):
-                monkeypatch.undo()
-                raise KeyboardInterrupt
-
-        monkeypatch.setattr(Learner, "learn_prepared", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.learn_rows(X[first:], y[first:])
-    assert first < model.learner.t < len(y)
-    model.learn_rows(X[model.learner.t :], y[model.learner.t :])
-    assert model.fingerprint() == whole.fingerprint()
-    assert model.choice.changes == whole.choice.changes
+def test_whatever_is_interrupted_later_nothing_is_lost():
+    """The loss is watched, a challenger is created, learns beside the learner and takes over."""
+    X, y = becoming_fine(3600)
+    first = 2500
+    half = new()
+    half.learn_rows(X[:first], y[:first])
+    whole = copy.deepcopy(half)
+    with interrupted_at(0) as calls:
+        whole.learn_rows(X[first:], y[first:])
+    assert whole.choice.changes
+    for call in np.linspace(1, calls.made - 5, 16).astype(int):
+        model = copy.deepcopy(half)
+        with pytest.raises(KeyboardInterrupt), interrupted_at(call):
+            model.learn_rows(X[first:], y[first:])
+        model.learn_rows(X[model.learner.t :], y[model.learner.t :])
+        assert model.fingerprint() == whole.fingerprint(), call

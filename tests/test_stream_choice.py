@@ -159,7 +159,7 @@ def test_noise_asks_for_a_larger_lam(tmp_path):
     assert loaded.lam_ == loud.lam_
     whole = fitted(2.0, 5000)
     assert loaded._fingerprint() == loud._fingerprint() == whole._fingerprint()
-    assert len(whole._choice.arrays()["rows.y"]) == LAST  # for another choice
+    assert len(whole._settled.arrays()["rows.y"]) == LAST  # for another choice
 
 
 @loop

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onkel.choice.change import BLOCK, RisingLoss, bounded
-from onkel.choice.rows import loss_of, with_known_classes
 from onkel.choice.stages import LONGEST_TRIAL
 from onkel.learner import Learner
 from onkel.utils.validation import check_number
@@ -28,29 +26,15 @@ class Watch:
     def __init__(self, task: str) -> None:
         self.task = task
         self.test = RisingLoss()
-        self._losses = np.empty(0)  # of the rows since the last check
-        self._scored: list[tuple[Floats, Floats]] = []  # scores and labels of the rows after those
+        self.losses = np.empty(0)  # of the rows since the last check
 
-    def add(self, scores: Floats, y: Floats, n_known: int) -> None:
-        """Add the scores and the labels of some rows, before the first of which so many classes were known."""
-        if self.task == "multiclass":
-            self._scored += with_known_classes(scores, y, n_known)
-        else:
-            self._scored.append((scores, y))
-
-    @property
-    def losses(self) -> Floats:
-        """The losses of the rows since the last check."""
-        for _, alike in groupby(self._scored, lambda pair: pair[0].shape[1]):  # the number of classes may grow
-            scores, y = map(np.concatenate, zip(*alike, strict=True))
-            losses = np.minimum(loss_of(self.task)(scores, y), MAX_LOSS)
-            self._losses = np.concatenate([self._losses, losses])
-        self._scored = []
-        return self._losses
+    def add(self, losses: Floats) -> None:
+        """Add the losses of some rows."""
+        self.losses = np.concatenate([self.losses, np.minimum(losses, MAX_LOSS)])
 
     def clear(self) -> None:
         """Discard the rows since the last check."""
-        self._losses, self._scored = np.empty(0), []
+        self.losses = np.empty(0)
 
     def check(self, unit: float) -> int | None:
         """Check the loss; if it has risen, return for how many rows it has been higher."""
@@ -74,7 +58,7 @@ class Watch:
             raise ValueError("a loss that is watched has losses and a test")
         watch = cls(task)
         watch.test = RisingLoss.from_array(arrays["test"])
-        watch._losses = check_losses(arrays["losses"], (min(PERIOD - 1, np.size(arrays["losses"])),))
+        watch.losses = check_losses(arrays["losses"], (min(PERIOD - 1, np.size(arrays["losses"])),))
         return watch
 
 
@@ -82,16 +66,18 @@ INCUMBENT, CHALLENGER = 0, 1
 
 
 class Trial:
-    """A challenger, with its losses and those of the incumbent on the same rows since it was created. After an
-    interruption the challenger may be behind."""
+    """A challenger, with its losses and those of the incumbent on the same rows since it was created. The challenger
+    learns from them when something is due."""
 
     def __init__(self, challenger: Learner, end: int, losses: Sequence[Floats] = ()) -> None:
         self.challenger, self.end = challenger, end
         self.losses = list(losses) or [np.empty(0), np.empty(0)]  # of the incumbent, of the challenger
 
-    def add(self, whose: int, losses: Floats) -> None:
-        """Add losses of the incumbent or of the challenger."""
-        self.losses[whose] = np.concatenate([self.losses[whose], np.minimum(losses, MAX_LOSS)])
+    def and_of(self, whose: int, losses: Floats) -> Trial:
+        """Return the trial with further losses of the incumbent or of the challenger."""
+        both = list(self.losses)
+        both[whose] = np.concatenate([both[whose], np.minimum(losses, MAX_LOSS)])
+        return Trial(self.challenger, self.end, both)
 
     @property
     def is_won(self) -> bool:

@@ -24,7 +24,7 @@ import copy
 import hashlib
 import warnings
 from collections.abc import Collection
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,8 @@ from scipy.sparse import issparse
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, first_learner
-from onkel.choice.rows import Rows, Window, losses_of
-from onkel.learner import Csr, Learner
+from onkel.choice.rows import Rows, Taken, Window, learned_from, losses_of, rows_of
+from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
 from onkel.utils.validation import check_choice, check_flag, check_number
 
@@ -43,18 +43,6 @@ Floats = NDArray[np.float64]
 
 
 LARGEST = 1e150  # number of a row, so that squared distances are finite
-
-
-class Before(NamedTuple):
-    """What is to be known of a learner as it was before some rows."""
-
-    t: int
-    n_outputs: int
-
-    @classmethod
-    def of(cls, learner: Learner) -> Self:
-        """Return it of a learner as it is."""
-        return cls(learner.t, learner.n_outputs)
 
 
 class StreamChoice:
@@ -93,6 +81,7 @@ class StreamChoice:
         self.goes_on = isinstance(recipe, SecondOrder) and isinstance(recipe.memory, StreamMemory)
         self.task = learner.task
         self.window: Window | None = None  # the rows kept
+        self.taken: list[Taken] = []  # rows after those
         self.complete = False  # whether the last choice was made
         self.begun = 0  # the number of rows of the stream before its last change
         self.spent = 0  # the number of rows that competitors have learned from after the first choices
@@ -101,12 +90,12 @@ class StreamChoice:
         self.trial: Trial | None = None
         self.due = self._next_due(learner.t)
 
-    def check(self, rows: Array | Csr) -> None:
+    def check(self, rows: Any) -> None:
         """Refuse rows that no width can be chosen for, in the core's format or CSR."""
         if self.complete or "gamma" not in self.chosen:
             return
         values = rows[0] if isinstance(rows, tuple) else rows.data if issparse(rows) else rows
-        if max(values.max(initial=0), -values.min(initial=0)) > LARGEST:
+        if max(float(values.max(initial=0)), -float(values.min(initial=0))) > LARGEST:
             raise ValueError(
                 f"X contains {np.abs(values).max():.3g}, and gamma='stream' chooses a width by squared distances: "
                 f"expected numbers of at most {LARGEST:g}; scale the columns"
@@ -114,73 +103,85 @@ class StreamChoice:
 
     # -- observing -----------------------------------------------------------------------------------------------------
 
-    def needs_scores(self, t: int) -> bool:
-        """Whether the scores of the rows after the first `t` are to be observed."""
-        return self.trial is not None or self._is_watching(t)
+    def expect(self, learner: Learner, rows: Any, y: Floats, weight: Floats | None) -> Floats | None:
+        """Be told what rows the learner is to learn from next, in the core's format; return the array that is to
+        receive their scores, where these are needed.
 
-    def observe(
-        self,
-        learner: Learner,
-        rows: Array | Csr,
-        y: Floats,
-        weight: Floats | None,
-        scores: Floats | None,
-        before: Before,
-    ) -> None:
-        """Take in the rows that a learner has learned from since it was as `before`: those of these, in the core's
-        format, that count, perhaps not all; with the scores from before it learned from each."""
-        n = learner.t - before.t
-        if n == 0:
+        Nothing else is needed, whatever ends that call: how many of the rows were learned from is known afterwards.
+        """
+        copied = tuple(part.copy() for part in rows) if isinstance(rows, tuple) else rows.copy()
+        judged = self.trial is not None or self._is_watching(learner.t)
+        scores = learner.room_for_scores(y, weight) if judged else None
+        own = None if weight is None else weight.copy()
+        taken = Taken(copied, y.copy(), own, scores, learner.t, learner.n_outputs)
+        came_to_nothing = bool(self.taken) and self.taken[-1].t == learner.t
+        self.taken[len(self.taken) - came_to_nothing :] = [taken]
+        return scores
+
+    def settled(self, learner: Learner) -> Self:
+        """Return this choice with all rows taken in that the learner has learned from."""
+        after = copy.copy(self)
+        after._settle(learner)
+        return after
+
+    def _settle(self, learner: Learner) -> None:
+        taken, self.taken = learned_from(self.taken, learner.t), []
+        if not taken:
             return
+        rows = rows_of(taken, learner.n_features)
         if self.window is None:
-            assert learner.n_features is not None
-            self.window = Window(Rows.none(learner.n_features, learner.dtype, learner.sparse))
-        y = y.copy()
-        if len(y) == 1 and weight is None:
-            self.window.add_one(rows, y, self._most_kept(learner))
-        else:
-            counted = np.arange(n) if weight is None else np.flatnonzero(weight)[:n]
-            given = np.ones(len(y)) if weight is None else weight
-            y, weight = y[counted], given[counted]
-            self.window.add(Rows.of(rows, counted, y, weight, learner.n_features), self._most_kept(learner))
-            scores = None if scores is None else scores[counted]
-        if scores is not None and self._is_watching(before.t):
-            self.watch.add(scores.copy(), y, before.n_outputs)
-        if scores is not None and self.trial is not None:
-            losses = losses_of(self.task, scores, y, before.n_outputs)
-            self.trial.add(INCUMBENT, losses if weight is None else weight * losses)
+            self.window = Window(rows[:0])
+        most = stages.KEPT if learner.t <= stages.KEPT else stages.kept(learner.n_features or 1, learner.sparse)
+        self.window = self.window.and_of(rows, most)
+        judged = [(each, each.scores) for each in taken if each.scores is not None]
+        if not judged:
+            return
+        known = np.repeat([each.n_outputs for each, _ in judged], [len(each.y) for each, _ in judged])
+        y, width = np.concatenate([each.y for each, _ in judged]), max(scores.shape[1] for _, scores in judged)
+        padded = [np.pad(scores, ((0, 0), (0, width - scores.shape[1]))) for _, scores in judged]
+        losses = losses_of(self.task, np.concatenate(padded), y, known)
+        weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each, _ in judged])
+        if self._is_watching(judged[0][0].t):
+            self.watch = copy.copy(self.watch)
+            self.watch.add(losses)
+        if self.trial is not None:
+            self.trial = self.trial.and_of(INCUMBENT, weight * losses)
 
-    def follow(self, learner: Learner) -> None:
-        """Let the challenger learn from the rows that it has not learned from yet."""
-        if self.trial is None or learner.t == self.trial.challenger.t:
+    def _let_challenger_follow(self, learner: Learner) -> None:
+        """Let the challenger, a copy of it, learn from the rows that it has not learned from yet."""
+        if self.trial is None or self.trial.challenger.t == learner.t:
             return
         assert self.window is not None
-        challenger, before = self.trial.challenger, Before.of(self.trial.challenger)
-        rows = self.window.last(learner.t - before.t)
+        challenger = copy.deepcopy(self.trial.challenger)
+        known, rows = challenger.n_outputs, self.window.last(learner.t - challenger.t)
         challenger.n_jobs, challenger.in_order = learner.n_jobs, learner.in_order
-        scores = challenger.room_for_scores(rows.y)
         try:
-            challenger.learn_prepared(challenger.as_core_rows(rows.rows), rows.y, rows.weight, into=scores)
+            scores = challenger.learn_rows(rows.rows, rows.y, rows.weight, scores=True)
         except ArithmeticError:  # it has diverged, where the learner in use has not
             self.trial = None
             return
-        finally:  # also after an interruption
-            done = challenger.t - before.t
-            if self.trial is not None:
-                losses = losses_of(self.task, scores[:done], rows.y[:done], before.n_outputs)
-                self.trial.add(CHALLENGER, rows.weight[:done] * losses)
+        assert scores is not None
+        losses = rows.weight * losses_of(self.task, scores, rows.y, known)
+        self.trial = Trial(challenger, self.trial.end, self.trial.losses).and_of(CHALLENGER, losses)
 
-    def reach(self, n_features: int) -> None:
+    def reach(self, learner: Learner, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""
-        if self.window is not None:
-            self.window.widen(n_features)
-        if self.trial is not None:
-            self.trial.challenger.reach(n_features)
+        after = self.settled(learner)
+        if after.window is not None:
+            after.window = after.window.widened(n_features)
+        if after.trial is not None:
+            challenger = copy.deepcopy(after.trial.challenger)
+            challenger.reach(n_features)
+            after.trial = Trial(challenger, after.trial.end, after.trial.losses)
+        self.__dict__.update(vars(after))
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """A choice that goes on by itself: what both have never changes in place."""
+        other = copy.copy(self)
+        other.taken = list(self.taken)
+        return other
 
     # -- what is due ---------------------------------------------------------------------------------------------------
-
-    def _most_kept(self, learner: Learner) -> int:
-        return stages.KEPT if learner.t <= stages.KEPT else stages.kept(learner.n_features or 1, learner.sparse)
 
     def _is_first(self, t: int) -> bool:
         """Whether the first choices are not complete; until then all rows of the stream are kept."""
@@ -206,15 +207,16 @@ class StreamChoice:
 
         Neither the learner nor this choice changes, so that an interruption changes nothing.
         """
-        after = copy.copy(self)
-        after.watch = copy.deepcopy(self.watch)
+        after = self.settled(learner)
+        after.watch = copy.deepcopy(after.watch)
+        after._let_challenger_follow(learner)
         return after._acted(learner), after
 
     def _acted(self, learner: Learner) -> Learner:
         t = learner.t
         if self.trial is not None and t == self.trial.end:
             if self.trial.is_won:
-                learner = self.trial.challenger
+                learner = copy.deepcopy(self.trial.challenger)
                 self.changes = [*self.changes, t][-256:]
             self.trial = None
         if t == self._stage(t - 1):
@@ -245,9 +247,9 @@ class StreamChoice:
             return self.watch.clear()
         rows = self.watch.check(learner.noise_variance)
         if rows is not None:
-            kept = self._rows()[-rows:]
+            kept = self._rows()[max(0, len(self._rows()) - rows) :]
             self.begun = learner.t - len(kept)
-            self.window = Window(kept.copied())
+            self.window = Window(kept)
             self.watch, self.trial = Watch(self.task), None
             if len(kept) >= stages.AGAIN:
                 self._challenge(learner, after_change=True)
@@ -262,7 +264,7 @@ class StreamChoice:
         if challenger is not None:
             self.trial = Trial(challenger, learner.t + min(n // 4, stages.LONGEST_TRIAL))
 
-    # -- state ---------------------------------------------------------------------------------------------------------
+    # -- state, of a choice that is `settled` --------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Array]:
         """Return the rows kept, and what later choices need, as named arrays; nothing after the last choice."""

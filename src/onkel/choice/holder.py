@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.choice.choosing import Before, StreamChoice
+from onkel.choice.choosing import StreamChoice
 from onkel.learner import Csr, Learner
 from onkel.utils.turns import turn_of
 
@@ -78,7 +78,6 @@ class LearnerHolder:
     def _choose(self) -> StreamChoice:
         """Do what is due; return the choice that goes on."""
         assert self._choice is not None
-        self._choice.follow(self._learner)
         if not self._choice.complete and self._choice.due <= self._learner.t:
             learner, choice = self._choice.act(self._learner)
             self.__dict__.update(_learner=learner, _choice=choice)  # at once, whatever interrupts
@@ -88,32 +87,33 @@ class LearnerHolder:
         self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
     ) -> None:
         """Learn from rows during which nothing is due."""
-        learner, before = self._learner, Before.of(self._learner)
-        if choice.complete:
-            return learner.learn_prepared(rows, y, weight, into=into)
-        if into is None and choice.needs_scores(before.t):
-            into = learner.room_for_scores(y, weight)
-        try:
-            learner.learn_prepared(rows, y, weight, into=into)
-        finally:  # also after an interruption: exactly the rows that were learned from are observed
-            choice.observe(learner, rows, y, weight, into, before)
+        observed = None if choice.complete else choice.expect(self._learner, rows, y, weight)
+        self._learner.learn_prepared(rows, y, weight, into=into if observed is None else observed)
+        if observed is not None and into is not None:
+            into[:, : observed.shape[1]] = observed
 
     def _reach(self, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""
         if n_features > (self._learner.n_features or 0):
-            self._learner.reach(n_features)
             if self._choice is not None:
-                self._choice.reach(n_features)
+                self._choice.reach(self._learner, n_features)
+            self._learner.reach(n_features)
+
+    @property
+    def _settled(self) -> StreamChoice | None:
+        """The choice, with all rows taken in."""
+        return None if self._choice is None else self._choice.settled(self._learner)
 
     def _fingerprint(self) -> str:
         """A hash of all that was learned: equal exactly when every bit of it is."""
-        known = "" if self._choice is None else self._choice.fingerprint()
-        return f"{self._learner.fingerprint()}{known}"
+        choice = self._settled
+        return self._learner.fingerprint() + ("" if choice is None else choice.fingerprint())
 
     @property
     def _nbytes(self) -> int:
         """Bytes of the learner, of the rows kept, and of a challenger."""
-        return self._learner.nbytes + (0 if self._choice is None else self._choice.nbytes)
+        choice = self._settled
+        return self._learner.nbytes + (0 if choice is None else choice.nbytes)
 
 
 def _end(begin: int, wanted: int, counting: NDArray[np.intp] | None, n: int) -> int:

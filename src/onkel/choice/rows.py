@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,23 +24,11 @@ class Rows:
         shape = (0, n_features)
         return cls(csr_array(shape, dtype=dtype) if sparse else np.empty(shape, dtype), np.empty(0), np.empty(0))
 
-    @classmethod
-    def of(cls, rows: Any, places: NDArray[np.intp], y: Floats, weight: Floats, n_features: int | None) -> Self:
-        """Return copies of the rows in some places; they are in the core's format, with these labels and weights."""
-        if isinstance(rows, tuple):
-            values, features, offsets = rows
-            rows = csr_array((values, features, offsets), shape=(len(offsets) - 1, n_features))
-        return cls(rows[places], y, weight)
-
     def __len__(self) -> int:
         return len(self.y)
 
     def __getitem__(self, part: slice) -> Rows:
         return Rows(self.rows[part], self.y[part], self.weight[part])
-
-    def copied(self) -> Rows:
-        """Return these rows in memory of their own."""
-        return Rows(self.rows.copy(), self.y.copy(), self.weight.copy())
 
     def widened(self, n_features: int) -> Rows:
         """Return these sparse rows with more features, which are 0."""
@@ -81,78 +68,88 @@ class Rows:
         return cls(rows, y, weight)
 
 
-class Window:
-    """The latest rows of a stream, collected in pieces that are joined on demand."""
+class Taken(NamedTuple):
+    """Rows that a learner is about to learn from, in the core's format, and what it was before them; all of it copies.
 
-    def __init__(self, rows: Rows) -> None:
-        self._pieces = [rows]
-        # Single rows after all others, not yet joined to a matrix, with their labels: dense rows, or values and
-        # features.
-        self._ones: list[tuple[NDArray[Any], ...]] = []
-        self._held = self._count = len(rows)
+    How many of these rows it has learned from is known by what it was later.
+    """
+
+    rows: Any
+    y: Floats
+    weight: Floats | None
+    scores: Floats | None  # for those from before each row
+    t: int
+    n_outputs: int
+
+    def counted(self, n: int) -> Taken:
+        """Return the first ``n`` rows that count."""
+        if self.weight is None and n == len(self.y):
+            return self
+        places = np.arange(n) if self.weight is None else np.flatnonzero(self.weight)[:n]
+        rows = self.rows
+        if isinstance(rows, tuple):
+            values, features, offsets = rows
+            some = csr_array((values, features, offsets), shape=(len(self.y), int(features.max(initial=0)) + 1))[places]
+            rows = some.data, some.indices, some.indptr
+        else:
+            rows = rows[places]
+        weight = None if self.weight is None else self.weight[places]
+        scores = None if self.scores is None else self.scores[places]
+        return Taken(rows, self.y[places], weight, scores, self.t, self.n_outputs)
+
+
+def learned_from(taken: Sequence[Taken], t: int) -> list[Taken]:
+    """Return the rows that a learner, which is at ``t`` now, has learned from; none of them is without rows."""
+    ends = [each.t for each in taken[1:]] + [t] * bool(taken)
+    return [each.counted(end - each.t) for each, end in zip(taken, ends, strict=True) if end > each.t]
+
+
+def rows_of(taken: Sequence[Taken], n_features: int | None) -> Rows:
+    """Join rows that were learned from."""
+    y = np.concatenate([each.y for each in taken])
+    weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each in taken])
+    if not isinstance(taken[0].rows, tuple):
+        return Rows(np.concatenate([each.rows for each in taken]), y, weight)
+    values, features = (np.concatenate([each.rows[part] for each in taken]) for part in (0, 1))
+    offsets = np.cumsum([0, *np.concatenate([np.diff(each.rows[2]) for each in taken])])
+    return Rows(csr_array((values, features, offsets), shape=(len(y), n_features)), y, weight)
+
+
+class Window:
+    """The latest rows of a stream, in pieces that are joined on demand. No row and no window ever changes."""
+
+    def __init__(self, *pieces: Rows, count: int | None = None) -> None:
+        self._pieces = list(pieces)
+        self._count = sum(map(len, pieces)) if count is None else count
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, rows: Rows, most: int) -> None:
-        """Add rows, and keep the last ``most`` of all."""
-        self._collect()
-        self._pieces.append(rows)
-        self._count_in(len(rows), most)
+    def and_of(self, rows: Rows, most: int) -> Window:
+        """Return a window with further rows, and only the last ``most`` of all."""
+        more = Window(*self._pieces, rows, count=min(self._count + len(rows), most))
+        return Window(more.rows) if sum(map(len, more._pieces)) > 2 * most else more
 
-    def add_one(self, row: Any, y: Floats, most: int) -> None:
-        """Add one row of weight 1; a sparse row is given by its values and features. Its label is not copied."""
-        self._ones.append((*(part.copy() for part in row[:2]), y) if isinstance(row, tuple) else (row.copy(), y))
-        self._count_in(1, most)
-
-    def _count_in(self, more: int, most: int) -> None:
-        self._held += more
-        self._count = min(self._count + more, most)
-        if self._held > 2 * most:
-            self._pieces, self._held = [self.rows], self._count
-
-    def __deepcopy__(self, _: Any) -> Window:
-        """A window of the same rows, none of which ever changes."""
-        other = copy.copy(self)
-        other._pieces, other._ones = list(self._pieces), list(self._ones)
-        return other
-
-    def _collect(self) -> None:
-        """Join the single rows to a matrix."""
-        if not self._ones:
-            return
-        *parts, y = map(list, zip(*self._ones, strict=True))
-        rows: Any = np.concatenate(parts[0])
-        if len(parts) == 2:
-            offsets = np.cumsum([0, *map(len, parts[0])])
-            rows = csr_array((rows, np.concatenate(parts[1]), offsets), shape=(len(y), self._pieces[0].rows.shape[1]))
-        self._pieces.append(Rows(rows, np.concatenate(y), np.ones(len(y))))
-        self._ones = []
+    def last(self, n: int) -> Rows:
+        """Return the last ``n`` rows."""
+        pieces, found = list[Rows](), 0
+        for piece in reversed(self._pieces):
+            if found >= n:
+                break
+            pieces.insert(0, piece)
+            found += len(piece)
+        return _joined(pieces)[found - n :]
 
     @property
     def rows(self) -> Rows:
         """The rows."""
-        self._collect()
         if len(self._pieces) > 1 or len(self._pieces[0]) > self._count:
-            rows = _joined(self._pieces)
-            self._pieces, self._held = [rows[len(rows) - self._count :]], self._count
+            self._pieces = [self.last(self._count)]
         return self._pieces[0]
 
-    def last(self, n: int) -> Rows:
-        """Return the last ``n`` rows."""
-        self._collect()
-        pieces, found = [], 0
-        for piece in reversed(self._pieces):
-            if found >= n:
-                break
-            pieces.append(piece)
-            found += len(piece)
-        return _joined(pieces[::-1])[found - n :]
-
-    def widen(self, n_features: int) -> None:
-        """Give sparse rows more features, which are 0."""
-        self._collect()
-        self._pieces = [piece.widened(n_features) for piece in self._pieces]
+    def widened(self, n_features: int) -> Window:
+        """Return a window whose sparse rows have more features, which are 0."""
+        return Window(*(piece.widened(n_features) for piece in self._pieces), count=self._count)
 
 
 def _joined(pieces: list[Rows]) -> Rows:
@@ -173,16 +170,16 @@ def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
     return _multiclass_loss
 
 
-def with_known_classes(scores: Floats, y: Floats, n_known: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yield rows of several classes in order, those together at which equally many classes were known, with a score for
-    each of these alone; ``n_known`` were known before the first row, and a row's own is known at it."""
+def with_known_classes(scores: Floats, y: Floats, n_known: int | NDArray[np.intp]) -> Iterator[tuple[Floats, Floats]]:
+    """Yield rows of several classes in order, those together at which equally many classes were known, with a score
+    for each of these alone; ``n_known`` were known before the first row, or each, and a row's own is known at it."""
     widths = np.maximum(np.maximum.accumulate(y + 1), n_known).astype(np.intp)
     for rows in np.split(np.arange(len(y)), np.flatnonzero(np.diff(widths)) + 1):
         if len(rows):
             yield scores[rows, : widths[rows[0]]], y[rows]
 
 
-def losses_of(task: str, scores: Floats, y: Floats, n_known: int) -> Floats:
+def losses_of(task: str, scores: Floats, y: Floats, n_known: int | NDArray[np.intp]) -> Floats:
     """Return the loss of each row of a stream; of several classes, those known at the row count."""
     if task != "multiclass":
         return loss_of(task)(scores, y)

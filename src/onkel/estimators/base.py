@@ -318,8 +318,9 @@ class KernelEstimator(
                 raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
             parameters["random_state"] = self._learner.seed
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
-        if self._choice is not None:
-            fitted["_choice"] = self._choice.saved()
+        choice = self._settled
+        if choice is not None:
+            fitted["_choice"] = choice.saved()
         return {"parameters": parameters, **fitted}
 
     @classmethod
