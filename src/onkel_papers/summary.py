@@ -159,7 +159,7 @@ def pieces(findings: Sequence[Findings]) -> dict[str, str]:
         "kinds": by_kind(findings),
     }
     made = {name: written(table) for name, table in shown.items() if table.lines}
-    made["newton"] = "\n".join(of for one in findings if (of := _of_newton(one)))
+    made["newton"] = "\n".join(filter(None, map(_of_newton, findings)))
     for paper in PAPERS:
         of = [one for one in findings if one.experiment.partition("-")[0] == paper]
         if of:

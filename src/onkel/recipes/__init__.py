@@ -64,6 +64,16 @@ from onkel.recipes.projecting import Projectron, POLK
 from onkel.recipes.second_order import Newton
 
 # isort: on
+# The literature's names for variants, which are no learners of the table.
+from onkel.recipes.variants import BPANN as BPANN
+from onkel.recipes.variants import BPAP as BPAP
+from onkel.recipes.variants import BPAS as BPAS
+from onkel.recipes.variants import PAI as PAI
+from onkel.recipes.variants import PAII as PAII
+from onkel.recipes.variants import BOGDPlusPlus as BOGDPlusPlus
+from onkel.recipes.variants import KLRAuxiliary as KLRAuxiliary
+from onkel.recipes.variants import KLRMargin as KLRMargin
+from onkel.recipes.variants import ProjectronPlusPlus as ProjectronPlusPlus
 
 __all__ = [
     "BOGD",
