@@ -148,7 +148,7 @@ void Basis::measure(std::size_t slot) {
 }
 
 void Basis::restore_diagonal() {
-  if (!keeps_diagonal_ || (slots() > 0 && diagonal_.size() == slots())) return;
+  if (!keeps_diagonal_) return;
   for (auto* kept : {&diagonal_, &lengths_, &inverse_lengths_}) kept->assign(slots(), 0.0);
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (born(slot) >= 0) measure(slot);
@@ -158,6 +158,13 @@ std::vector<std::size_t> Basis::alive_slots() const {
   std::vector<std::size_t> slots;
   for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
     if (alive(slot)) slots.push_back(slot);
+  return slots;
+}
+
+std::vector<std::size_t> Basis::held_slots() const {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = first_slot(); slot < end_slot(); ++slot)
+    if (born(slot) >= 0) slots.push_back(slot);
   return slots;
 }
 
@@ -180,12 +187,6 @@ void Basis::visit(Archive& archive) {
                   "must hold rows of the stream, or -1 where there is no point");
   holes_ = static_cast<std::size_t>(std::count(births_.begin(), births_.end(), -1));
   no_hole_before_ = 0;
-  if (keeps_diagonal_ && archive.verbatim()) {
-    archive.array("diagonal", diagonal_);
-    archive.array("lengths", lengths_);
-    archive.array("inverse_lengths", inverse_lengths_);
-    are_alike_ = are_alike_ && !archive.loading();
-  }
   if (!keeps_ghosts_) return;
   archive.array("ghosts", ghosts_);
   n_ghosts_ = static_cast<std::size_t>(std::count(ghosts_.begin(), ghosts_.end(), 1));
@@ -223,6 +224,20 @@ class DenseBasis final : public Basis {
         self_.emplace_back(static_cast<double>(value_at<T>(terms(plane), [](Base) { return T{0}; })));
       else
         self_.emplace_back();
+  }
+
+  // The frequencies of random features are computed again.
+  DenseBasis(const DenseBasis& other) : Basis(other), width_(other.width_), self_(other.self_), tiles_(other.tiles_) {}
+  std::unique_ptr<Basis> clone() const override { return std::make_unique<DenseBasis>(*this); }
+
+  PointRows points(std::span<const std::size_t> slots) const override {
+    PointRows points{slots.size(), width_, std::vector<std::byte>(slots.size() * width_ * sizeof(T)), {}, {}};
+    T* out = reinterpret_cast<T*>(points.values.data());
+    for (const std::size_t slot : slots) {
+      read(slot - first_slot(), out);
+      out += width_;
+    }
+    return points;
   }
 
   void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const override {

@@ -122,6 +122,17 @@ struct Plane {
   Scales scales;
 };
 
+// Points as rows of their own, of the type of the caller's rows: dense in C order, or CSR.
+struct PointRows {
+  std::size_t count = 0, width = 0;
+  std::vector<std::byte> values;
+  std::vector<std::int64_t> offsets;  // CSR only, where it is not empty
+  std::vector<std::int32_t> indices;
+  Rows view() const {
+    return {values.data(), count, width, offsets.empty() ? nullptr : offsets.data(), indices.data()};
+  }
+};
+
 // A slot and what it costs to remove its point; infinite where there is none.
 struct Priced {
   std::size_t slot;
@@ -134,6 +145,10 @@ class Basis {
   // kernels share. `type` is that of the values in the tables.
   Basis(Type type, const std::vector<Plane>& planes, bool constant, const Fourier& fourier = {});
   virtual ~Basis() = default;
+  // A copy with the same slots.
+  virtual std::unique_ptr<Basis> clone() const = 0;
+  // The points in these slots, ghosts included.
+  virtual PointRows points(std::span<const std::size_t> slots) const = 0;
 
   // Column 0 has this value everywhere: the constant term. Its square (0.098) is what it adds to kernel(x, x'); with 1
   // a noisy row would move every prediction as much as its own.
@@ -153,7 +168,8 @@ class Basis {
   std::int64_t born(std::size_t slot) const { return births_[slot - first_slot()]; }
   bool alive(std::size_t slot) const { return born(slot) >= 0 && (ghosts_.empty() || !ghosts_[slot - first_slot()]); }
   std::vector<std::size_t> alive_slots() const;
-  std::size_t oldest() const;  // the slot of the support point that came first
+  std::vector<std::size_t> held_slots() const;  // those with a point, ghosts included
+  std::size_t oldest() const;                   // the slot of the support point that came first
   // From now on points that are removed stay as ghosts: columns that only the average uses.
   void keep_ghosts() { keeps_ghosts_ = true; }
   // From now on kernel(s, s) of each point is kept, with its square root (the point's length in the kernel's feature
@@ -230,6 +246,7 @@ class Basis {
   void check_births(std::int64_t t, bool distinct = true) const;
 
  protected:
+  Basis(const Basis&) = default;
   static std::size_t rounded(std::size_t n) { return round_up(n, isa::score_lanes); }
   std::size_t slots() const { return births_.size(); }
   std::size_t n_planes() const { return planes_.size(); }

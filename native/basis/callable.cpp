@@ -12,6 +12,15 @@ class CallableBasis final : public Basis {
   CallableBasis(KernelFunction function, bool constant, std::size_t width)
       : Basis(Type::f64, {}, constant), function_(std::move(function)), width_(width) {}
 
+  std::unique_ptr<Basis> clone() const override { return std::make_unique<CallableBasis>(*this); }
+
+  PointRows points(std::span<const std::size_t> slots) const override {
+    PointRows points{slots.size(), width_, std::vector<std::byte>(slots.size() * width_ * sizeof(T)), {}, {}};
+    T* out = reinterpret_cast<T*>(points.values.data());
+    for (const std::size_t slot : slots) out = std::copy_n(point(slot), width_, out);
+    return points;
+  }
+
   // The last bits of a callable kernel may depend on how many points it is given: it is always called with the present
   // points.
   std::size_t max_rows() const override { return 1; }

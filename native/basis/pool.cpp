@@ -51,6 +51,24 @@ class PlainView final : public View {
         plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
+  PlainView(const PlainView& other, Pool& pool)
+      : View(other),
+        function_(other.function_),
+        width_(other.width_),
+        pool_(pool),
+        places_(other.places_),
+        points_(other.points_) {
+    std::copy(std::begin(other.plane_of_), std::end(other.plane_of_), plane_of_);
+  }
+  std::unique_ptr<View> clone_over(Pool& pool) const override { return std::make_unique<PlainView>(*this, pool); }
+  std::unique_ptr<Basis> clone() const override { throw std::logic_error("a view is copied over a copy of its pool"); }
+
+  PointRows points(std::span<const std::size_t> slots) const override {
+    std::vector<std::size_t> places;
+    for (const std::size_t slot : slots) places.push_back(place(slot));
+    return pool_.points().points(places);
+  }
+
   // A callable kernel takes one row at a time.
   std::size_t max_rows() const override { return function_ ? 1 : View::max_rows(); }
 

@@ -26,6 +26,13 @@ struct KernelConfig {
 class Pool {
  public:
   explicit Pool(Basis& points) : points_(points) {}
+  // A copy over a copy of the points.
+  Pool(const Pool& other, Basis& points)
+      : points_(points),
+        holders_(other.holders_),
+        newest_(other.newest_),
+        newest_slot_(other.newest_slot_),
+        limit_(other.limit_) {}
 
   const Basis& points() const { return points_; }
   // The row becomes a point; if it has just become one for another kernel, the point gets one more holder.
@@ -55,6 +62,8 @@ class Pool {
 class View : public Basis {
  public:
   using Basis::Basis;
+  // A copy over a copy of the pool.
+  virtual std::unique_ptr<View> clone_over(Pool& pool) const = 0;
   // Makes `own` the table of one row, or of all rows, of the pool's block `shared`.
   virtual void project(Block& shared, std::size_t row, Block& own) const = 0;
   virtual void project(Block& shared, Block& own) const = 0;

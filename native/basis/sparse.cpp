@@ -61,6 +61,19 @@ struct Feature {
 template <class T>
 class FeatureTable {
  public:
+  FeatureTable() = default;
+  FeatureTable(FeatureTable&&) = default;
+  FeatureTable& operator=(FeatureTable&&) = default;
+  FeatureTable(const FeatureTable& other) : directories_(other.directories_.size()) {
+    for (std::size_t d = 0; d < directories_.size(); ++d) {
+      if (!other.directories_[d]) continue;
+      const Directory& pages = *other.directories_[d];
+      directories_[d] = std::make_unique<Directory>();
+      directories_[d]->used = pages.used;
+      for (std::size_t i = 0; i < directory_size; ++i)
+        if (pages.entries[i]) directories_[d]->entries[i] = std::make_unique<Page>(*pages.entries[i]);
+    }
+  }
   const Feature<T>* find(std::int32_t feature) const {
     const auto [directory, page, line] = place(feature);
     if (directory >= directories_.size() || !directories_[directory]) return nullptr;
@@ -127,6 +140,23 @@ class SparseBasis final : public Basis {
         self_.emplace_back();
       else
         self_.emplace_back(static_cast<double>(value_at<T>(terms(plane), [](Base) { return T{0}; })));
+  }
+
+  // The frequencies of random features are computed again.
+  SparseBasis(const SparseBasis& other)
+      : Basis(other), width_(other.width_), self_(other.self_), sides_(other.sides_) {}
+  std::unique_ptr<Basis> clone() const override { return std::make_unique<SparseBasis>(*this); }
+
+  PointRows points(std::span<const std::size_t> slots) const override {
+    PointRows rows{slots.size(), width_, {}, {0}, {}};
+    for (const std::size_t slot : slots) {
+      const Sparse<T> point = points()[slot - first_slot()].view();
+      const auto* values = reinterpret_cast<const std::byte*>(point.values.data());
+      rows.values.insert(rows.values.end(), values, values + point.values.size_bytes());
+      rows.indices.insert(rows.indices.end(), point.features.begin(), point.features.end());
+      rows.offsets.push_back(static_cast<std::int64_t>(rows.indices.size()));
+    }
+    return rows;
   }
 
   // Blocks make no row cheaper, and a new point costs a column for the rows after it.

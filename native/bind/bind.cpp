@@ -6,6 +6,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
@@ -38,6 +39,7 @@ using KernelIn = std::variant<Formula, nb::callable>;
 class PyLearner {
  public:
   explicit PyLearner(const Config& config) : config_(config), core_(config) {}
+  PyLearner(const PyLearner& other) : config_(other.config_), core_(other.core_.clone()) {}
 
   // With `into` the scores go there, also where the call fails or is interrupted, and are not returned.
   std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
@@ -114,9 +116,43 @@ class PyLearner {
     unlocked([&] { core_.set(expansion); });
   }
 
+  // (points, births, ghosts); sparse points are (values, features, offsets).
+  nb::tuple points() const {
+    return points_of(unlocked([&] { return core_.points(); }));
+  }
+
+  // What has been learned, of one moment: (points, births, ghosts), the last coefficients and those that predict, each
+  // ([function][output][point], [function][output], [output][random feature]), the weights of several functions, the
+  // number of rows, and where it is asked for and there is some, the information.
+  nb::tuple learned(bool informed) const {
+    auto learned = unlocked([&] { return core_.learned(informed); });
+    const std::size_t f = learned.functions, o = learned.outputs, n = learned.points.births.size(),
+                      m = learned.weights.size();
+    const auto as_tuple = [&](Learner::Learned::Coefficients& own) {
+      const std::size_t constants = own.constants.empty() ? 0 : o, features = own.features.size() / o;
+      return nb::make_tuple(array(std::move(own.points), {f, o, n}), array(std::move(own.constants), {f, constants}),
+                            array(std::move(own.features), {o, features}));
+    };
+    nb::object known = nb::none();
+    if (learned.knowledge) known = information_of(std::move(*learned.knowledge));
+    return nb::make_tuple(points_of(std::move(learned.points)), as_tuple(learned.last), as_tuple(learned.average),
+                          array(std::move(learned.weights), {m}), learned.t, known);
+  }
+
+  // Calls view(name, dtype, shape, bytes) for each array of the state; the bytes are valid during the call alone.
+  void show(const nb::callable& view) const {
+    static constexpr const char* names[] = {"<f4", "<f8", "<i8"};
+    unlocked([&] {
+      core_.show([&](const std::string& name, const Array& shape, std::span<const std::byte> bytes) {
+        const nb::gil_scoped_acquire lock;
+        const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> shown(bytes.data(), {bytes.size()}, nb::handle());
+        view(name, names[static_cast<int>(shape.type)], std::pair(shape.rows, shape.columns), shown);
+      });
+    });
+  }
+
   // (births of the points in the order in which they joined, H as a square matrix, lam, noise, steps)
-  nb::tuple information() const {
-    auto information = unlocked([&] { return core_.information(); });
+  static nb::tuple information_of(Informed::Knowledge&& information) {
     std::size_t n = 0;
     while (n * (n + 1) / 2 < information.half.size()) ++n;
     std::vector<double> square(n * n);
@@ -189,11 +225,11 @@ class PyLearner {
     return array(std::move(values), {n});
   }
 
-  nb::tuple random_features(bool last) const {
-    auto result = unlocked([&] { return core_.random_features(which(last)); });
-    const std::size_t n = result.phases.size(), outputs = n == 0 ? 0 : result.coefficients.size() / n;
+  nb::tuple random_features() const {
+    auto result = unlocked([&] { return core_.random_features(); });
+    const std::size_t n = result.phases.size();
     return nb::make_tuple(array(std::move(result.frequencies), {n, config_.width}),
-                          array(std::move(result.phases), {n}), array(std::move(result.coefficients), {outputs, n}));
+                          array(std::move(result.phases), {n}));
   }
 
   Floats weights() const {
@@ -227,6 +263,20 @@ class PyLearner {
   const Learner& core() const { return core_; }
 
  private:
+  nb::tuple points_of(Learner::Points&& points) const {
+    const std::size_t n = points.births.size();
+    PointRows& rows = points.rows;
+    const auto values = [&]<class T>(T) -> nb::object {
+      std::vector<T> typed(rows.values.size() / sizeof(T));
+      if (!typed.empty()) std::memcpy(typed.data(), rows.values.data(), rows.values.size());
+      if (rows.offsets.empty()) return nb::cast(array(std::move(typed), {n, config_.width}));
+      const std::size_t stored = typed.size();
+      return nb::make_tuple(array(std::move(typed), {stored}), array(std::move(rows.indices), {stored}),
+                            array(std::move(rows.offsets), {n + 1}));
+    };
+    const nb::object found = config_.type == Type::f32 ? values(float{}) : values(double{});
+    return nb::make_tuple(found, array(std::move(points.births), {n}), array(std::move(points.ghosts), {n}));
+  }
   static Which which(bool last) { return last ? Which::last : Which::predicting; }
   template <class T>
   void check(std::size_t width, bool sparse) const {
@@ -558,9 +608,17 @@ NB_MODULE(_core, m) {
           "eps"_a, "n_support"_a)
       .def_prop_ro("has_information",
                    [](const PyLearner& self) { return unlocked([&] { return self.core().has_information(); }); })
-      .def("information", &PyLearner::information,
-           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
-                   "numpy.typing.NDArray[numpy.float64], float, float, int]"))
+      .def("points", &PyLearner::points,
+           nb::sig("def points(self) -> tuple[typing.Any, numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.int64]]"))
+      .def("learned", &PyLearner::learned, "informed"_a,
+           nb::sig("def learned(self, informed: bool) -> tuple[typing.Any, typing.Any, typing.Any, "
+                   "numpy.typing.NDArray[numpy.float64], int, tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.float64], float, float, int] | None]"))
+      .def("clone", [](const PyLearner& self) { return unlocked([&] { return std::make_unique<PyLearner>(self); }); })
+      .def("show", &PyLearner::show, "view"_a,
+           nb::sig("def show(self, view: typing.Callable[[str, str, tuple[int, int], "
+                   "numpy.typing.NDArray[numpy.uint8]], None]) -> None"))
       .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a)
       .def(
           "eliminate",
@@ -588,9 +646,9 @@ NB_MODULE(_core, m) {
             unlocked([&] { self.core().keep(functions); });
           },
           "functions"_a)
-      .def("random_features", &PyLearner::random_features, "last"_a = false,
-           nb::sig("def random_features(self, last: bool = False) -> tuple[numpy.typing.NDArray[numpy.float64], "
-                   "numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]"))
+      .def("random_features", &PyLearner::random_features,
+           nb::sig("def random_features(self) -> tuple[numpy.typing.NDArray[numpy.float64], "
+                   "numpy.typing.NDArray[numpy.float64]]"))
       .def_prop_ro("weights", &PyLearner::weights, nb::rv_policy::automatic)
       .def_prop_ro("weight_history", &PyLearner::weight_history, nb::rv_policy::automatic,
                    nb::sig("def weight_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "

@@ -110,7 +110,7 @@ ForeignCurve make_curve(const SharedObject& part, const std::string& name) {
   };
 }
 
-class PythonAdmission final : public Admission {
+class PythonAdmission final : public CopiedAdmission<PythonAdmission> {
  public:
   PythonAdmission(SharedObject part, std::string name) : part_(std::move(part)), name_(std::move(name)) {}
   double probability(Scored& row) const override {
@@ -135,7 +135,6 @@ struct EvictionSource {
   SharedObject part;
   std::string name;
   bool evicts, reweights, row_by_row;
-  std::vector<std::pair<std::string, Type>> fields{};  // of its state, once the part was asked for it
 };
 
 class PythonEviction final : public Eviction {
@@ -148,6 +147,7 @@ class PythonEviction final : public Eviction {
   void idle(const Scored& row) override;
   bool evicts() const override { return source_->evicts; }
   void visit(Archive& archive) override;
+  std::unique_ptr<Eviction> clone(const EvictionContext& context) const override;
 
   // For the views.
   const EvictionContext& context() const { return context_; }
@@ -160,14 +160,16 @@ class PythonEviction final : public Eviction {
 
  private:
   using Field = std::variant<std::vector<double>, std::vector<std::int64_t>>;
+  using Fields = std::map<std::string, Field>;
 
   nb::object& part();
-  void give(const std::map<std::string, Field>& state);
+  Fields state();
+  void give(const Fields& state);
 
   std::shared_ptr<EvictionSource> source_;
   // This learner's own copy of the part, created at its first use.
   SharedObject part_;
-  std::optional<std::map<std::string, Field>> waiting_;  // a state that the copy has not been given yet
+  std::optional<Fields> waiting_;  // a state that the copy has not been given yet
 };
 
 class PointsView : public View<PythonEviction> {
@@ -288,50 +290,44 @@ nb::object& PythonEviction::part() {
   return *part_;
 }
 
-void PythonEviction::give(const std::map<std::string, Field>& state) {
+void PythonEviction::give(const Fields& state) {
   nb::dict given;
   for (const auto& [name, field] : state)
     std::visit([&](const auto& values) { given[name.c_str()] = array(values, {values.size()}); }, field);
   part_->attr("set_state")(given);
 }
 
-// A state that is restored is handed to the copy at its next use: Python code, which may fail, is not called now.
-void PythonEviction::visit(Archive& archive) {
-  const auto field_of = [&](const std::string& name, Type type) {
-    Field field;
-    if (type == Type::i64) field = std::vector<std::int64_t>();
-    std::visit([&](auto& values) { archive.array(name, values); }, field);
-    return field;
-  };
-  if (archive.loading() && archive.verbatim()) {
-    waiting_.emplace();
-    for (const auto& [name, type] : source_->fields) waiting_->emplace(name, field_of(name, type));
-    return;
-  }
-  const nb::gil_scoped_acquire lock;
+PythonEviction::Fields PythonEviction::state() {
   const nb::object numpy = nb::module_::import_("numpy");
-  std::map<std::string, Field> loaded;
-  source_->fields.clear();
+  Fields fields;
   for (const auto& [key, value] : nb::cast<nb::dict>(part().attr("state")())) {
     const auto name = nb::cast<std::string>(key);
     const nb::object given = numpy.attr("ascontiguousarray")(value);
-    const bool whole = nb::cast<std::string>(given.attr("dtype").attr("str")) == "<i8";
-    if ((!whole && nb::cast<std::string>(given.attr("dtype").attr("str")) != "<f8") ||
-        nb::cast<int>(given.attr("ndim")) != 1)
+    const auto type = nb::cast<std::string>(given.attr("dtype").attr("str"));
+    if ((type != "<i8" && type != "<f8") || nb::cast<int>(given.attr("ndim")) != 1)
       throw std::invalid_argument(
           source_->name + ".state must return arrays of one dimension, float64 or int64, and '" + name + "' is not");
-    source_->fields.emplace_back(name, whole ? Type::i64 : Type::f64);
-    if (archive.loading()) {
-      loaded.emplace(name, field_of(name, source_->fields.back().second));
-    } else if (whole) {
-      auto values = nb::cast<std::vector<std::int64_t>>(given.attr("tolist")());
-      archive.array(name, values);
-    } else {
-      auto values = nb::cast<std::vector<double>>(given.attr("tolist")());
-      archive.array(name, values);
-    }
+    const nb::object values = given.attr("tolist")();
+    fields.emplace(name, type == "<i8" ? Field(nb::cast<std::vector<std::int64_t>>(values))
+                                       : Field(nb::cast<std::vector<double>>(values)));
   }
-  if (archive.loading() && !loaded.empty()) give(loaded);
+  return fields;
+}
+
+// A copy is given the state at its next use: should it be thrown away, no Python code runs for it.
+std::unique_ptr<Eviction> PythonEviction::clone(const EvictionContext& context) const {
+  const nb::gil_scoped_acquire lock;
+  auto copy = std::make_unique<PythonEviction>(source_, context);
+  copy->waiting_ = waiting_ ? *waiting_ : const_cast<PythonEviction&>(*this).state();
+  return copy;
+}
+
+// On loading, a fresh part says which fields there are.
+void PythonEviction::visit(Archive& archive) {
+  const nb::gil_scoped_acquire lock;
+  Fields fields = state();
+  for (auto& [name, field] : fields) std::visit([&](auto& values) { archive.array(name, values); }, field);
+  if (archive.loading() && !fields.empty()) give(fields);
 }
 
 }  // namespace

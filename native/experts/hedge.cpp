@@ -45,6 +45,35 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
   if (is_uncertain()) divide_budget();
 }
 
+// Between two rows: what is prepared is not copied.
+Hedge::Hedge(const Hedge& other, Basis& points)
+    : config_(other.config_),
+      loss_(other.loss_),
+      task_(other.task_),
+      pool_(std::make_unique<Pool>(*other.pool_, points)),
+      budget_(other.budget_),
+      by_blocks_(other.by_blocks_),
+      total_(other.total_),
+      draws_(other.draws_),
+      log_discount_(other.log_discount_),
+      logs_(other.logs_),
+      relative_(other.relative_),
+      weights_(other.weights_),
+      lowest_(other.lowest_),
+      highest_(other.highest_),
+      stride_(other.stride_),
+      history_(other.history_),
+      scores_(other.scores_.size()),
+      errors_(other.errors_.size()),
+      squares_(other.squares_),
+      moves_(other.moves_) {
+  for (const Member& member : other.members_) {
+    auto view = member.view->clone_over(*pool_);
+    auto learner = member.learner->clone(*view);
+    members_.push_back({std::move(view), std::move(learner), member.number, member.seen});
+  }
+}
+
 void Hedge::widen(std::size_t outputs) {
   for (Member& member : members_) member.learner->widen(outputs);
   scores_.resize(members_.size() * outputs);

@@ -58,7 +58,10 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   // `budget` is that of each member, or the common one.
   Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Pool> pool, std::vector<Member> members,
         std::size_t budget, const Draws& draws);
+  // A copy over a copy of the points.
+  Hedge(const Hedge& other, Basis& points);
 
+  std::unique_ptr<Update> clone(Basis& points) const override { return std::make_unique<Hedge>(*this, points); }
   std::size_t outputs() const override { return members_[0].learner->outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;

@@ -9,21 +9,21 @@
 namespace onkel {
 namespace {
 
-struct OnMistake final : Admission {
+struct OnMistake final : CopiedAdmission<OnMistake> {
   double probability(Scored& row) const override { return row.mistake ? 1.0 : 0.0; }
 };
 
-struct OnGradient final : Admission {
+struct OnGradient final : CopiedAdmission<OnGradient> {
   double probability(Scored& row) const override { return largest(row.g) > 0 ? 1.0 : 0.0; }
 };
 
 // KLR, Algorithm 1 (NC): every row.
-struct Always final : Admission {
+struct Always final : CopiedAdmission<Always> {
   double probability(Scored&) const override { return 1.0; }
 };
 
 // KLR, Equation (5): p_t = (2 - eta) / (2 - eta + eta P(y | x)).
-struct MarginSampling final : Admission {
+struct MarginSampling final : CopiedAdmission<MarginSampling> {
   explicit MarginSampling(const Spec& spec) : eta(spec.at("eta")) {}
   double probability(Scored& row) const override { return (2 - eta) / (2 - eta + eta * logistic(row.z)); }
   double eta;
@@ -40,7 +40,7 @@ struct AuxiliarySampling : Admission {
 };
 
 // h = ln(gamma + e^-z) = ln gamma + softplus(-z - ln gamma)
-struct AuxiliaryShift final : AuxiliarySampling {
+struct AuxiliaryShift final : CopiedAdmission<AuxiliaryShift, AuxiliarySampling> {
   explicit AuxiliaryShift(const Spec& spec) : log_shape(std::log(spec.at("shape"))) {}
   double slope(double z) const override { return -logistic(-z - log_shape); }
   double ratio(double z) const override {
@@ -51,7 +51,7 @@ struct AuxiliaryShift final : AuxiliarySampling {
 
 // h = ln(1 + gamma e^-z) = softplus(-z + ln gamma); for large z the curves are e^-z and gamma e^-z, and their ratio is
 // 1 / gamma
-struct AuxiliaryScale final : AuxiliarySampling {
+struct AuxiliaryScale final : CopiedAdmission<AuxiliaryScale, AuxiliarySampling> {
   explicit AuxiliaryScale(const Spec& spec) : shape(spec.at("shape")), log_shape(std::log(shape)) {}
   double slope(double z) const override { return -logistic(-z + log_shape); }
   double ratio(double z) const override {
@@ -62,7 +62,7 @@ struct AuxiliaryScale final : AuxiliarySampling {
 };
 
 // h = max(l(z), l(delta)): no slope beyond delta
-struct AuxiliaryCutoff final : AuxiliarySampling {
+struct AuxiliaryCutoff final : CopiedAdmission<AuxiliaryCutoff, AuxiliarySampling> {
   explicit AuxiliaryCutoff(const Spec& spec) : cutoff(spec.at("cutoff")) {}
   double slope(double z) const override { return z <= cutoff ? -logistic(-z) : 0.0; }
   double ratio(double z) const override {
@@ -74,14 +74,14 @@ struct AuxiliaryCutoff final : AuxiliarySampling {
 };
 
 // OSKL, Algorithm 1: Pr(Z_t = 1) = |l'| / G; the largest entry of g with several classes.
-struct GradientSampling final : Admission {
+struct GradientSampling final : CopiedAdmission<GradientSampling> {
   explicit GradientSampling(const Spec& spec) : bound(spec.at("G")) {}
   double probability(Scored& row) const override { return std::min(1.0, row.weight * largest(row.g) / bound); }
   double bound;
 };
 
 // SPA, Algorithm 1: rho_t = min(alpha, l_t) / beta, at most 1.
-struct LossSampling final : Admission {
+struct LossSampling final : CopiedAdmission<LossSampling> {
   explicit LossSampling(const Spec& spec) : alpha(spec.at("alpha")), beta(spec.at("beta")) {}
   double probability(Scored& row) const override {
     return std::min(1.0, std::min(alpha, row.weight * row.loss) / beta);
@@ -92,7 +92,7 @@ struct LossSampling final : Admission {
 // SPA with beta_t = s_t (T - t + 1) / (B - N_t), which spreads the remaining B - N_t points over the remaining rows of
 // T, if the mean of min(alpha, l) on these is the mean s_t over the rows so far. In that mean row t has the weight t,
 // so that it follows losses that fall as the learner learns. Beyond T the remaining points are spent on the next rows.
-struct PacedLossSampling final : Admission {
+struct PacedLossSampling final : CopiedAdmission<PacedLossSampling> {
   explicit PacedLossSampling(const Spec& spec)
       : alpha(spec.at("alpha")), points(spec.at("points")), horizon(spec.at("horizon")) {}
   double probability(Scored& row) const override {

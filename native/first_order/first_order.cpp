@@ -18,11 +18,30 @@ FirstOrder::FirstOrder(const Spec& recipe, Task task, std::size_t outputs, bool 
       budget_(budget),
       radius_(recipe.at("ball")),
       period_(static_cast<std::int64_t>(recipe.at("batch_size"))),
-      eviction_(make_eviction(recipe.part("eviction"), EvictionContext{basis_, function_, draws_, budget_,
-                                                                       radius_ > 0 ? &norm_squared_ : nullptr})) {
+      eviction_(make_eviction(recipe.part("eviction"), context())) {
   if (averaged && eviction_->evicts()) basis_.keep_ghosts();
   widen(outputs);
   function_.reach(basis_.columns());
+}
+
+// Between two rows: what is prepared is not copied.
+FirstOrder::FirstOrder(const FirstOrder& other, Basis& basis)
+    : basis_(basis),
+      function_(other.function_),
+      draws_(other.draws_),
+      loss_(other.loss_),
+      admission_(other.admission_->clone()),
+      step_(other.step_),
+      budget_(other.budget_),
+      radius_(other.radius_),
+      norm_squared_(other.norm_squared_),
+      shrunk_(other.shrunk_),
+      period_(other.period_),
+      eviction_(other.eviction_->clone(context())),
+      committed_(other.committed_),
+      pending_slots_(other.pending_slots_),
+      pending_(other.pending_) {
+  widen(outputs());
 }
 
 void FirstOrder::widen(std::size_t outputs) {

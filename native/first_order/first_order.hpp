@@ -21,7 +21,9 @@ class FirstOrder final : public Update {
  public:
   FirstOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
              Basis& basis);
+  FirstOrder(const FirstOrder& other, Basis& basis);
 
+  std::unique_ptr<Update> clone(Basis& basis) const override { return std::make_unique<FirstOrder>(*this, basis); }
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
@@ -45,6 +47,7 @@ class FirstOrder final : public Update {
   std::size_t& budget() override { return budget_; }
 
  private:
+  EvictionContext context() { return {basis_, function_, draws_, budget_, radius_ > 0 ? &norm_squared_ : nullptr}; }
   bool join(Scored& row);
   void end_batch(const Scored& row);
   void shrink(double factor);
@@ -58,7 +61,7 @@ class FirstOrder final : public Update {
   Draws draws_;
   Loss loss_;
   std::unique_ptr<Admission> admission_;
-  std::unique_ptr<Step> step_;
+  std::shared_ptr<const Step> step_;
   std::size_t budget_;
   double radius_;
   double norm_squared_ = 0.0;  // of f, tracked step by step where there is a ball

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -56,7 +58,7 @@ class Archive {
     const T* first = reinterpret_cast<const T*>(stored);
     values.assign(first, first + seen.rows * seen.columns);
     if constexpr (std::is_floating_point_v<T>)
-      require(verbatim() || std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
+      require(std::all_of(values.begin(), values.end(), [](T v) { return std::isfinite(v); }), name,
               "holds a number that is not finite");
   }
   // Saved only where it is not 0, and taken to be 0 where it was not saved.
@@ -74,9 +76,6 @@ class Archive {
   }
 
   virtual bool loading() const { return false; }
-  // Whether this is a copy that will be restored in the same process. It then includes what code outside the core
-  // computed, since restoring must not fail, and nothing is checked.
-  virtual bool verbatim() const { return false; }
   // A part is about to take memory that the size of its saved arrays does not account for.
   virtual void claim(const std::string& /*name*/, std::size_t /*bytes*/) {}
   // Rejects a state unless the condition holds, naming the array of this part and what is wrong with it.
@@ -99,8 +98,6 @@ inline std::size_t size_of(Type type) { return type == Type::f32 ? 4 : 8; }
 
 class Saver : public Archive {
  public:
-  explicit Saver(bool verbatim = false) : verbatim_(verbatim) {}
-  bool verbatim() const override { return verbatim_; }
   State state;
 
  private:
@@ -109,14 +106,12 @@ class Saver : public Archive {
     state[name] = array;
     return nullptr;
   }
-  bool verbatim_;
 };
 
 class Loader : public Archive {
  public:
-  explicit Loader(const State& state, bool verbatim = false) : state_(state), verbatim_(verbatim) {}
+  explicit Loader(const State& state) : state_(state) {}
   bool loading() const override { return true; }
-  bool verbatim() const override { return verbatim_; }
   void claim(const std::string& name, std::size_t bytes) override {
     claimed_ = bytes > max_claimed - claimed_ ? max_claimed + 1 : claimed_ + bytes;
     require(claimed_ <= max_claimed, name, "asks for much more memory than the state holds");
@@ -139,8 +134,21 @@ class Loader : public Archive {
   bool holds(const std::string& name) const override { return state_.count(name) != 0; }
   static constexpr std::size_t max_claimed = std::size_t{1} << 26;
   const State& state_;
-  bool verbatim_;
   std::size_t asked_ = 0, claimed_ = 0;
+};
+
+// Shows each array as saving would take it, and copies none: its name, its type and shape, and its bytes.
+class Display : public Archive {
+ public:
+  using Viewer = std::function<void(const std::string& name, const Array& shape, std::span<const std::byte> bytes)>;
+  explicit Display(const Viewer& viewer) : viewer_(viewer) {}
+
+ private:
+  const std::byte* exchange(const std::string& name, Array& array, const std::byte* values) override {
+    viewer_(name, array, {values, array.rows * array.columns * size_of(array.type)});
+    return nullptr;
+  }
+  const Viewer& viewer_;
 };
 
 class ByteCounter : public Archive {

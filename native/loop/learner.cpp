@@ -97,6 +97,22 @@ Learner::Learner(const Config& config)
       basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
       update_(make_update(config, *basis_)) {}
 
+// The number of the block goes on: what was computed for one is not taken for another.
+Learner::Learner(const Learner& other)
+    : config_(other.config_),
+      foreign_(other.foreign_),
+      basis_(other.basis_->clone()),
+      update_(other.update_->clone(*basis_)),
+      origin_(other.origin_),
+      t_(other.t_) {
+  block_.number = other.block_.number;
+}
+
+Learner Learner::clone() const {
+  const std::lock_guard turn(state_lock_);
+  return Learner(*this);
+}
+
 std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& execution,
                            const std::function<bool()>& should_continue) {
   const std::lock_guard call(call_lock_);
@@ -154,15 +170,11 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
 template <class Work>
 void Learner::all_or_nothing(const Work& work) {
   if (!foreign_) return work();
-  Saver before(true);
-  visit(before);
+  Learner before(*this);
   try {
     work();
   } catch (...) {
-    Learner fresh(config_);
-    Loader loader(before.state, true);
-    fresh.visit(loader);
-    adopt(std::move(fresh));
+    adopt(std::move(before));
     throw;
   }
 }
@@ -235,8 +247,7 @@ const Informed& Learner::with_memories() const {
   return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
 }
 
-Informed::Knowledge Learner::information() const {
-  const std::lock_guard turn(state_lock_);
+Informed::Knowledge Learner::knowledge() const {
   Informed::Knowledge information = informed().information();
   for (std::int64_t& birth : information.births) birth += origin_;
   return information;
@@ -381,8 +392,7 @@ double Learner::norm() const {
   return std::sqrt(std::max(0.0, update_->norm_squared()));
 }
 
-std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
-  const std::lock_guard turn(state_lock_);
+std::vector<double> Learner::coefficients_of_points(Which which) const {
   std::vector<double> coefficients;
   for (std::size_t function = 0; function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output) {
@@ -390,11 +400,10 @@ std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) c
       for (std::size_t i = 0; i < by_slot.size(); ++i)
         if (basis_->born(basis_->first_slot() + i) >= 0) coefficients.push_back(by_slot[i]);
     }
-  return {std::move(coefficients), update_->functions() * update_->outputs()};
+  return coefficients;
 }
 
-std::vector<double> Learner::constants(Which which) const {
-  const std::lock_guard turn(state_lock_);
+std::vector<double> Learner::constant_terms(Which which) const {
   std::vector<double> constants;
   for (std::size_t function = 0; config_.constant && function < update_->functions(); ++function)
     for (std::size_t output = 0; output < update_->outputs(); ++output)
@@ -402,7 +411,17 @@ std::vector<double> Learner::constants(Which which) const {
   return constants;
 }
 
-Learner::RandomFeatures Learner::random_features(Which which) const {
+std::pair<std::vector<double>, std::size_t> Learner::coefficients(Which which) const {
+  const std::lock_guard turn(state_lock_);
+  return {coefficients_of_points(which), update_->functions() * update_->outputs()};
+}
+
+std::vector<double> Learner::constants(Which which) const {
+  const std::lock_guard turn(state_lock_);
+  return constant_terms(which);
+}
+
+Learner::RandomFeatures Learner::random_features() const {
   const std::lock_guard turn(state_lock_);
   const Fourier fourier = fourier_of(config_);
   const Scales& scales = config_.kernels[0].scales;
@@ -412,12 +431,46 @@ Learner::RandomFeatures Learner::random_features(Which which) const {
     for (std::size_t feature = 0; feature < config_.width; ++feature)
       result.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
   }
-  for (std::size_t output = 0; output < update_->outputs(); ++output)
-    for (std::size_t i = 0; i < fourier.count(); ++i)
-      result.coefficients.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
   return result;
 }
 
+Learner::Points Learner::points() const {
+  const std::lock_guard turn(state_lock_);
+  return all_points();
+}
+
+Learner::Learned Learner::learned(bool informed) const {
+  const std::lock_guard turn(state_lock_);
+  Learned learned{.points = all_points(),
+                  .t = origin_ + t_,
+                  .functions = update_->functions(),
+                  .outputs = update_->outputs(),
+                  .last = all_coefficients(Which::last),
+                  .average = all_coefficients(Which::predicting),
+                  .weights = {},
+                  .knowledge = {}};
+  if (const auto* several = dynamic_cast<const Ensemble*>(update_.get())) learned.weights = several->weights();
+  if (informed && has_information()) learned.knowledge = knowledge();
+  return learned;
+}
+
+Learner::Points Learner::all_points() const {
+  const std::vector<std::size_t> slots = basis_->held_slots();
+  Points points{basis_->points(slots), {}, {}};
+  for (const std::size_t slot : slots) {
+    points.births.push_back(origin_ + basis_->born(slot));
+    points.ghosts.push_back(basis_->alive(slot) ? 0 : 1);
+  }
+  return points;
+}
+
+Learner::Learned::Coefficients Learner::all_coefficients(Which which) const {
+  Learned::Coefficients all{coefficients_of_points(which), constant_terms(which), {}};
+  for (std::size_t output = 0; output < update_->outputs() && basis_->n_features() > 0; ++output)
+    for (std::size_t i = 0; i < basis_->n_features(); ++i)
+      all.features.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
+  return all;
+}
 const Ensemble& Learner::ensemble() const {
   const auto* ensemble = dynamic_cast<const Ensemble*>(update_.get());
   if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel and one function, not several");
@@ -453,6 +506,12 @@ void Learner::keep(const std::vector<std::size_t>& functions) {
   std::vector<KernelConfig> kernels;
   for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
   config_.kernels = std::move(kernels);
+}
+
+void Learner::show(const Display::Viewer& viewer) const {
+  const std::lock_guard turn(state_lock_);
+  Display display(viewer);
+  const_cast<Learner*>(this)->visit(display);
 }
 
 State Learner::save() const {

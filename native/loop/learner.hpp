@@ -41,6 +41,8 @@ struct Config {
 class Learner {
  public:
   explicit Learner(const Config& config);
+  // A copy of this moment, in memory: between two rows another thread may be learning.
+  Learner clone() const;
 
   struct Batch {
     Rows rows;
@@ -73,7 +75,6 @@ class Learner {
   double noise_variance() const;
   // For second-order learners (see Informed); other learners refuse.
   bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
-  Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Displacement eliminate(double max_distance, std::size_t max_points);
   std::vector<double> memories() const;
@@ -120,24 +121,52 @@ class Learner {
   std::vector<double> constants(Which which) const;  // [function][output]; empty without a constant term
   // sqrt(2 / D) cos(w_i . x + b_i), i = 1 .. D, where the eviction keeps such features (see Fourier).
   struct RandomFeatures {
-    std::vector<double> frequencies;   // w, [i][feature]
-    std::vector<double> phases;        // b, [i]
-    std::vector<double> coefficients;  // [output][i]
+    std::vector<double> frequencies;  // w, [i][feature]
+    std::vector<double> phases;       // b, [i]
   };
-  RandomFeatures random_features(Which which) const;
+  RandomFeatures random_features() const;
   // With a hedge (see Ensemble).
   std::vector<double> weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const;
   std::vector<std::int64_t> sizes() const;
   void keep(const std::vector<std::size_t>& functions);
 
+  // The points of all functions in the order of their slots, those that left the last function (ghosts) included.
+  struct Points {
+    PointRows rows;
+    std::vector<std::int64_t> births;  // positions in the stream
+    std::vector<std::int64_t> ghosts;  // 1 for a ghost
+  };
+  Points points() const;
+  // What has been learned, as one value of one moment.
+  struct Learned {
+    Points points;
+    std::int64_t t = 0;
+    std::size_t functions = 1, outputs = 1;
+    struct Coefficients {
+      std::vector<double> points, constants;  // [function][output][point] and [function][output]
+      std::vector<double> features;           // [output][feature]
+    } last, average;
+    std::vector<double> weights;                   // of the functions; empty where there is one
+    std::optional<Informed::Knowledge> knowledge;  // where it was asked for and there is some
+  };
+  Learned learned(bool informed) const;
+
+  // Shows every array of the state, in a fixed order.
+  void show(const Display::Viewer& viewer) const;
   State save() const;
   void load(const State& state);
 
  private:
+  Learner(const Learner& other);  // with its state locked
   void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
   template <class Work>
   void all_or_nothing(const Work& work);
+  Informed::Knowledge knowledge() const;
+  Points all_points() const;
+  std::vector<double> coefficients_of_points(Which which) const;
+  std::vector<double> constant_terms(Which which) const;
+  Learned::Coefficients all_coefficients(Which which) const;
   const Ensemble& ensemble() const;
   const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);

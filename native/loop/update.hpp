@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -26,6 +27,8 @@ void require_in_range(std::span<const double> values, const char* what, std::int
 class Update {
  public:
   virtual ~Update() = default;
+  // A copy over a copy of the basis.
+  virtual std::unique_ptr<Update> clone(Basis& basis) const = 0;
   virtual std::size_t outputs() const = 0;
   virtual void widen(std::size_t outputs) = 0;
   // Scores of the function that predicts.

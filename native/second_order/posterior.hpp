@@ -186,6 +186,9 @@ class Posterior {
 
   // A_0 k of rows of this block, as long as A_0 has been folded so often and no longer than its columns were.
   struct Precomputed {
+    Precomputed() = default;
+    Precomputed(const Precomputed&) {}  // a copy starts without
+    Precomputed& operator=(const Precomputed&) = default;
     std::uint64_t block = 0;
     std::int64_t folds = -1;
     std::size_t columns = 0, stride = 0;  // the columns that it had, and with their padding
@@ -195,6 +198,9 @@ class Posterior {
   } precomputed_;
   // L^-1 k of rows of this block, for so many points as there were; those that have joined since go on from there.
   struct Solved {
+    Solved() = default;
+    Solved(const Solved&) {}  // a copy starts without
+    Solved& operator=(const Solved&) = default;
     std::uint64_t block = 0;
     std::size_t points = 0, stride = 0;
     std::vector<std::size_t> rows;

@@ -62,6 +62,32 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
   begin();
 }
 
+// Between two rows: what is prepared is not copied.
+SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
+    : basis_(basis),
+      function_(other.function_),
+      draws_(other.draws_),
+      task_(other.task_),
+      loss_(other.loss_),
+      logistic_(other.logistic_),
+      inner_steps_(other.inner_steps_),
+      budget_(other.budget_),
+      lam_(other.lam_),
+      min_slope_(other.min_slope_),
+      spread_(other.spread_),
+      posteriors_(other.posteriors_),
+      share_(other.share_),
+      recent_loss_(other.recent_loss_),
+      others_suspended_(other.others_suspended_),
+      due_(other.due_),
+      candidates_(other.candidates_),
+      dependent_points_(other.dependent_points_),
+      noise_(other.noise_),
+      steps_(other.steps_),
+      each_(posteriors_.size()) {
+  widen(outputs());
+}
+
 // The prior of the constant alone.
 void SecondOrder::begin() {
   candidates_.clear();

@@ -41,7 +41,9 @@ class SecondOrder final : public Update, public Informed {
  public:
   SecondOrder(const Spec& recipe, Task task, std::size_t outputs, bool averaged, std::size_t budget, Draws draws,
               Basis& basis);
+  SecondOrder(const SecondOrder& other, Basis& basis);
 
+  std::unique_ptr<Update> clone(Basis& basis) const override { return std::make_unique<SecondOrder>(*this, basis); }
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;

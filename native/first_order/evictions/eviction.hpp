@@ -40,6 +40,8 @@ class Eviction {
     if (context_.norm_squared != nullptr) context_.basis.keep_diagonal();
   }
   virtual ~Eviction() = default;
+  // A copy that works on copies of the objects.
+  virtual std::unique_ptr<Eviction> clone(const EvictionContext& context) const = 0;
   // Before an admitted row is inserted.
   virtual Newcomer absorb(Scored&) { return Newcomer::inserted; }
   // After an insertion into slot `newest`, or once a mini-batch: bring the size back to the budget.
@@ -51,6 +53,10 @@ class Eviction {
   virtual void visit(Archive&) {}
 
  protected:
+  Eviction(const Eviction&) = default;
+  // From now on works on these objects, whose contents are those of the former ones.
+  virtual void work_on(const EvictionContext& context) { std::construct_at(&context_, context); }
+
   static constexpr std::size_t no_slot = std::numeric_limits<std::size_t>::max();
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
@@ -88,6 +94,18 @@ class Eviction {
   // Scratch
   std::vector<double> norms_, scores_;
   Block block_;
+};
+
+// An eviction that is copied with all that it consists of: `Rule` is its class.
+template <class Rule, class Base = Eviction>
+class CopiedEviction : public Base {
+ public:
+  using Base::Base;
+  std::unique_ptr<Eviction> clone(const EvictionContext& context) const final {
+    auto copy = std::make_unique<Rule>(static_cast<const Rule&>(*this));
+    static_cast<CopiedEviction&>(*copy).work_on(context);
+    return copy;
+  }
 };
 
 // The factory of an eviction that is written outside the core: the `maker` of its Spec.

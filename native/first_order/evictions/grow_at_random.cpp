@@ -12,6 +12,11 @@ class GrowAtRandom final : public Eviction {
  public:
   GrowAtRandom(const Spec& spec, const EvictionContext& context)
       : Eviction(context), beta_(spec.at("beta")), maintenance_(make_eviction(spec.part("eviction"), context)) {}
+  GrowAtRandom(const GrowAtRandom& other, const EvictionContext& context)
+      : Eviction(context), beta_(other.beta_), maintenance_(other.maintenance_->clone(context)) {}
+  std::unique_ptr<Eviction> clone(const EvictionContext& context) const override {
+    return std::make_unique<GrowAtRandom>(*this, context);
+  }
 
   Newcomer absorb(Scored& row) override { return maintenance_->absorb(row); }
 

@@ -19,12 +19,16 @@ std::size_t cheapest(const Span& points) {
 
 // POLK: once per mini-batch the function is pruned to within eps_t of the result of its step, whether or not there are
 // new points.
-struct KOMP final : Eviction {
+struct KOMP final : CopiedEviction<KOMP> {
   KOMP(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), radius(spec), points(context.basis, context.function) {}
+      : CopiedEviction(context), radius(spec), points(context.basis, context.function) {}
   void restore_budget(const Scored& row, std::size_t) override { prune(row.step); }
   void idle(const Scored& row) override { prune(row.step); }
   void visit(Archive& archive) override { archive.part("gram", points); }
+  void work_on(const EvictionContext& context) override {
+    Eviction::work_on(context);
+    points.move_to(context.basis, context.function);
+  }
 
   void prune(std::int64_t step) {
     const double moved = points.include_points();

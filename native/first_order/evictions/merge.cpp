@@ -8,9 +8,9 @@
 namespace onkel {
 namespace {
 
-class Merge final : public Eviction {
+class Merge final : public CopiedEviction<Merge> {
  public:
-  explicit Merge(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+  explicit Merge(const EvictionContext& context) : CopiedEviction(context) { context_.basis.keep_diagonal(); }
 
   void restore_budget(const Scored& row, std::size_t) override {
     while (too_many()) {

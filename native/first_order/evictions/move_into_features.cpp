@@ -8,10 +8,10 @@
 namespace onkel {
 namespace {
 
-class MoveIntoFeatures final : public Eviction {
+class MoveIntoFeatures final : public CopiedEviction<MoveIntoFeatures> {
  public:
   MoveIntoFeatures(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), at_once_(static_cast<std::size_t>(spec.at("k"))) {
+      : CopiedEviction(context), at_once_(static_cast<std::size_t>(spec.at("k"))) {
     context_.basis.keep_diagonal();
   }
 

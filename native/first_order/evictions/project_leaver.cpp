@@ -27,6 +27,10 @@ struct ProjectLeaver : Eviction {
     points.apply_pending();
   }
   void visit(Archive& archive) final { archive.part("gram", points); }
+  void work_on(const EvictionContext& context) final {
+    Eviction::work_on(context);
+    points.move_to(context.basis, context.function);
+  }
 
   // Among equal ones the oldest: the steps of a hinge loss make coefficients that are equal up to rounding.
   std::size_t leaver() const {
@@ -44,16 +48,16 @@ struct ProjectLeaver : Eviction {
   Span points;
 };
 
-struct ProjectCheapest final : ProjectLeaver {
-  using ProjectLeaver::ProjectLeaver;
+struct ProjectCheapest final : CopiedEviction<ProjectCheapest, ProjectLeaver> {
+  using CopiedEviction::CopiedEviction;
   double price(std::size_t i) const override {
     const bool newest = i + 1 == points.size();
     return newest && points.size() > 1 ? std::numeric_limits<double>::infinity() : points.cost(i);
   }
 };
 
-struct ProjectSmallest final : ProjectLeaver {
-  using ProjectLeaver::ProjectLeaver;
+struct ProjectSmallest final : CopiedEviction<ProjectSmallest, ProjectLeaver> {
+  using CopiedEviction::CopiedEviction;
   double price(std::size_t i) const override { return points.weight(i); }
 };
 

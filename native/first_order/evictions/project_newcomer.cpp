@@ -20,8 +20,8 @@ double length(std::span<const double> values) {
   return std::sqrt(square);
 }
 
-struct ProjectNewcomer : Eviction {
-  ProjectNewcomer(const Spec& spec, const EvictionContext& context)
+struct NewcomersOnSpan : Eviction {
+  NewcomersOnSpan(const Spec& spec, const EvictionContext& context)
       : Eviction(context), eta(spec.at("eta")), points(context.basis, context.function) {}
 
   Newcomer absorb(Scored& row) override {
@@ -34,6 +34,10 @@ struct ProjectNewcomer : Eviction {
   }
   bool evicts() const override { return false; }
   void visit(Archive& archive) override { archive.part("gram", points); }
+  void work_on(const EvictionContext& context) override {
+    Eviction::work_on(context);
+    points.move_to(context.basis, context.function);
+  }
 
   // The distance of the step from the span of the points; for one coefficient y it is the papers' delta.
   double distance(std::span<const double> c) const { return length(c) * std::sqrt(std::max(0.0, points.novelty())); }
@@ -49,8 +53,12 @@ struct ProjectNewcomer : Eviction {
   Span points;
 };
 
-struct ProjectronPlusPlus : ProjectNewcomer {
-  ProjectronPlusPlus(const Spec& spec, const EvictionContext& context) : ProjectNewcomer(spec, context) {
+struct ProjectNewcomer final : CopiedEviction<ProjectNewcomer, NewcomersOnSpan> {
+  using CopiedEviction::CopiedEviction;
+};
+
+struct ProjectronPlusPlus : NewcomersOnSpan {
+  ProjectronPlusPlus(const Spec& spec, const EvictionContext& context) : NewcomersOnSpan(spec, context) {
     constexpr std::size_t unbounded = std::size_t{1} << 62;
     const double b = static_cast<double>(context.budget) + 1;
     U = context.budget < unbounded ? std::sqrt(b / std::log(b)) / 4 : 1 / eta;
@@ -77,16 +85,16 @@ struct ProjectronPlusPlus : ProjectNewcomer {
   double U;
 };
 
-struct AggressiveProjection final : ProjectronPlusPlus {  // 2009, Figure 3
-  using ProjectronPlusPlus::ProjectronPlusPlus;
+struct AggressiveProjection final : CopiedEviction<AggressiveProjection, ProjectronPlusPlus> {  // 2009, Figure 3
+  using CopiedEviction::CopiedEviction;
   double step(double loss, double squared_length, double away, double cap) const override {
     return std::min({loss / squared_length, 2 * (loss - away) / squared_length, cap});
   }
 };
 
 // Below the budget it inserts every mistake.
-struct AggressiveProjection2008 final : ProjectronPlusPlus {
-  AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : ProjectronPlusPlus(spec, context) {
+struct AggressiveProjection2008 final : CopiedEviction<AggressiveProjection2008, ProjectronPlusPlus> {
+  AggressiveProjection2008(const Spec& spec, const EvictionContext& context) : CopiedEviction(spec, context) {
     eta = 0.0;
   }
   double step(double loss, double squared_length, double away, double cap) const override {

@@ -9,10 +9,10 @@
 namespace onkel {
 namespace {
 
-class ProjectOnNearest final : public Eviction {
+class ProjectOnNearest final : public CopiedEviction<ProjectOnNearest> {
  public:
   ProjectOnNearest(const Spec& spec, const EvictionContext& context)
-      : Eviction(context), few_(static_cast<std::size_t>(spec.at("n_neighbours"))) {
+      : CopiedEviction(context), few_(static_cast<std::size_t>(spec.at("n_neighbours"))) {
     context_.basis.keep_diagonal();
   }
 

@@ -6,9 +6,11 @@
 namespace onkel {
 namespace {
 
-class ProjectOnNeighbour final : public Eviction {
+class ProjectOnNeighbour final : public CopiedEviction<ProjectOnNeighbour> {
  public:
-  explicit ProjectOnNeighbour(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+  explicit ProjectOnNeighbour(const EvictionContext& context) : CopiedEviction(context) {
+    context_.basis.keep_diagonal();
+  }
 
   Newcomer absorb(Scored& row) override {
     if (context_.basis.size() >= context_.budget) {

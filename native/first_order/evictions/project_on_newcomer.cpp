@@ -6,8 +6,10 @@
 namespace onkel {
 namespace {
 
-struct ProjectOnNewcomer final : Eviction {
-  explicit ProjectOnNewcomer(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+struct ProjectOnNewcomer final : CopiedEviction<ProjectOnNewcomer> {
+  explicit ProjectOnNewcomer(const EvictionContext& context) : CopiedEviction(context) {
+    context_.basis.keep_diagonal();
+  }
 
   void restore_budget(const Scored& row, std::size_t newest) override {
     if (!too_many()) return;

@@ -6,8 +6,8 @@
 namespace onkel {
 namespace {
 
-struct RandomPruning final : Eviction {
-  RandomPruning(const Spec& spec, const EvictionContext& context) : Eviction(context), radius(spec) {}
+struct RandomPruning final : CopiedEviction<RandomPruning> {
+  RandomPruning(const Spec& spec, const EvictionContext& context) : CopiedEviction(context), radius(spec) {}
   void restore_budget(const Scored& row, std::size_t) override { prune(row.t, radius.squared(row.step)); }
   void idle(const Scored& row) override { prune(row.t, radius.squared(row.step)); }
 

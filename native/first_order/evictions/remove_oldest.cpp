@@ -4,8 +4,8 @@
 namespace onkel {
 namespace {
 
-struct RemoveOldest final : Eviction {
-  using Eviction::Eviction;
+struct RemoveOldest final : CopiedEviction<RemoveOldest> {
+  using CopiedEviction::CopiedEviction;
 
   void restore_budget(const Scored&, std::size_t) override {
     while (too_many()) evict(context_.basis.oldest());

@@ -5,8 +5,8 @@
 namespace onkel {
 namespace {
 
-struct RemoveRandom final : Eviction {
-  using Eviction::Eviction;
+struct RemoveRandom final : CopiedEviction<RemoveRandom> {
+  using CopiedEviction::CopiedEviction;
 
   void restore_budget(const Scored& row, std::size_t newest) override {
     for (std::uint32_t draw = 0; too_many(); ++draw) {

@@ -5,8 +5,8 @@
 namespace onkel {
 namespace {
 
-struct RemoveSmallest final : Eviction {
-  explicit RemoveSmallest(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+struct RemoveSmallest final : CopiedEviction<RemoveSmallest> {
+  explicit RemoveSmallest(const EvictionContext& context) : CopiedEviction(context) { context_.basis.keep_diagonal(); }
 
   void restore_budget(const Scored&, std::size_t) override {
     while (too_many()) evict(smallest());

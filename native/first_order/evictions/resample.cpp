@@ -60,10 +60,10 @@ double water_level(std::span<const double> weights) {
 
 namespace {
 
-class Resample final : public Eviction {
+class Resample final : public CopiedEviction<Resample> {
  public:
   Resample(const Spec& spec, const EvictionContext& context, bool by_weight)
-      : Eviction(context), cap_(spec.at("cap")), by_weight_(by_weight) {
+      : CopiedEviction(context), cap_(spec.at("cap")), by_weight_(by_weight) {
     context_.basis.keep_diagonal();
   }
 

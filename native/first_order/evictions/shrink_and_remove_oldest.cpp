@@ -10,8 +10,10 @@
 namespace onkel {
 namespace {
 
-struct ShrinkAndRemoveOldest final : Eviction {
-  explicit ShrinkAndRemoveOldest(const EvictionContext& context) : Eviction(context) { context_.basis.keep_diagonal(); }
+struct ShrinkAndRemoveOldest final : CopiedEviction<ShrinkAndRemoveOldest> {
+  explicit ShrinkAndRemoveOldest(const EvictionContext& context) : CopiedEviction(context) {
+    context_.basis.keep_diagonal();
+  }
 
   void restore_budget(const Scored&, std::size_t) override {
     ++mistakes_;

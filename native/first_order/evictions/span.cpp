@@ -6,12 +6,12 @@
 namespace onkel {
 
 void Span::project(const Scored& row) {
-  if (size() < basis_.size()) include_points();  // after the expansion was set from outside
-  values_.resize(basis_.columns());
-  basis_.values(*row.block, row.row, values_);
+  if (size() < basis_->size()) include_points();  // after the expansion was set from outside
+  values_.resize(basis_->columns());
+  basis_->values(*row.block, row.row, values_);
   members_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[slot(i)];
-  const double constant = basis_.has_constant() ? Basis::constant_value * Basis::constant_value : 0.0;
+  const double constant = basis_->has_constant() ? Basis::constant_value * Basis::constant_value : 0.0;
   gram_.project(members_, row.self() - constant);
 }
 
@@ -19,22 +19,22 @@ void Span::add_projection(std::span<const double> c) {
   const auto projection = gram_.projection();
   for (std::size_t i = 0; i < projection.size(); ++i)
     for (std::size_t o = 0; o < c.size(); ++o)
-      if (c[o] != 0) function_.add(slot(i), o, c[o] * projection[i]);
+      if (c[o] != 0) function_->add(slot(i), o, c[o] * projection[i]);
 }
 
 double Span::include_points(double max_squared_distance) {
-  std::size_t missing = basis_.size() - size();
+  std::size_t missing = basis_->size() - size();
   if (missing == 0) return 0.0;
   std::vector<std::size_t> new_points, inside;
-  known_.assign(basis_.end_slot(), 0);
+  known_.assign(basis_->end_slot(), 0);
   for (std::size_t i = 0; i < size(); ++i) known_[slot(i)] = 1;
-  for (std::size_t slot = basis_.first_slot(); missing > 0; ++slot) {
-    if (known_[slot] || !basis_.alive(slot)) continue;
+  for (std::size_t slot = basis_->first_slot(); missing > 0; ++slot) {
+    if (known_[slot] || !basis_->alive(slot)) continue;
     new_points.push_back(slot);
     --missing;
   }
   std::stable_sort(new_points.begin(), new_points.end(),
-                   [&](std::size_t a, std::size_t b) { return basis_.born(a) < basis_.born(b); });
+                   [&](std::size_t a, std::size_t b) { return basis_->born(a) < basis_->born(b); });
   for (std::size_t first = 0; first < new_points.size(); first += Gram::max_ahead) {
     const std::size_t count = std::min(Gram::max_ahead, new_points.size() - first);
     append_points(std::span(new_points).subspan(first, count), inside);
@@ -45,9 +45,9 @@ double Span::include_points(double max_squared_distance) {
 // Appends the points that have a component outside the span of the members and of the points before them; the others
 // are `inside`.
 void Span::append_points(std::span<const std::size_t> slots, std::vector<std::size_t>& inside) {
-  const std::size_t columns = basis_.columns(), before = size();
+  const std::size_t columns = basis_->columns(), before = size();
   std::vector<double> values(slots.size() * columns), k(slots.size() * before);
-  basis_.rows_of(slots, scratch_, values);
+  basis_->rows_of(slots, scratch_, values);
   for (std::size_t i = 0; i < slots.size(); ++i)
     for (std::size_t j = 0; j < before; ++j) k[i * before + j] = values[i * columns + slot(j)];
   const std::vector<double> products = gram_.multiply(k, slots.size());
@@ -63,8 +63,8 @@ void Span::append_points(std::span<const std::size_t> slots, std::vector<std::si
 }
 
 void Span::project_point(std::size_t slot) {
-  values_.resize(basis_.columns());
-  basis_.row_of(slot, scratch_, values_);
+  values_.resize(basis_->columns());
+  basis_->row_of(slot, scratch_, values_);
   members_.resize(size());
   for (std::size_t i = 0; i < size(); ++i) members_[i] = values_[this->slot(i)];
   gram_.project(members_, values_[slot]);
@@ -76,14 +76,14 @@ double Span::replace(const std::vector<std::size_t>& inside, double max_squared_
   double moved = 0.0;
   std::vector<std::size_t> replaced;
   std::vector<std::vector<double>> rows;
-  std::vector<double> c(function_.outputs());
+  std::vector<double> c(function_->outputs());
   for (const std::size_t slot : inside) {
     project_point(slot);
-    for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_.last_coefficient(slot, o);
+    for (std::size_t o = 0; o < c.size(); ++o) c[o] = function_->last_coefficient(slot, o);
     double further = moved + squared_length(slot) * novelty();
     for (std::size_t e = 0; e < rows.size(); ++e) {
       double along = 0.0, inner = values_[replaced[e]];
-      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_.last_coefficient(replaced[e], o);
+      for (std::size_t o = 0; o < c.size(); ++o) along += c[o] * function_->last_coefficient(replaced[e], o);
       for (std::size_t i = 0; i < size(); ++i) inner -= rows[e][i] * gram_.projection()[i];
       further += 2 * along * inner;
     }
@@ -102,10 +102,10 @@ double Span::project_out(std::size_t position) {
   const double moved = cost(position);
   const std::size_t leaving = slot(position);
   const Buffer<double> column = gram_.column(position);
-  for (std::size_t o = 0; o < function_.outputs(); ++o) {
-    const double share = function_.last_coefficient(leaving, o) / column[position];
+  for (std::size_t o = 0; o < function_->outputs(); ++o) {
+    const double share = function_->last_coefficient(leaving, o) / column[position];
     for (std::size_t i = 0; i < size() && share != 0; ++i)
-      if (i != position) function_.add(slot(i), o, -share * column[i]);
+      if (i != position) function_->add(slot(i), o, -share * column[i]);
   }
   erase(leaving);
   if (gram_.remove(position, column)) return moved;
@@ -114,15 +114,15 @@ double Span::project_out(std::size_t position) {
 }
 
 void Span::erase(std::size_t slot) {
-  function_.drop(slot);
-  basis_.erase(slot, !function_.is_zero(slot));
+  function_->drop(slot);
+  basis_->erase(slot, !function_->is_zero(slot));
 }
 
 void Span::visit(Archive& archive) {
   gram_.visit(archive);
-  std::vector<bool> seen(basis_.end_slot());
+  std::vector<bool> seen(basis_->end_slot());
   for (std::size_t i = 0; i < size() && archive.loading(); ++i) {
-    if (slot(i) < basis_.first_slot() || slot(i) >= basis_.end_slot() || !basis_.alive(slot(i)))
+    if (slot(i) < basis_->first_slot() || slot(i) >= basis_->end_slot() || !basis_->alive(slot(i)))
       throw std::invalid_argument("state has an inverse Gram matrix of points that do not exist");
     if (seen[slot(i)]) throw std::invalid_argument("state has an inverse Gram matrix with a point twice");
     seen[slot(i)] = true;

@@ -16,7 +16,12 @@ namespace onkel {
 
 class Span {
  public:
-  Span(Basis& basis, Function& function) : basis_(basis), function_(function) {}
+  Span(Basis& basis, Function& function) : basis_(&basis), function_(&function) {}
+  // From now on of these, which are copies of the former ones.
+  void move_to(Basis& basis, Function& function) {
+    basis_ = &basis;
+    function_ = &function;
+  }
 
   // Projects a row on the span, and computes its distance from it. Changes nothing else.
   void project(const Scored& row);
@@ -51,16 +56,16 @@ class Span {
   double replace(const std::vector<std::size_t>& inside, double max_squared_distance);
   double squared_length(std::size_t slot) const {
     double square = 0.0;
-    for (std::size_t o = 0; o < function_.outputs(); ++o) {
-      const double a = function_.last_coefficient(slot, o);
+    for (std::size_t o = 0; o < function_->outputs(); ++o) {
+      const double a = function_->last_coefficient(slot, o);
       square += a * a;
     }
     return square;
   }
   void erase(std::size_t slot);
 
-  Basis& basis_;
-  Function& function_;
+  Basis* basis_;
+  Function* function_;
   Gram gram_;
   Block scratch_;
   std::vector<double> values_, members_;  // scratch

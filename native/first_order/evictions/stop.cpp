@@ -4,8 +4,8 @@
 namespace onkel {
 namespace {
 
-struct Stop final : Eviction {
-  using Eviction::Eviction;
+struct Stop final : CopiedEviction<Stop> {
+  using CopiedEviction::CopiedEviction;
   bool evicts() const override { return false; }
   Newcomer absorb(Scored&) override {
     return context_.basis.size() < context_.budget ? Newcomer::inserted : Newcomer::refused;
