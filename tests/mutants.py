@@ -506,6 +506,13 @@ MUTANTS = [
         "test_persistence.py -k only_onkels",
     ),
     Mutant(
+        "a copy has all that was learned",
+        "native/second_order/second_order.cpp",
+        "steps_(other.steps_)",
+        "steps_(0)",
+        "test_exactness.py -k 'a_copy and Newton'",
+    ),
+    Mutant(
         "persistence: numbers are finite",
         "native/linalg/archive.hpp",
         "[](T v) { return std::isfinite(v); }",

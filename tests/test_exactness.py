@@ -1,5 +1,6 @@
 """Chunk invariance, bit for bit: how rows are cut into calls, blocks and threads never changes a result."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -47,6 +48,82 @@ def assert_same(case, one, other):
     assert one[1].fingerprint() == other[1].fingerprint()
     X = stream(case)[0]
     assert one[1].score_rows(X).tobytes() == other[1].score_rows(X).tobytes()
+
+
+def halves(learner, X, y, weight):
+    """A learner of the first half of the rows, and what to call to learn the second."""
+    half = len(y) // 2 + 1  # inside a mini-batch
+    learner.learn_rows(X[:half], y[:half], weight[:half])
+    return lambda other: other.learn_rows(X[half:], y[half:], weight[half:], scores=True).tobytes()
+
+
+def check_copy(learner, X, y, weight):
+    """A copy is what saving and loading give, to the bit, and has nothing in common with what it was made from."""
+    go_on = halves(learner, X, y, weight)
+    copied, loaded = copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))
+    before = learner.fingerprint()
+    assert copied.fingerprint() == loaded.fingerprint() == before
+    scores = go_on(learner)
+    assert copied.fingerprint() == before
+    assert go_on(copied) == scores == go_on(loaded)
+    assert copied.fingerprint() == loaded.fingerprint() == learner.fingerprint() != before
+
+
+@loop_by_learner
+@cases()
+def test_a_copy(case):
+    for batch_size in (1, 4) if case.named.name == "POLK" else (1,):
+        check_copy(case.learner(gamma=0.6, fit_intercept=True, seed=9, batch_size=batch_size), *stream(case))
+
+
+@loop_by_learner
+@cases(one_task=True)
+def test_a_copy_of_sparse_rows(case):
+    X, y, weight = stream(case)
+    X[np.random.default_rng(3).random(X.shape) < 0.5] = 0
+    check_copy(case.learner(gamma=0.6, seed=9), csr_array(X), y, weight)
+
+
+@pytest.mark.parametrize("combination", ["uniform", "deterministic", "stochastic", "spa", "sum"])
+@pytest.mark.parametrize("name", ["BSGD", "Projectron", "Newton"])
+def test_a_copy_of_several_kernels(name, combination):
+    X, y, weight = stream(CASES[0])
+    recipe = recipes.BSGD(maintenance="merge") if name == "BSGD" else getattr(recipes, name)()
+    other = parts.RBF(0.1) if name == "BSGD" else parts.Polynomial(0.5, 1.0, 2)
+    kernel = parts.Hedge((parts.RBF(0.5), other), combination)
+    check_copy(onkel.Learner(recipe, kernel=kernel, budget=20, seed=9), X, y, weight)
+
+
+def test_a_copy_of_what_is_written_in_python():
+    X, y, weight = stream(CASES[0])
+    kernel = lambda x, S: np.exp(-((x - S) ** 2).sum(axis=1))[None]  # noqa: E731
+    learner = onkel.Learner(recipes.Forgetron(), kernel=kernel, budget=20)
+    go_on = halves(learner, X, y, weight)
+    copied = copy.copy(learner)
+    assert go_on(copied) == go_on(learner)
+    assert copied.fingerprint() == learner.fingerprint()
+
+
+@loop_by_learner
+@cases(one_task=True)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_points_are_those_of_the_state(case, sparse):
+    X, y, weight = stream(case)
+    learner = case.learner(gamma=0.6, seed=9)
+    learner.learn_rows(csr_array(X) if sparse else X, y, weight)
+    state = learner.state()
+    there = state["basis.births"] >= 0
+    points, births = learner.support()
+    np.testing.assert_array_equal(births, state["basis.births"][there])
+    if sparse:
+        arrays = state["basis.values"], state["basis.features"], state["basis.offsets"]
+        np.testing.assert_array_equal(points.toarray(), csr_array(arrays, shape=(len(there), 5)).toarray()[there])
+    else:
+        np.testing.assert_array_equal(points, state["basis.points"][there])
+    term = learner.expansion().terms[0]
+    ghosts = state["basis.ghosts"][there] if "basis.ghosts" in state else np.zeros(len(births))
+    np.testing.assert_array_equal(term.ghosts, ghosts)
+    assert (~term.ghosts == (term.last.points != 0).any(axis=0)).mean() > 0.5
 
 
 @loop_by_learner

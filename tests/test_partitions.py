@@ -164,7 +164,7 @@ def test_a_regressors_uncertainty_is_that_of_the_rows_in_one_pass():
     fitted = partitions.fit(estimator("regression", budget=25), cut(X, y)).model
     learner = fitted.__onkel_inside__().learner
     again = learner.blank()  # recursive least squares on the same points, from nothing
-    function = learner.expansion()
+    function = learner.expansion(informed=True)
     known = function.information
     nothing = replace(known, matrix=np.zeros_like(known.matrix), noise=0.0, steps=0)
     zero = 0.0 * function.only.last
@@ -269,7 +269,7 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     # each term is at an optimum of its own ...
     terms = terms_of(learner)
     for term in terms:
-        alone = Subspace(term.blank(recipe=recipe), term.expansion().in_order_of_joining.only.points)
+        alone = Subspace(term.blank(recipe=recipe), term.expansion(informed=True).in_order_of_joining.only.points)
         start = descent.DescentState(np.zeros((term.n_outputs, alone.size)), np.empty(0))
         w = descent.Descent(total_of(alone, X, y), 0.1, 1e-8, task == "regression").run(start, 50).w
         scores = alone.core.scores(alone.as_rows(X), alone.coefficients(w)).reshape(len(y), -1)

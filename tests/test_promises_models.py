@@ -125,7 +125,7 @@ def test_points_of_an_average_that_stay_have_room(name):
     small = onkel.compress(model, eps=1e-3).model
     assert small.n_support_ == small.budget > 10
     last = small._learner.blank(average=False)  # whose points are those of the last function
-    last.set_expansion(small._learner.expansion())
+    last.set_expansion(small._learner.expansion(informed=True))
     last.learn_rows(X, y.astype(float))
     assert last.n_support <= small.budget
     assert onkel.compress(model, n_support=10).model.budget == 10
@@ -254,7 +254,7 @@ def test_weights_multiply_what_each_knows_wherever_it_stands(weights, forget):
     other = onkel.merge([b, a], weights=weights[::-1]).model
     np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-8)
     # by the formula, in the span of all points: (lam I + sum w H) m = sum w (lam I + H) m_i
-    functions = [model._learner.expansion().in_order_of_joining for model in (a, b)]
+    functions = [model._learner.expansion(informed=True).in_order_of_joining for model in (a, b)]
     points = np.vstack([function.only.points for function in functions])
     basis = np.linalg.cholesky(gaussian(points, points))
     n = 1 + len(points)
@@ -338,7 +338,7 @@ def test_what_is_compressed_or_merged_has_nothing_in_common_with_what_it_came_fr
     model = make().fit(X, y)
     onkel.save(model, tmp_path / "before")
     made = [onkel.compress(model, n_support=20).model]
-    if inside(model).learner.expansion().information is None:
+    if inside(model).learner.expansion(informed=True).information is None:
         made.append(onkel.compress(model, n_support=20, X=X).model)
     if not isinstance(model, onkel.PlattClassifier):
         made += [onkel.merge([model]).model, onkel.merge([model, copy.deepcopy(model)], weights=[0.5, 0.5]).model]

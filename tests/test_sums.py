@@ -27,7 +27,7 @@ def test_the_terms_of_a_sum_are_learners_of_their_own(task, sparse):
     weighed = sum(w * term.score_rows(rows) for w, term in zip(made.kernel_weights, terms, strict=True))
     assert_allclose(scores, weighed, rtol=1e-12, atol=1e-12)
     assert [term.n_support for term in terms] == made.n_support_per_kernel.tolist()
-    assert all(term.expansion().information is not None for term in terms)
+    assert all(term.expansion(informed=True).information is not None for term in terms)
 
     again = sum_of(made, terms, made.kernel_weights, made.noise_variance)
     assert_array_equal(again.score_rows(rows), scores)
@@ -146,8 +146,8 @@ def test_sums_over_the_same_kernels_are_merged_term_by_term(task):
     # each term knows what the terms of all models know
     learners = [model.__onkel_inside__().learner for model in (*models, merged.model)]
     first, second, both = (terms_of(learner)[1] for learner in learners)
-    alone = known_together([first.expansion(), second.expansion()], [1.0, 1.0], first)
-    assert_allclose(both.expansion().information.matrix, alone.information.matrix, rtol=1e-9, atol=1e-9)
+    alone = known_together([each.expansion(informed=True) for each in (first, second)], [1.0, 1.0], first)
+    assert_allclose(both.expansion(informed=True).information.matrix, alone.information.matrix, rtol=1e-9, atol=1e-9)
     expected = (5 * learners[0].kernel_weights + 4 * learners[1].kernel_weights) / 9
     assert_allclose(learners[2].kernel_weights, expected)
     small = onkel.merge(models, budget=30)

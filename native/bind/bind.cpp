@@ -608,6 +608,13 @@ NB_MODULE(_core, m) {
           "eps"_a, "n_support"_a)
       .def_prop_ro("has_information",
                    [](const PyLearner& self) { return unlocked([&] { return self.core().has_information(); }); })
+      .def(
+          "information",
+          [](const PyLearner& self) {
+            return PyLearner::information_of(unlocked([&] { return self.core().information(); }));
+          },
+          nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                  "numpy.typing.NDArray[numpy.float64], float, float, int]"))
       .def("points", &PyLearner::points,
            nb::sig("def points(self) -> tuple[typing.Any, numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.int64]]"))

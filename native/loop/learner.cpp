@@ -253,6 +253,11 @@ Informed::Knowledge Learner::knowledge() const {
   return information;
 }
 
+Informed::Knowledge Learner::information() const {
+  const std::lock_guard turn(state_lock_);
+  return knowledge();
+}
+
 void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);

@@ -75,6 +75,7 @@ class Learner {
   double noise_variance() const;
   // For second-order learners (see Informed); other learners refuse.
   bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
+  Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Displacement eliminate(double max_distance, std::size_t max_points);
   std::vector<double> memories() const;

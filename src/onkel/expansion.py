@@ -186,39 +186,41 @@ def _sum(parts: Sequence[Coefficients]) -> Coefficients:
     )
 
 
-def expansion_of(core: _core.Learner, kernels: Sequence[Kernel], combination: str, n_features: int) -> Expansion:
+def expansion_of(
+    core: _core.Learner, kernels: Sequence[Kernel], combination: str, n_features: int, informed: bool
+) -> Expansion:
     """Return the function that a core has learned; ``n_features`` is the width of its rows."""
-    points, births, ghosts = points_of(core.save(), n_features)
-    frequencies, phases, _ = core.random_features()
-    last, average = (_coefficients(core, len(kernels), len(births), which) for which in (True, False))
-    weights = core.weights if combination != "sum" else np.ones(1)
-    terms = (
-        Term(kernel, kernel.relevances_of(n_features), points, births, ghosts, last[i], average[i], float(weights[i]))
-        for i, kernel in enumerate(kernels)
+    points, last, average, weights, t, known = core.learned(informed)
+    rows, births, ghosts = points_of(points, n_features)
+    functions = zip(_coefficients(last), _coefficients(average), strict=True)
+    terms = tuple(
+        Term(
+            kernel,
+            kernel.relevances_of(n_features),
+            rows,
+            births,
+            ghosts,
+            *function,
+            1.0 if combination == "sum" else weight,
+        )
+        for kernel, function, weight in zip(kernels, functions, weights.tolist() or [1.0], strict=True)
     )
+    frequencies, phases = core.random_features()
     features = RandomFeatures(frequencies, phases) if len(phases) else None
-    information = Information(*core.information()) if core.has_information else None
-    return Expansion(tuple(terms), core.t, combination, features, information)
+    return Expansion(terms, t, combination, features, None if known is None else Information(*known))
 
 
-def _coefficients(core: _core.Learner, n_kernels: int, n_points: int, last: bool) -> list[Coefficients]:
-    shape = n_kernels, core.n_outputs
-    points = core.coefficients(last).reshape(*shape, n_points)
-    constants = core.constants(last)
-    constants = constants.reshape(shape) if len(constants) else np.zeros(shape)
-    features = core.random_features(last)[2].reshape(core.n_outputs, -1)
-    return [Coefficients(points[i], constants[i], features) for i in range(n_kernels)]
+def _coefficients(arrays: tuple[Floats, Floats, Floats]) -> list[Coefficients]:
+    """Those of each function, whose random features they share."""
+    points, constants, features = arrays
+    if not constants.size:
+        constants = np.zeros(points.shape[:2])
+    return [Coefficients(*function, features) for function in zip(points, constants, strict=True)]
 
 
-def points_of(state: dict[str, NDArray[Any]], n_features: int) -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the points of a state, their births, and which of them are ghosts."""
-    births = state["basis.births"].astype(np.int64)
-    births[births >= 0] += int(state["origin"][0]) if "origin" in state else 0  # rows of the stream, not of the learner
-    ghosts = state["basis.ghosts"] != 0 if "basis.ghosts" in state else np.zeros(len(births), bool)
-    shape = len(births), n_features
-    if "basis.values" in state:
-        points = csr_array((state["basis.values"], state["basis.features"], state["basis.offsets"]), shape=shape)
-    else:
-        points = state["basis.points"].reshape(shape)
-    there = births >= 0
-    return points[there], births[there], ghosts[there]
+def points_of(points: Any, n_features: int) -> tuple[Any, NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the points that a core has shown, as an array or CSR, their births, and which of them are ghosts."""
+    rows, births, ghosts = points
+    if isinstance(rows, tuple):
+        rows = csr_array(rows, shape=(len(births), n_features))
+    return rows, births, ghosts != 0

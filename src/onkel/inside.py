@@ -94,4 +94,4 @@ def snapshot(model: Any, purpose: str) -> Any:
     """
     fitted_learner(model, purpose)
     with turn_of(model):
-        return model.__onkel_with_learner__(fitted_learner(model, purpose).snapshot())
+        return model.__onkel_with_learner__(fitted_learner(model, purpose).clone())

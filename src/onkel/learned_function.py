@@ -17,12 +17,15 @@ Floats = NDArray[np.float64]
 class LearnedFunction(LearnerState):
     """A learner as the function that it has learned so far."""
 
-    def expansion(self) -> Expansion:
-        """Return the function learned so far, as a value of its own."""
+    def expansion(self, informed: bool = False) -> Expansion:
+        """Return the function learned so far, as a value of its own.
+
+        With ``informed`` it has the information of a second-order learner, which takes time to compute.
+        """
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
-        still = self.snapshot()
-        return expansion_of(still.started(self.n_features), self.kernels, self.combination, self.n_features)
+        core = self.started(self.n_features)
+        return expansion_of(core, self.kernels, self.combination, self.n_features, informed)
 
     @property
     def combination(self) -> str:
@@ -50,9 +53,9 @@ class LearnedFunction(LearnerState):
 
     def support(self) -> tuple[Any, NDArray[np.int64]]:
         """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
-        if self.n_features is None:
+        if self._core is None or self.n_features is None:
             return np.empty((0, 0), self.dtype), np.empty(0, np.int64)
-        points, births, _ = points_of(self.state(), self.n_features)
+        points, births, _ = points_of(self._core.points(), self.n_features)
         return points, births
 
     def set_expansion(self, expansion: Expansion) -> None:

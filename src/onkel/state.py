@@ -15,20 +15,39 @@ from onkel.utils.validation import check_flag, check_number
 Array = NDArray[Any]
 
 
-class Stateful:
-    """Something whose state is a dictionary of named arrays."""
+class Digest:
+    """A hash of named arrays: equal exactly when every bit of them is."""
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything learned so far as named arrays."""
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def show(self, name: str, dtype: str, shape: tuple[int, ...], values: Array) -> None:
+        """Take in an array, given by its bytes."""
+        self._hash.update(f"{name} {dtype} {shape};".encode())
+        self._hash.update(values.data)
+
+    def take(self, arrays: dict[str, Array]) -> None:
+        """Take in arrays by their names."""
+        for name, values in sorted(arrays.items()):
+            self.show(name, values.dtype.str, values.shape, np.ascontiguousarray(values))
+
+    def hex(self) -> str:
+        """Return the hash of all that was taken in."""
+        return self._hash.hexdigest()
+
+
+class Stateful:
+    """Something that has a state."""
+
+    def show_state(self, digest: Digest) -> None:
+        """Show everything learned so far."""
         raise NotImplementedError
 
     def fingerprint(self) -> str:
         """Return a hash of the state: equal exactly when every bit of it is."""
-        digest = hashlib.sha256()
-        for name, values in sorted(self.state().items()):
-            digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
-            digest.update(values.tobytes())
-        return digest.hexdigest()
+        digest = Digest()
+        self.show_state(digest)
+        return digest.hex()
 
 
 class LearnerState(Settings, Stateful):
@@ -40,12 +59,19 @@ class LearnerState(Settings, Stateful):
         vars(learner).update({**vars(self), "_core": None, **changes})
         return learner
 
-    def snapshot(self) -> Self:
+    def clone(self) -> Self:
         """Return a copy of this moment: another thread may be learning, and the copy stands still."""
-        still = self.blank()
-        if self.n_features is not None:
-            still.load_state(self.state(), self.n_features, self.sparse)
-        return still
+        return self.blank(_core=None if self._core is None else self._core.clone())
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
+
+    def show_state(self, digest: Digest) -> None:
+        """Show everything learned so far."""
+        if self._core is not None:
+            self._core.show(digest.show)
 
     def state(self) -> dict[str, Array]:
         """Return everything learned so far as named arrays (empty before the first row)."""

@@ -21,7 +21,6 @@ state: a choice that is interrupted is made again before the next row.
 from __future__ import annotations
 
 import copy
-import hashlib
 import warnings
 from collections.abc import Collection
 from typing import Any, Self
@@ -36,6 +35,7 @@ from onkel.choice.candidates import better_learner, first_learner
 from onkel.choice.rows import Rows, Taken, Window, learned_from, losses_of, rows_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
+from onkel.state import Digest
 from onkel.utils.validation import check_choice, check_flag, check_number
 
 Array = NDArray[Any]
@@ -267,28 +267,32 @@ class StreamChoice:
     # -- state, of a choice that is `settled` --------------------------------------------------------------------------
 
     def arrays(self) -> dict[str, Array]:
-        """Return the rows kept, and what later choices need, as named arrays; nothing after the last choice."""
+        """Return the rows kept and what later choices need, but for a challenger, as named arrays; nothing after the
+        last choice."""
         if self.window is None:
             return {}
         named = {"rows": self.window.rows.arrays(), "due": {"row": np.array([self.due])}}
         if self.goes_on:
             named["again"] = self._again_arrays()
         if self.trial is not None:
-            named["trial"] = self.trial.arrays() | self.trial.challenger.state()
+            named["trial"] = self.trial.arrays()
         return {f"{place}.{name}": values for place, arrays in named.items() for name, values in arrays.items()}
 
     @property
     def nbytes(self) -> int:
         """Number of bytes of the rows kept, and of a challenger."""
-        return sum(values.nbytes for values in self.arrays().values())
+        challenger = 0 if self.trial is None else self.trial.challenger.nbytes
+        return challenger + sum(values.nbytes for values in self.arrays().values())
 
     def fingerprint(self) -> str:
         """Return a hash of the state: equal exactly when every bit of it is; nothing after the last choice."""
-        digest, arrays = hashlib.sha256(), self.arrays()
-        for name, values in sorted(arrays.items()):
-            digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
-            digest.update(values.tobytes())
-        return digest.hexdigest() if arrays else ""
+        if self.window is None:
+            return ""
+        digest = Digest()
+        digest.take(self.arrays())
+        if self.trial is not None:
+            self.trial.challenger.show_state(digest)
+        return digest.hex()
 
     def _again_arrays(self) -> dict[str, NDArray[Any]]:
         counts = {"counts": np.array([self.begun, self.spent]), "changes": np.array(self.changes, np.int64)}

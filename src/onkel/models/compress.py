@@ -99,7 +99,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     if isinstance(learner.kernel, Hedge) and X is None and learner.is_second_order_sum:
         return _smaller_sum(model, learner, eps, n_support)
     check_one_kernel(learner)
-    function, rows = learner.expansion().predicting, learner.t
+    function, rows = learner.expansion(informed=True).predicting, learner.t
     if X is None:
         small, distance, change = smaller(function, learner, eps=eps, n_support=n_support)
     else:
@@ -147,7 +147,7 @@ def smaller(
     work = like.blank(recipe=_working_recipe(like, function), average=False, budget=None)
     work.set_expansion(function)
     distance, change = work.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
-    smaller_function = work.expansion()
+    smaller_function = work.expansion(informed=function.information is not None)
     return (
         (smaller_function if function.information is None else smaller_function.in_order_of_joining),
         distance,
@@ -185,10 +185,10 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
     # Points that lie in the span of the others are replaced by their projections: each that stays is a coordinate.
     work = like.blank(recipe=SecondOrder(_smooth_loss(like)), average=False, budget=None)
     work.set_expansion(replace(function, terms=(numbered,), t=max(function.t, len(term))))
-    known = work.expansion().information
+    known = work.expansion(informed=True).information
     assert known is not None
     work.compress(0.0, len(known.births))
-    independent = work.expansion().in_order_of_joining
+    independent = work.expansion(informed=True).in_order_of_joining
     informed = replace(independent, information=information_of(independent, like, rows))
     found = smaller(informed, like, eps=None, n_support=n_support)[0].only
     left = replace(found, births=term.births[found.births])
@@ -212,7 +212,7 @@ def information_of(function: Expansion, like: Learner, rows: Any) -> Information
     start = replace(term, births=births, last=nothing, average=nothing)
     probe.set_expansion(replace(function, terms=(start,), t=n, information=silent))
     probe.learn_rows(rows, np.ones(rows.shape[0]))
-    known = probe.expansion().information
+    known = probe.expansion(informed=True).information
     assert known is not None
     return replace(known, births=term.births)
 

@@ -112,7 +112,7 @@ def _together(
 
     It continues with the recipe of the first, or with another one.
     """
-    functions = [learner.expansion() for learner in learners] if functions is None else functions
+    functions = [learner.expansion(informed=True) for learner in learners] if functions is None else functions
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
     distance, change = 0.0, None
     if len(functions) == 1 and factors[0] == 1:
@@ -174,7 +174,7 @@ def _terms_by_kernel(
         for weight, term in zip(learner.kernel_weights, terms_of(learner), strict=True):
             group = found.setdefault((term.kernel, term.recipe), _TermGroup(0.0, [], [], []))
             group.terms.append(term)
-            group.functions.append(_later(term.expansion(), start))
+            group.functions.append(_later(term.expansion(informed=True), start))
             group.factors.append(factor)
             found[term.kernel, term.recipe] = group._replace(weight=group.weight + share * float(weight))
         start += learner.t
@@ -208,14 +208,14 @@ def known_together(functions: Sequence[Expansion], weights: Sequence[float], lik
     work = like.blank(average=False, budget=None)
     work.set_expansion(union)
     # Points that lie in the span of those before them add no coordinate.
-    members = work.expansion().information
+    members = work.expansion(informed=True).information
     assert members is not None
     chosen = np.isin(union.only.births, members.births)
     nothing = 0.0 * members  # so that each model counts in the same way, whatever its place and weight
     work.set_expansion(replace(union, terms=(union.only.chosen(np.flatnonzero(chosen)),), information=nothing))
     for function, weight in zip(functions, weights, strict=True):
         work.add_information(function, weight)
-    return work.expansion().in_order_of_joining
+    return work.expansion(informed=True).in_order_of_joining
 
 
 # What must be equal, and the parameters that make it so.

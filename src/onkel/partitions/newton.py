@@ -189,7 +189,7 @@ def shared_points(sampled: Learner, census: Census, encoding: RowEncoding, worke
     assert isinstance(sampled.recipe.dictionary, GrowingDictionary)
     assert sampled.budget is not None
     budget = min(sampled.budget, census.rows)
-    term = sampled.expansion().in_order_of_joining.only
+    term = sampled.expansion(informed=True).in_order_of_joining.only
     whole = Subspace(sampled.blank(), term.points)
     columns = [term.last.constants[:, None] / _core.constant_value] if sampled.fit_intercept else []
     function = np.ascontiguousarray(np.hstack([*columns, term.last.points]))
