@@ -83,8 +83,8 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
       candidates_(other.candidates_),
       dependent_points_(other.dependent_points_),
       noise_(other.noise_),
-      steps_(other.steps_),
-      each_(posteriors_.size()) {
+      steps_(other.steps_) {
+  in_hand_.each.resize(posteriors_.size());
   widen(outputs());
 }
 
