@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all test-levels lint bench bench-long sanitize arm cross mutants soak fuzz flat wheel test-lowest docs look clean
+.PHONY: help demo test test-all test-levels lint bench bench-long sanitize arm cross mutants drawn-mutants soak fuzz flat wheel test-lowest docs look clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
@@ -27,6 +27,7 @@ help:
 	@echo 'make arm      the C++ tests for 64-bit ARM, under emulation (needs a cross compiler and qemu-user)'
 	@echo 'make cross    the core and its C++ tests compiled by clang for musl, macOS and Windows; those for musl are run'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches; MOST=40)'
+	@echo 'make drawn-mutants  rewrite lines that a change touches, by rule and ten of them (MOST=10), and see who notices'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
@@ -83,6 +84,9 @@ cross: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cross
 
 mutants: $(VENV)/installed $(VENV)/with-test
 	$(BIN)/python tests/mutants.py $(if $(CHANGED),--changed) $(if $(MOST),--most $(MOST))
+
+drawn-mutants: $(VENV)/installed $(VENV)/with-test $(VENV)/with-mutants
+	$(BIN)/python tests/drawn_mutants.py $(if $(MOST),--most $(MOST))
 
 soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)

@@ -22,6 +22,7 @@ import itertools
 import json
 import os
 import queue
+import re
 import shlex
 import shutil
 import signal
@@ -30,12 +31,12 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "build" / "mutants"
@@ -46,15 +47,55 @@ SHARED = ("pyproject.toml", "CMakeLists.txt", "tests/conftest.py")
 
 @dataclass(frozen=True)
 class Mutant:
+    """What is put into the place of a text. It is to survive what does not touch the promise:
+
+    spaces, indentation and line ends may be any, `$word` stands for any name (the same one, where it comes again), and
+    the text may have moved to another file since `file` was written down.
+    """
+
     promise: str
     file: str
     old: str
     new: str
     tests: str  # words for pytest
+    seconds: ClassVar[float | None] = None  # after which tests that have not ended count as failed
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What the old text looks like."""
+        names: set[str] = set()
+
+        def expression(word: str) -> str:
+            if not word.startswith("$"):
+                return r"\s+" if word.isspace() else re.escape(word)
+            seen, name = word[1:] in names, word[1:]
+            names.add(name)
+            return f"(?P={name})" if seen else rf"(?P<{name}>[\w.\[\]]+)"
+
+        return re.compile("".join(map(expression, re.split(r"(\$\w+|\s+)", self.old.strip()))))
+
+    def broken(self, text: str) -> str:
+        """Return a source with the new text wherever the old one was."""
+
+        def replaced(match: re.Match[str]) -> str:
+            return re.sub(r"\$(\w+)", lambda name: match[name[1]], self.new.strip())
+
+        return self.pattern.sub(replaced, text)
+
+    @cached_property
+    def place(self) -> str:
+        """The source that has the text: `file`, or the only other one; or nothing."""
+        if self._is_in(self.file):
+            return self.file
+        others = [name for name in sources() if self._is_in(name)]
+        return others[0] if len(others) == 1 else ""
+
+    def _is_in(self, name: str) -> bool:
+        return (ROOT / name).exists() and self.pattern.search(source(name)) is not None
 
     @property
     def is_native(self) -> bool:
-        return self.file.startswith("native/")
+        return self.place.startswith("native/")
 
     @property
     def test_files(self) -> list[str]:
@@ -62,7 +103,7 @@ class Mutant:
 
     def key(self) -> str:
         """A hash of everything that its being caught is taken to depend on."""
-        files = {ROOT / name for name in (self.file, *SHARED)}
+        files = {ROOT / name for name in (self.place, *SHARED)}
         files |= with_imports(ROOT / name for name in self.test_files)
         if any(path.stem == "native_build" for path in files):  # the tests that this compiles
             files |= set((ROOT / "tests" / "native").iterdir())
@@ -70,6 +111,18 @@ class Mutant:
         for path in sorted(filter(Path.exists, files)):
             digest.update(file_hash(path))
         return digest.hexdigest()
+
+
+@cache
+def sources() -> list[str]:
+    """Return the names of all files that a mutant may change."""
+    found = itertools.chain(*(ROOT.glob(pattern) for pattern in ("native/**/*.?pp", "src/**/*.*", "scripts/*")))
+    return sorted(str(path.relative_to(ROOT)) for path in found if path.is_file() and path.suffix != ".pyc")
+
+
+@cache
+def source(name: str) -> str:
+    return (ROOT / name).read_text("utf-8", errors="replace")
 
 
 @cache
@@ -119,8 +172,10 @@ class Programs:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, command: Iterable[str | Path], cwd: Path | None = None, **variables: str) -> tuple[int, str]:
-        """Return a command's exit code and what it said; `variables` join its environment."""
+    def run(
+        self, command: Iterable[str | Path], cwd: Path | None = None, seconds: float | None = None, **variables: str
+    ) -> tuple[int, str]:
+        """Return a command's exit code (it is killed after so many seconds) and what it said; it sees `variables`."""
         with self._lock:
             if self._stopped:
                 raise Stopped
@@ -138,7 +193,11 @@ class Programs:
                 env={**os.environ, "PATH": path, **variables},
             )
             self._running.add(process)
-        said, _ = process.communicate()
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said, _ = process.communicate()
         with self._lock:
             self._running.discard(process)
             if self._stopped:
@@ -202,11 +261,12 @@ class Workshop:
         target.unlink(missing_ok=True)
         shutil.copy(core, target)
 
-    def tests_fail(self, words: str) -> bool:
+    def tests_fail(self, words: str, seconds: float | None = None) -> bool:
         """Run tests; raise a `ValueError` where it was not a test that failed but pytest."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(words)]
         command.append(f"--basetemp={self._temporary}")
-        code, said = self._programs.run(command, self.project / "tests", PYTHONPATH=str(self.project / "src"))
+        source = str(self.project / "src")
+        code, said = self._programs.run(command, self.project / "tests", seconds, PYTHONPATH=source)
         if code == 5:
             raise ValueError(f"pytest finds no tests for {words}")
         # a crash of the broken core is a way to fail, too
@@ -269,28 +329,30 @@ def unsound(shop: Workshop, core: Path, words: list[str]) -> dict[str, str]:
 
 def outcome(shop: Workshop, core: Path, mutant: Mutant) -> str:
     """Break one promise; return what went wrong, or nothing."""
-    path = shop.project / mutant.file
-    text = path.read_text() if path.exists() else ""
-    if mutant.old not in text:
-        return f"its text is not in {mutant.file}"
-    shop.write(mutant.file, text.replace(mutant.old, mutant.new))
+    if not mutant.place:
+        return f"its text is not in {mutant.file}, nor in one other file"
+    text = source(mutant.place)
+    shop.write(mutant.place, mutant.broken(text))
     try:
         if not mutant.is_native:
             shop.use_core(core)
         elif complaint := shop.build_core():
             return f"does not compile: {complaint}"
-        return "" if shop.tests_fail(mutant.tests) else f"{mutant.tests} passes without it"
+        return "" if shop.tests_fail(mutant.tests, mutant.seconds) else f"{mutant.tests} passes without it"
     except ValueError as error:
         return str(error)
     finally:
-        shop.write(mutant.file, text)
+        shop.write(mutant.place, text)
 
 
 class Run:
-    """Mutants at work in several workshops."""
+    """Mutants at work in several workshops; what `lives` is called, and whether those that were caught are kept."""
 
-    def __init__(self, mutants: list[Mutant], n_jobs: int, core: Path) -> None:
+    def __init__(
+        self, mutants: Sequence[Mutant], n_jobs: int, core: Path, lives: str = "FAILED", remembers: bool = True
+    ) -> None:
         self._mutants, self._n_jobs, self._core = mutants, n_jobs, core
+        self._lives, self._remembers = lives, remembers
         self._programs = Programs()
         self._shops: queue.SimpleQueue[Workshop] = queue.SimpleQueue()
         self._caught: dict[str, str] = json.loads(CAUGHT.read_text()) if CAUGHT.exists() else {}
@@ -313,7 +375,7 @@ class Run:
             wrong |= found
         for words in wrong.values():
             print(words, flush=True)
-        groups = _grouped(left, lambda mutant: mutant.file)
+        groups = _grouped(left, lambda mutant: mutant.place)
         groups.sort(key=lambda group: (group[0].is_native, len(group)), reverse=True)  # the long ones first
         work = [(group, keys, wrong, len(left)) for group in groups]
         for _ in self._spread(lambda shop, task: self._break(shop, *task), work):
@@ -359,10 +421,10 @@ class Run:
             with self._lock:
                 if wrong:
                     self.failed += 1
-                else:
+                elif self._remembers:
                     self._caught[mutant.promise] = keys[mutant]
                     self._keep_caught()
-                verdict = "FAILED" if wrong else "caught"
+                verdict = self._lives if wrong else "caught"
                 because = f": {wrong}" if wrong else ""
                 print(f"[{next(self._done):3}/{n}] {verdict}  {mutant.promise}{because} ({took:.1f} s)", flush=True)
 
@@ -377,17 +439,17 @@ def _grouped(mutants: list[Mutant], key: Callable[[Mutant], Hashable]) -> list[l
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
+def git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        reason = done.stderr.partition("\n")[0]
+        raise ValueError(f"git {words[0]} failed (ONKEL_BASE names the commit to compare with): {reason}")
+    return done.stdout
+
+
 def changed(mutants: list[Mutant]) -> list[Mutant]:
     """Return the mutants whose source or tests differ from those of a base commit, those that are new there first."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            reason = done.stderr.partition("\n")[0]
-            raise ValueError(f"git {words[0]} failed (ONKEL_BASE names the commit to compare with): {reason}")
-        return done.stdout
-
-    base = os.environ.get("ONKEL_BASE") or base_commit(git)
+    base = base_commit()
     files = {*git("diff", "--name-only", base).split(), *git("ls-files", "--others", "--exclude-standard").split()}
     before = set(mutants)
     if "tests/mutants.py" in files:
@@ -397,14 +459,16 @@ def changed(mutants: list[Mutant]) -> list[Mutant]:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Mutant":
                     before.add(Mutant(*map(ast.literal_eval, node.args)))
     new = [mutant for mutant in mutants if mutant not in before]
-    return new + [m for m in mutants if m in before and files & {m.file, *m.test_files}]
+    return new + [m for m in mutants if m in before and files & {m.place, *m.test_files}]
 
 
-def base_commit(git: Callable[..., str]) -> str:
-    """Return where this branch left the main one of the repository it came from, or else its last commit's parent.
+def base_commit() -> str:
+    """Return ONKEL_BASE, or where this branch left the main one of the repository it came from, or the last parent.
 
     A commit without a parent, or one whose parents were not fetched, is compared with nothing: all of it is new.
     """
+    if given := os.environ.get("ONKEL_BASE"):
+        return given
     for words in (("merge-base", "HEAD", "origin/HEAD"), ("rev-parse", "--verify", "HEAD~1")):
         with contextlib.suppress(ValueError):
             found = git(*words).strip()
@@ -415,7 +479,7 @@ def base_commit(git: Callable[..., str]) -> str:
 
 def some(mutants: list[Mutant], most: int) -> list[Mutant]:
     """Return no more than so many: the first of each file, then the second of each, and so on."""
-    in_turn = itertools.zip_longest(*_grouped(mutants, lambda mutant: mutant.file))
+    in_turn = itertools.zip_longest(*_grouped(mutants, lambda mutant: mutant.place))
     return [mutant for row in in_turn for mutant in row if mutant is not None][:most]
 
 
@@ -445,7 +509,7 @@ def main(mutants: list[Mutant]) -> int:
         chosen = some(chosen, options.most)
     if options.list:
         for mutant in chosen:
-            print(f"{mutant.file}: {mutant.promise}")
+            print(f"{mutant.place}: {mutant.promise}")
         return 0
     core = installed_core()
     if core is None:

@@ -210,7 +210,7 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/second_order/second_order.cpp",
-        "    own.weight = std::min(own.weight, max_weight);\n",
+        "$row.weight = std::min($row.weight, max_weight);",
         "",
         "test_information.py -k diverges",
     ),
@@ -323,6 +323,20 @@ MUTANTS = [
         "test_exactness.py -k pickled_inside",
     ),
     Mutant(
+        "a row is scored before it is learned from",
+        "native/loop/learner.cpp",
+        "  update_->commit();\n",
+        "  update_->commit();\n  if (!predicted.empty()) update_->predict(block_, row, predicted);\n",
+        "test_exactness.py -k next_prediction",
+    ),
+    Mutant(
+        "an interruption loses no row and counts none twice",
+        "native/loop/learner.cpp",
+        "    if (begin > 0 && !should_continue()) return begin;\n",
+        "    if (begin > 0 && !should_continue()) return ++t_, begin;\n",
+        "test_exactness.py -k interrupted_and_continued",
+    ),
+    Mutant(
         "the average takes in the newest function",
         "native/loop/function.cpp",
         "static_cast<double>(ticks_ + 1)",
@@ -376,6 +390,13 @@ MUTANTS = [
         "src/onkel/utils/validation.py",
         '    raise ValueError(f"Input {name} contains',
         '    return\n    raise ValueError(f"Input {name} contains',
+        "test_bad_input.py -k bad_rows_change_nothing",
+    ),
+    Mutant(
+        "a sentence names the row",
+        "src/onkel/utils/validation.py",
+        'where = f"row {bad[0][0]}"',
+        'where = f"row {bad[0][0] + 1}"',
         "test_bad_input.py -k bad_rows_change_nothing",
     ),
     Mutant(
@@ -513,6 +534,13 @@ MUTANTS = [
         "test_exactness.py -k 'a_copy and Newton'",
     ),
     Mutant(
+        "persistence: a file names nothing but the library's own kinds",
+        "src/onkel/files/tree.py",
+        'raise NotAModel(f"{where} is of kind {shown(name)}, which this version of onkel does not know")',
+        "return self._members(members, place)",
+        "test_persistence.py -k wrong_file",
+    ),
+    Mutant(
         "persistence: numbers are finite",
         "native/linalg/archive.hpp",
         "[](T v) { return std::isfinite(v); }",
@@ -532,6 +560,13 @@ MUTANTS = [
         "archive.require(feature > last && feature <",
         "archive.require(feature > last || feature <",
         "test_persistence.py -k native_refuses_sparse",
+    ),
+    Mutant(
+        "persistence: the average's sum is saved",
+        "native/loop/function.cpp",
+        '  archive.scalar("scale_sum", scale_sum_);\n',
+        '  double none = 0.0;\n  archive.scalar("scale_sum", none);\n',
+        "test_persistence.py -k another_process",
     ),
     Mutant(
         "persistence: files of version 1 load for ever",
@@ -595,6 +630,20 @@ MUTANTS = [
         "digits <= std::uint64_t{1} << 53",
         "digits <= std::uint64_t{1} << 60",
         "test_libsvm.py -k exact",
+    ),
+    Mutant(
+        "a wrong line is named by its number",
+        "src/onkel/streams/_libsvm.py",
+        "self._line + line + 1}",
+        "self._line + line}",
+        "test_libsvm.py -k wrong_line_stops",
+    ),
+    Mutant(
+        "a stream holds one chunk",
+        "src/onkel/streams/_text.py",
+        "size += len(pieces[-1])",
+        'size += len(pieces[-1]); vars(self).setdefault("kept", []).append(pieces[-1])',
+        "test_streams.py -k flat_memory",
     ),
     Mutant(
         "a line waits until it is whole",
