@@ -171,7 +171,13 @@ class Curve:
         return ax
 
 
-def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
+_ONE_CHUNK = (
+    "expected a stream, an iterable of chunks (X, y): rows at hand are a stream of one chunk, [(X, y)], "
+    "or onkel.streams.open((X, y))"
+)
+
+
+def progressive(est: Any, stream: Iterable[Chunk], *rest: Any, **options: Any) -> Curve:
     """Take an estimator through a stream, each row predicted before it is learned from; return the learning curve.
 
     Parameters
@@ -207,6 +213,8 @@ def progressive(est: Any, stream: Iterable[Chunk], **options: Any) -> Curve:
     >>> curve.last.accuracy > 0.9, curve.last.auc > 0.95, curve.last.n_support == model.n_support_
     (True, True, True)
     """
+    if rest:
+        raise TypeError(_ONE_CHUNK)
     window = FadingMeans()
     points = [point for point in progressive_steps(est, stream, window=window, **options) if point.is_checkpoint]
     if not points:
@@ -269,6 +277,8 @@ def progressive_steps(
     """
     if not hasattr(est, "predict_then_learn"):
         raise ValueError(f"expected an estimator with predict_then_learn, got {type(est).__name__}")
+    if isinstance(stream, tuple) or hasattr(stream, "shape"):
+        raise TypeError(_ONE_CHUNK)
     if every is not None:
         check_number("every", every, at_least=1, integer=True)
     options: dict[str, Any] = {} if classes is None else {"classes": classes}

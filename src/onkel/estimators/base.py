@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from onkel.catalogue import Named
 from onkel.choice import LearnerHolder, StreamChoice
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
-from onkel.estimators.making import estimator
+from onkel.estimators.making import estimator, svc_hint
 from onkel.estimators.notebook import NotebookView
 from onkel.estimators.progress import Progress
 from onkel.inside import Inside
@@ -61,6 +61,24 @@ class KernelEstimator(
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
 
     _row: ClassVar[Named]  # the row of its learner in the table, for a named learner
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also by the names of a search such as `GridSearchCV`.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name.
+
+        Returns
+        -------
+        self
+        """
+        hint = svc_hint(type(self).__name__, params, self._get_param_names())
+        if hint is not None:
+            raise ValueError(hint)
+        super().set_params(**params)
+        return self
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 

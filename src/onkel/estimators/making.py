@@ -7,6 +7,7 @@ The class of a named learner holds its summary and its example; its fields are i
 from __future__ import annotations
 
 import functools
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
@@ -76,15 +77,25 @@ def estimator(cls: type[T]) -> type[T]:
     return completed
 
 
+def svc_hint(name: str, given: Iterable[str], known: Container[str]) -> str | None:
+    """Return what replaces the first parameter of scikit-learn's SVC and SVR among names that an estimator lacks.
+
+    >>> svc_hint("NewtonClassifier", ["shrinking"], ["budget"])
+    "NewtonClassifier has no parameter 'shrinking' of SVC: budget bounds the support vectors"
+    """
+    strange = next((each for each in given if each in FROM_SVC and each not in known), None)
+    return None if strange is None else f"{name} has no parameter {strange!r} of SVC: {FROM_SVC[strange]}"
+
+
 def _answer_svc(cls: type[Any]) -> None:
     """Make a class explain what replaces the parameters of scikit-learn's SVC and SVR that it does not have."""
     make, known = cls.__init__, parameters_of(cls)
 
     @functools.wraps(make)
     def __init__(self: Any, *args: Any, **given: Any) -> None:
-        strange = next((name for name in given if name in FROM_SVC and name not in known), None)
-        if strange is not None:
-            raise TypeError(f"{cls.__name__} has no parameter {strange!r} of SVC: {FROM_SVC[strange]}")
+        hint = svc_hint(cls.__name__, given, known)
+        if hint is not None:
+            raise TypeError(hint)
         make(self, *args, **given)
 
     cls.__init__ = __init__

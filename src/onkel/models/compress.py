@@ -40,6 +40,14 @@ class Compressed(NamedTuple):
     n_support: int
     loss_change: float | None  # the change of the mean loss on the rows, where it is known
 
+    def __getattr__(self, name: str) -> Any:
+        has = hasattr(self.model, name)
+        raise AttributeError(
+            f"this is not a model but (model, distance, n_support, loss_change): use .model.{name}"
+            if has
+            else f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
+
 
 def compress(model: M, *, eps: float | None = None, n_support: int | None = None, X: Any = None) -> Compressed:
     """Reduce the number of support vectors of a fitted model.
@@ -98,6 +106,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         check_number("n_support", n_support, at_least=1, integer=True)
     if isinstance(learner.kernel, Hedge) and X is None and learner.is_second_order_sum:
         return _smaller_sum(model, learner, eps, n_support)
+    if X is not None and isinstance(learner.kernel, Hedge) and learner.is_second_order_sum:
+        raise ValueError("compress takes no rows X for a sum of second-order models, which knows its own: leave X out")
     check_one_kernel(learner)
     function, rows = learner.expansion(informed=True).predicting, learner.t
     if X is None:
@@ -109,7 +119,7 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
             )
         if function.information is not None:
             raise ValueError(
-                "compress takes rows X for first-order models only: a second-order model knows its own rows"
+                "compress takes rows X for first-order models only: a second-order model knows its own, leave X out"
             )
         prepared = prepared_rows(model, X, learner.n_features)
         rows = prepared.shape[0]
@@ -244,4 +254,6 @@ def with_function(model: Any, learner: Learner, function: Expansion) -> Any:
 def check_one_kernel(learner: Learner) -> None:
     """Refuse a vote of several kernels, which is not a sum."""
     if isinstance(learner.kernel, Hedge):
-        raise ValueError("compress and merge need a function of one kernel, and this model has several kernels")
+        raise ValueError(
+            "compress and merge need a function of one kernel, and this model has several kernels: learn with one"
+        )

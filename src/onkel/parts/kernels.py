@@ -553,8 +553,8 @@ class Hedge(Kernel):
         What learns from a row. "uniform" (U in the paper) and "deterministic" (DD): every kernel; with "uniform" the
         weights stay equal. "stochastic" (SD): kernel i with probability ``p_i = (1 - δ) θ_i / max θ + δ``, and only
         then its weight changes, too. "spa" (BOMKC): every kernel sees every row, and admits it with ``p_i`` times its
-        recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the gradient
-        of the loss of that sum (exponentiated gradient).
+        recipe's own probability. "sum": every kernel; the prediction is ``Σ θ_i f_i``, and θ moves along the
+        gradient of the loss of that sum (exponentiated gradient).
     discount : float
         γ in the paper: what a mistake multiplies a kernel's weight θ by.
     smoothing : float
@@ -667,6 +667,10 @@ def kernel_named(name: str | Kernel | Callable[[Any, Any], Any], **numbers: floa
         return name
     if callable(name):
         return CallableKernel(name)
-    check_choice("kernel", name, KERNELS)
+    if not (isinstance(name, str) and name in KERNELS):
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, KERNELS))}, a kernel of onkel.parts such as RBF(0.5), a "
+            f"function of two matrices of rows or, of an estimator, 'stream'; got {name!r}"
+        )
     kind = KERNELS[name]
     return kind(**{f.name: numbers[f.name] for f in fields(kind) if f.name in numbers})
