@@ -142,7 +142,7 @@ def report_grid(results: Results, seed: int) -> None:
         }
         gamma, lam = max(runs, key=runs.get)
         print(
-            f"{name:12} default {ours['accuracy']:.2f} (γ {ours['gamma']:.3g}, λ {ours['lam']:.2g})  best of the grid "
+            f"{name:12} default {ours['accuracy']:.2f} (γ {ours['gamma']:.3g}, λ {ours['lam']:.2g}) best of a grid "
             f"{runs[gamma, lam]:.2f} (γ {gamma:.3g}, λ {lam:.2g})"
         )
 
@@ -234,9 +234,9 @@ def share_of_peak(budget: int, width: int, dtype: str) -> dict[str, float]:
     rates, peaks, shares = [], {"float32": 0.0, "float64": 0.0}, []
     for turn in range(8):
         X, y = generated(1000, width, dtype, seed=turn + 1)
-        before = learner.state()["update.steps"][0]
+        before = learner._core.save()["update.steps"][0]
         _, seconds = timed(lambda X=X, y=y: learner.learn_rows(X, y))
-        hard = learner.state()["update.steps"][0] - before
+        hard = learner._core.save()["update.steps"][0] - before
         rates.append((len(y) * budget * width + 2.5 * budget**2 * hard) / seconds)
         shares.append(hard / len(y))
         peaks = {kind: max(known, peak(kind)) for kind, known in peaks.items()}

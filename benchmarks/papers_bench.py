@@ -45,7 +45,7 @@ def kernel_values(make, X, y, chunk: int = 250) -> int:
         model.partial_fit(X[rows], y[rows], classes=[-1, 1])
         total += (before + model.n_support_) // 2 * X[rows].shape[0]
     if isinstance(model, onkel.ForgetronClassifier):
-        mistakes = int(model._learner.state()["update.eviction.mistakes"][0])
+        mistakes = int(model._learner._core.save()["update.eviction.mistakes"][0])
         total += (mistakes - model.n_support_) * model.n_support_
     return total
 

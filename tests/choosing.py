@@ -3,6 +3,7 @@
 import numpy as np
 
 from onkel.choice import LearnerHolder
+from states import state_of
 
 CHANGE = 2400  # rows after which the stream below becomes another one
 
@@ -33,4 +34,4 @@ class Chooses(LearnerHolder):
         return self._settled
 
     def state(self):
-        return self._learner.state() | self.choice.arrays()
+        return state_of(self._learner) | self.choice.arrays()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from onkel.expansion import Coefficients, Expansion, Term
+from onkel.function import Coefficients, Expansion, Term
 from onkel.parts import Kernel
 
 

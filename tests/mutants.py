@@ -89,10 +89,10 @@ MUTANTS = [
         "test_partitions.py -k killed",
     ),
     Mutant(
-        "points that two terms of a sum share are held once",
-        "src/onkel/sums.py",
-        "    pool, first, place = np.unique(births[alive], return_index=True, return_inverse=True)\n",
-        "    pool, first, place = births[alive], np.arange(len(alive)), np.arange(len(alive))\n",
+        "a sum that is put together again has its weights to the last bit",
+        "native/experts/hedge.cpp",
+        "    logs_ = like->logs_;",
+        "    logs_.assign(m, 0.0);",
         "test_sums.py -k learners_of_their_own",
     ),
     Mutant(
@@ -764,7 +764,7 @@ MUTANTS = [
     ),
     Mutant(
         "crossings: compress certifies the distance that it moved",
-        "src/onkel/learned_function.py",
+        "src/onkel/learner.py",
         "return self._core.compress(eps, n_support), None",
         "return 1.01 * self._core.compress(eps, n_support), None",
         "test_crossings.py -k 'what_compress and RemoveOldest'",

@@ -11,6 +11,7 @@ import pytest
 import onkel
 from looping import loop
 from onkel import parts
+from states import state_of
 from table import ONE_A_TASK, Case, cases, cases_at, one_a_task
 
 every_learner = cases(dtypes=("float64",), outputs=(True,), one_task=True, loop=True)
@@ -333,7 +334,7 @@ def test_divergence_stops_at_a_row_boundary(average):
     t = model.t_
     assert 0 < t < 500
     assert f"row {t} " in str(caught.value)
-    assert all(np.isfinite(values).all() for values in model._learner.state().values())
+    assert all(np.isfinite(values).all() for values in state_of(model._learner).values())
     assert np.isfinite(model.predict(X[:5])).all()
     # everything before is learned, and nothing after
     twin = onkel.OGDRegressor(eta=1e6, gamma=0.1, average=average).partial_fit(X[:t], y[:t])
@@ -357,3 +358,20 @@ def test_tables_of_arrow_are_refused_with_the_way():
         with pytest.raises(TypeError, match=r"of pyarrow: give X.to_pandas\(\)"):
             onkel.OGDRegressor().fit(rows, [0.0, 1.0])
     assert onkel.OGDRegressor().fit(table.to_pandas(), [0.0, 1.0]).feature_names_in_.tolist() == ["age", "size"]
+
+
+def test_a_kernel_that_fails_is_called_once():
+    calls = []
+
+    def kernel(x, S):
+        calls.append(len(S))
+        if x[0, 0] > 0:
+            raise TypeError("no such row")
+        return np.ones((1, len(S)))
+
+    learner = onkel.Learner(onkel.recipes.OGD(), kernel=kernel)
+    learner.learn([0.0], 1)
+    calls.clear()
+    with pytest.raises(TypeError, match="no such row"):
+        learner.learn(np.array([1.0]), 1)
+    assert len(calls) == 1

@@ -23,6 +23,7 @@ from onkel.parts import (
 )
 from reference.bogd import BOGD, leaving_probabilities
 from reference.bsgd import best_h
+from states import state_of
 
 
 def rows(n, d=3, seed=0, n_classes=2):
@@ -64,7 +65,7 @@ def test_forgetron_keeps_its_damage_below_the_mistakes():
     learner = onkel.Learner(recipes.Forgetron(), budget=15)
     for i in range(0, 2000, 50):
         learner.learn_rows(X[i : i + 50], y[i : i + 50])
-        state = learner.state()
+        state = state_of(learner)
         assert state["update.eviction.damage"][0] <= 15 / 32 * state["update.eviction.mistakes"][0] * (1 + 1e-12)
     assert learner.n_support == 15
 
@@ -317,7 +318,7 @@ def test_npbsgd_grows_by_its_own_law():
     learner.learn_rows(X[:1500], y[:1500])
     assert learner.n_support == 20
     learner.learn_rows(X[1500:], y[1500:])
-    grown = learner.state()["update.eviction.size"][0]
+    grown = state_of(learner)["update.eviction.size"][0]
     assert 20 < learner.n_support == grown < 1500
 
 
@@ -366,5 +367,5 @@ def test_the_tracked_norm_of_an_evicting_learner_with_a_ball(rule):
     X, y = rows(400)
     learner = onkel.Learner(replace(recipes.OSKL(R=1.5), eviction=rule), budget=15, average=False)
     learner.learn_rows(X, y)
-    assert learner.state()["update.norm_squared"][0] == pytest.approx(learner.norm**2, rel=1e-9)
+    assert state_of(learner)["update.norm_squared"][0] == pytest.approx(learner.norm**2, rel=1e-9)
     assert learner.norm <= 1.5 * (1 + 1e-9)

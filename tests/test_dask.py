@@ -28,6 +28,7 @@ from onkel.partitions import FilePartition, newton
 from onkel.partitions.sources import Partition, partitions_of
 from onkel_papers._cells import Cell
 from onkel_papers.lab import Lab
+from states import state_of
 
 # One cluster for all, in whichever process of xdist it is.
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -69,7 +70,7 @@ def wait_until_nothing_is_left(client):
 
 
 def state(model):
-    return {k: v.tobytes() for k, v in model.__onkel_inside__().learner.state().items()}
+    return {k: v.tobytes() for k, v in state_of(model.__onkel_inside__().learner).items()}
 
 
 def alone(parts, **parameters):

@@ -13,6 +13,7 @@ import onkel
 from interrupting import interrupted_midway
 from looping import loop
 from onkel import checks, parts, recipes
+from states import state_of
 from table import CASES, cases, loop_by_learner, variants
 
 ROWS = 300
@@ -106,12 +107,33 @@ def test_a_copy_of_what_is_written_in_python():
 
 @loop_by_learner
 @cases(one_task=True)
+def test_more_features_are_those_that_were_zero(case):
+    X, y, weight = stream(case)
+    more = np.zeros((len(X), 3))
+    more[200:, 1] = X[200:, 0]
+    wide = csr_array(np.hstack([X, more]))
+    narrow, one = case.learner(gamma=0.6, seed=9), case.learner(gamma=0.6, seed=9)
+    narrow.learn_rows(csr_array(X[:200]), y[:200], weight[:200])
+    narrow.reach(8)
+    one.learn_rows(wide[:200], y[:200], weight[:200])
+    for each in (narrow, one):
+        each.learn_rows(wide[200:], y[200:], weight[200:])
+    assert narrow.fingerprint() == one.fingerprint()
+    assert narrow.score_rows(wide).tobytes() == one.score_rows(wide).tobytes()
+    with pytest.raises(ValueError, match="only sparse rows"):
+        dense = case.learner()
+        dense.learn_rows(X, y)
+        dense.reach(8)
+
+
+@loop_by_learner
+@cases(one_task=True)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_points_are_those_of_the_state(case, sparse):
     X, y, weight = stream(case)
     learner = case.learner(gamma=0.6, seed=9)
     learner.learn_rows(csr_array(X) if sparse else X, y, weight)
-    state = learner.state()
+    state = state_of(learner)
     there = state["basis.births"] >= 0
     points, births = learner.support()
     np.testing.assert_array_equal(births, state["basis.births"][there])
@@ -293,7 +315,7 @@ def test_interrupted_and_continued(case):
 def test_the_fingerprint_sees_one_bit():
     case = CASES[0]
     _, learner = learned(case)
-    state = learner.state()
+    state = state_of(learner)
     for name, values in state.items():
         if values.size == 0 or not values.any():
             continue

@@ -13,36 +13,58 @@ from looping import loop
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "onkel"
 PAPERS = ROOT / "src" / "onkel_papers"
-# From the ground up; modules on one line know each other.
+# From the ground up, with what is in each; modules on one floor know each other. scripts/facts writes docs/design.md
+# from it.
 PYTHON = [
-    ["utils", "_core", "parameters"],
-    ["parts"],
-    ["catalogue"],
-    ["recipes"],
-    ["settings", "state", "expansion", "learned_function", "learner", "sums", "inside"],
-    ["choice"],
-    ["estimators"],
-    ["streams"],
-    ["preprocess"],
-    ["models"],
-    ["files"],
-    ["partitions"],
-    ["fading", "evaluate", "checks"],
-    ["report", "plot"],
-    ["river", "dask"],
-    ["_public"],
-    ["serve"],
-    ["cli"],
-    ["__main__", "__init__"],
+    {
+        "utils": "checks of arguments, files written whole, extras",
+        "_core": "what native/ is compiled to",
+        "parameters": "what the parameters of all learners mean",
+    },
+    {"parts": "what recipes are made of"},
+    {"catalogue": "every fact about a learner and its parameters, once"},
+    {"recipes": "the learners as choices of parts"},
+    {
+        "settings": "what a learner is told before its first row",
+        "function": "the fitted function as a value",
+        "learner": "the thin learner: rows, scores, function, copies, state",
+        "inside": "what is inside a model: its structure, and facts about it",
+    },
+    {"choice": "what the stream decides about a learner: it observes rows and losses, and hands back a learner"},
+    {"estimators": "scikit-learn's contract, labels and targets, the named classes"},
+    {"streams": "readers; tables; data sets; generators"},
+    {"preprocess": "encoder, scalers, pipeline"},
+    {"models": "compress, merge, import, `export/`"},
+    {"files": "save, load, checkpoint"},
+    {"partitions": "learning from partitions of the rows: pure functions that know no engine"},
+    {
+        "fading": "measures of the latest rows",
+        "evaluate": "learning curves",
+        "checks": "the promises, for anybody's parts",
+    },
+    {"report": "pages for any browser", "plot": "displays"},
+    {"river": "classes for River", "dask": "Dask's collections, and workers for partitions"},
+    {"_public": "every public name"},
+    {"serve": "the service"},
+    {"cli": "the command"},
+    {"__main__": "the command as `python -m onkel`", "__init__": "the public names, each loaded when it is asked for"},
 ]
 NATIVE = [
-    ["isa"],
-    ["linalg"],
-    ["basis"],
-    ["loop", "first_order", "second_order", "experts"],
-    ["search", "partitions"],
-    ["io"],
-    ["bind"],
+    {"isa": "vector routines, one source compiled per instruction set"},
+    {"linalg": "buffers, views of rows, draws, the archive of named arrays; factors and inverses of matrices"},
+    {"basis": "points and kernel values: dense, sparse, callable, pool and views, random features"},
+    {
+        "loop": "the loop; `Scored`; functions and their average",
+        "first_order": "losses, admissions, steps; `evictions/` with a file for each rule",
+        "second_order": "posteriors, their memories and weights",
+        "experts": "several learners as one: the hedges",
+    },
+    {
+        "search": "the search for relevances",
+        "partitions": "what learners of partitions share: a span, sums of rows",
+    },
+    {"io": "LIBSVM text, statistics of scalers"},
+    {"bind": "the only place that knows Python"},
 ]
 # What a floor may use of one above it, and why.
 EXCEPTIONS = {
@@ -99,6 +121,29 @@ def test_no_package_reaches_into_anothers_private_names(path):
             continue
         private = [word for word in words if word.startswith("_") and not word.startswith("__")]
         assert not private, f"{own} takes {private[0]} of onkel.{words[0]}"
+
+
+SAVING = {"_state", "_load", "save", "load", "_saved_fields", "_from_saved_fields"}
+
+
+@loop
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_state_leaves_the_core_only_to_become_a_file(path):
+    """What saves a core, or asks a model for what is saved, is in onkel.files or called by pickle."""
+    if room(path) in ("files", "serve"):  # the service writes the files of `onkel.files`
+        return
+    for function in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Attribute) or node.attr not in SAVING:
+                continue
+            owner = ast.unparse(node.value)
+            asks_core = node.attr in ("save", "load") and owner.split(".")[-1] in ("_core", "core")
+            asks_model = node.attr.startswith("_") and owner != "super()"
+            if asks_core or asks_model:
+                assert path.name == "learner.py", f"{path}: {ast.unparse(node)} in {function.name}"
+                assert function.name in SAVING | {"__getstate__", "__setstate__"}, function.name
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from onkel import parts
 from onkel.files import format as names
 from onkel.files import persistence, version1
 from onkel.inside import inside
+from states import state_of
 from table import cases
 
 DATA = Path(__file__).parent / "data"
@@ -59,7 +60,7 @@ def documented_arrays():
 
 def assert_documented(learner):
     known = documented_arrays()
-    for name in learner.state():
+    for name in state_of(learner):
         # a kernel's own arrays are called as those of a learner with that kernel alone, an eviction's as its holder's
         name = re.sub(r"^update\.kernel[0-9]+\.", "update.kernelN.", name)
         name = re.sub(r"^update\.kernelN\.(learner|basis)\.(?!places)", lambda m: KERNEL[m[1]], name)

@@ -15,6 +15,7 @@ from onkel.parts import (
     ProjectCheapest,
     ProjectSmallest,
 )
+from states import state_of
 from table import in_turn
 
 PROJECTING = {
@@ -33,7 +34,7 @@ BOUND = {"float64": 1e-3, "float32": 0.1}
 
 def inverse(learner):
     """K of the members, computed anew in double, and the learner's P."""
-    state = learner.state()
+    state = state_of(learner)
     slots = state["update.eviction.gram.slots"]
     P = np.zeros((len(slots), len(slots)))
     P[np.tril_indices(len(slots))] = state["update.eviction.gram.inverse"]
@@ -88,7 +89,7 @@ def test_a_spoiled_inverse_is_built_again(name, dtype):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(1500, 4)).astype(dtype), (rng.random(1500) < 0.5).astype(np.float64)
     learner.learn_rows(X[:1000], y[:1000])
-    state = learner.state()
+    state = state_of(learner)
     n = len(state["update.eviction.gram.slots"])
     diagonal = np.cumsum(np.arange(1, n + 1)) - 1
     spoiled = np.zeros_like(state["update.eviction.gram.inverse"])
@@ -106,7 +107,7 @@ def test_a_state_whose_inverse_does_not_fit_is_refused():
     learner = onkel.Learner(recipes.POLK(), gamma=1.0)
     X, y = near_duplicates(200)
     learner.learn_rows(X, y)
-    good = learner.state()
+    good = state_of(learner)
     for name, change in {
         "update.eviction.gram.inverse": lambda a: a[:-1],
         "update.eviction.gram.kappa": lambda a: a[:-1],
@@ -118,4 +119,4 @@ def test_a_state_whose_inverse_does_not_fit_is_refused():
     spoiled[0] = np.nan
     with pytest.raises(ValueError, match="inverse"):
         learner._core.load({**good, "update.eviction.gram.inverse": spoiled})
-    assert learner.state().keys() == good.keys()
+    assert state_of(learner).keys() == good.keys()

@@ -10,6 +10,7 @@ import onkel
 from looping import loop
 from onkel import recipes
 from onkel.parts import RBF, Hedge, Laplacian
+from states import state_of
 from table import Case, cases
 
 CONSTANT = 5 / 16
@@ -234,7 +235,7 @@ def test_forgetting_is_the_same_for_any_cut_and_through_files(task, forget):
         for begin, end in zip([0, *cuts], [*cuts, 700], strict=True):
             learner.learn_rows(X[begin:end], targets[begin:end])
             again = fresh()
-            again.load_state(learner.state(), 2, sparse=False)
+            again.started(2).load(state_of(learner))
             assert again.fingerprint() == learner.fingerprint()
             learner = again
         states.add(learner.fingerprint())
@@ -316,7 +317,7 @@ def test_with_a_bounded_kernel_it_never_diverges(stream, forget, budget, lam, ga
     if forget != "stream":  # else memories that disagree add to it
         assert (variance <= (1 + 1e-6) * (1 + CONSTANT**2) / lam).all()
     assert np.isfinite(noise)
-    assert all(np.isfinite(values).all() for values in learner.state().values())
+    assert all(np.isfinite(values).all() for values in state_of(learner).values())
 
 
 def turning(task, seed, n=600, period=50):
@@ -579,7 +580,7 @@ def test_a_state_with_information_of_another_size_is_refused():
     X, y = waves(100)
     learner = regression(0.9)
     learner.learn_rows(X, y)
-    state = learner.state()
+    state = state_of(learner)
     state["update.information.matrix"] = state["update.information.matrix"][:-1]
     with pytest.raises(ValueError, match="information"):
         learner._core.load(state)

@@ -8,6 +8,7 @@ import pytest
 
 from looping import WHOLE, loop
 from onkel import checks, recipes
+from states import state_of
 from table import cases
 
 BUDGET = 8
@@ -78,5 +79,5 @@ def test_nbytes_counts_the_model(case):
     assert learner.nbytes == 0
     X, y = case.data(50)
     learner.learn_rows(X, y)
-    assert learner.nbytes == sum(values.nbytes for values in learner.state().values())
+    assert learner.nbytes == sum(values.nbytes for values in state_of(learner).values())
     assert learner.nbytes >= learner.n_support * (X.shape[1] * X.itemsize + 8)

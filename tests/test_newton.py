@@ -8,6 +8,7 @@ import onkel
 from looping import loop
 from onkel import parts, recipes
 from reference.newton import Newton
+from states import state_of
 from table import Case, cases
 
 ours = {"where": lambda case: case.named.recipe is recipes.Newton}
@@ -59,7 +60,7 @@ def test_hundreds_of_points_come_out_the_same_for_any_block(task, forget):
         scores = learner.learn_rows(X.astype(np.float32), labels, scores=True, block_rows=block_rows)
         states.add((learner.fingerprint(), scores.tobytes()))
     assert len(states) == 1
-    assert len(learner.state()["update.members"]) > 200
+    assert len(state_of(learner)["update.members"]) > 200
 
 
 def test_after_the_budget_is_full_it_is_recursive_least_squares():
@@ -85,9 +86,9 @@ def test_easy_rows_change_nothing():
     learner.learn_rows(X, (y > 0).astype(float))
     easy = X[np.abs(learner.score_rows(X)[:, 0]) > 3]
     label = (learner.score_rows(easy)[:, 0] > 0).astype(float)
-    before = learner.state()
+    before = state_of(learner)
     learner.learn_rows(easy, label)
-    after = learner.state()
+    after = state_of(learner)
     assert {name for name in after if not np.array_equal(after[name], before[name])} == {
         "t",
         "update.function.ticks",
@@ -102,8 +103,8 @@ def test_near_duplicates_do_not_make_it_singular():
     learner = onkel.Learner(recipes.Newton(spread=1.0), gamma=0.1, budget=300)
     scores = learner.learn_rows(X, y, scores=True)[:, 0]
     assert ((scores > 0) == y)[1000:].mean() > 0.95
-    assert all(np.isfinite(values).all() for values in learner.state().values())
-    assert len(learner.state()["update.members"]) < 300  # there is not so much to span
+    assert all(np.isfinite(values).all() for values in state_of(learner).values())
+    assert len(state_of(learner)["update.members"]) < 300  # there is not so much to span
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -205,14 +206,14 @@ def test_a_state_that_contradicts_itself_is_refused(array):
     X, y = waves(100)
     learner = onkel.Learner(recipes.Newton(), gamma=0.5, budget=60)
     learner.learn_rows(X, (y > 0).astype(float))
-    good = learner.state()
+    good = state_of(learner)
     spoilt = {name: values.copy() for name, values in good.items()}
     name = f"update.{array}"
     spoilt[name][:1] = {"keys": np.nan, "members": 10**6, "candidates": good["update.members"][0]}.get(array, -3)
     with pytest.raises(ValueError, match="update"):
         learner._core.load(spoilt)
-    assert learner.state().keys() == good.keys()
-    assert all(np.array_equal(values, good[name]) for name, values in learner.state().items())
+    assert state_of(learner).keys() == good.keys()
+    assert all(np.array_equal(values, good[name]) for name, values in state_of(learner).items())
 
 
 def test_a_weight_beyond_all_numbers_is_refused_and_changes_nothing():

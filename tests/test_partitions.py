@@ -18,8 +18,8 @@ from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, Sums, square
 from onkel.parts import RBF
-from onkel.sums import terms_of
 from reference import partitions as reference
+from states import state_of
 
 TASKS = {"binary": onkel.NewtonClassifier, "multiclass": onkel.NewtonClassifier, "regression": onkel.NewtonRegressor}
 
@@ -45,7 +45,7 @@ def cut(X, y, n=4):
 
 
 def state(model):
-    return {k: v.tobytes() for k, v in model.__onkel_inside__().learner.state().items()}
+    return {k: v.tobytes() for k, v in state_of(model.__onkel_inside__().learner).items()}
 
 
 def subspace(task, points, **settings):
@@ -267,7 +267,7 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     again = partitions.fit(both, cut(X, y), tolerance=1e-8, checkpoint=tmp_path / "run", n_jobs=2)
     assert state(again.model) == state(model)
     # each term is at an optimum of its own ...
-    terms = terms_of(learner)
+    terms = learner.split()
     for term in terms:
         alone = Subspace(term.blank(recipe=recipe), term.expansion(informed=True).in_order_of_joining.only.points)
         start = descent.DescentState(np.zeros((term.n_outputs, alone.size)), np.empty(0))

@@ -20,6 +20,7 @@ from looping import loop
 from model_files import signed, taken_apart
 from onkel import parts
 from onkel.files import persistence
+from states import state_of
 from table import CASES, cases, cases_of
 
 RNG = np.random.default_rng(5)
@@ -245,7 +246,7 @@ def test_equal_models_give_equal_bytes_that_safetensors_reads(tmp_path):
     onkel.save(model, tmp_path / "first.onkel")
     assert (tmp_path / "first.onkel").read_bytes() == (tmp_path / "model.onkel").read_bytes()
     arrays = safetensors.numpy.load_file(tmp_path / "first.onkel")
-    for name, values in model._learner.state().items():
+    for name, values in state_of(model._learner).items():
         np.testing.assert_array_equal(arrays[f"learner.state.{name}"], values)
     with safetensors.safe_open(tmp_path / "first.onkel", "np") as file:
         assert file.metadata()["format"] == "onkel"
@@ -584,7 +585,7 @@ def sparse_state():
     rows = csr_array(np.where(np.abs(X) > 0.5, X, 0))
     learner = onkel.Learner(onkel.recipes.OGD(), seed=1)
     learner.learn_rows(rows[:20], BINARY[:20].astype(float))
-    return learner, learner.state()
+    return learner, state_of(learner)
 
 
 @loop
@@ -627,7 +628,7 @@ def test_native_refuses_waiting_rows(slots, message):
     recipe = parts.FirstOrder(parts.HingeLoss(), parts.Always(), parts.GradientStep(0.1), batch_size=3)
     learner = onkel.Learner(recipe)
     learner.learn_rows(X[:8], BINARY[:8].astype(float))
-    state = learner.state()
+    state = state_of(learner)
     assert len(state["update.pending_slots"]) == 2
     learner._core.load(state)
     first = int(state["update.pending_slots"][0]) - 1

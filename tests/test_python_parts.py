@@ -15,6 +15,7 @@ import toy_parts as toys
 from looping import loop
 from onkel import parts, recipes
 from onkel.parts.python import PythonAdmission, PythonEviction, PythonKernel, PythonLoss
+from states import state_of
 
 TASKS = ["binary", "multiclass", "regression"]
 
@@ -105,7 +106,7 @@ def test_eviction_that_remembers(task):
     toy = replace(built_in, eviction=toys.Forget())
     one, other = learned(toy, X, y, task=task, budget=7), learned(built_in, X, y, task=task, budget=7)
     assert_same(one, other, rtol=1e-9)
-    state, expected = one.state(), other.state()
+    state, expected = state_of(one), state_of(other)
     assert state.keys() == expected.keys()
     np.testing.assert_array_equal(state["update.eviction.mistakes"], expected["update.eviction.mistakes"])
     np.testing.assert_allclose(state["update.eviction.damage"], expected["update.eviction.damage"], rtol=1e-9)

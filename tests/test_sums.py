@@ -1,5 +1,7 @@
 """A sum of second-order learners is taken apart and put together without a change of a bit."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,7 +10,7 @@ from scipy.sparse import csr_array
 import onkel
 from onkel.models.merge import known_together
 from onkel.parts import RBF, Hedge, Laplacian
-from onkel.sums import sum_of, terms_of
+from states import state_of
 
 KERNELS = RBF(0.5), RBF(1.0, (1.0, 0.5, 0.1))
 
@@ -22,14 +24,14 @@ def test_the_terms_of_a_sum_are_learners_of_their_own(task, sparse):
     made = onkel.Learner(recipe, kernel=Hedge(KERNELS, "sum"), task=task, n_classes=3, budget=30, fit_intercept=True)
     rows = csr_array(X) if sparse else X
     made.learn_rows(rows[:500], y[:500].astype(np.float64))
-    terms = terms_of(made)
+    terms = made.split()
     scores = made.score_rows(rows)
     weighed = sum(w * term.score_rows(rows) for w, term in zip(made.kernel_weights, terms, strict=True))
     assert_allclose(scores, weighed, rtol=1e-12, atol=1e-12)
     assert [term.n_support for term in terms] == made.n_support_per_kernel.tolist()
     assert all(term.expansion(informed=True).information is not None for term in terms)
 
-    again = sum_of(made, terms, made.kernel_weights, made.noise_variance)
+    again = made.join(terms, made.kernel_weights, made.noise_variance)
     assert_array_equal(again.score_rows(rows), scores)
     assert again.n_support == made.n_support  # points that both have are held once
     assert again.t == made.t
@@ -37,9 +39,48 @@ def test_the_terms_of_a_sum_are_learners_of_their_own(task, sparse):
     again.learn_rows(rows[500:], y[500:].astype(np.float64))
     assert again.t == 600
     assert again.n_support <= 30
-    copy = again.blank()
-    copy.load_state(again.state(), 3, sparse)
+    copy = pickle.loads(pickle.dumps(again))
     assert copy.fingerprint() == again.fingerprint()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_sum_is_split_and_joined_to_the_bit(sparse):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 3)) * (rng.random((400, 3)) < 0.8)
+    y = (X[:, 0] > X[:, 1] ** 2).astype(np.float64)
+    rows = csr_array(X) if sparse else X
+    made = onkel.Learner(onkel.recipes.Newton(), kernel=Hedge(KERNELS, "sum"), budget=30, fit_intercept=True)
+    made.learn_rows(rows[:300], y[:300])
+    whole, terms = state_of(made), made.split()
+    assert [term.budget for term in terms] == whole["update.budgets"].tolist()
+    for number, term in enumerate(terms):
+        own, state = f"update.kernel{number}.", state_of(term)
+        for name, values in state.items():
+            if name.startswith("update."):
+                assert_array_equal(values, whole[f"{own}learner.{name.removeprefix('update.')}"], err_msg=name)
+        assert_array_equal(state["basis.births"], whole[f"{own}basis.births"])
+        there = state["basis.births"] >= 0
+        points, births = made.support()
+        place = {birth: i for i, birth in enumerate(births.tolist())}
+        index = [place[birth] for birth in state["basis.births"][there].tolist()]
+        found = term.support()[0]
+        assert_array_equal(found.toarray() if sparse else found, (points.toarray() if sparse else points)[index])
+        loaded = pickle.loads(pickle.dumps(term))  # each goes on by itself
+        for each in (term, loaded):
+            each.learn_rows(rows[300:], y[300:])
+        assert loaded.fingerprint() == term.fingerprint()
+    again = made.join(made.split(), made.kernel_weights, made.noise_variance)
+    assert_array_equal(state_of(again)["update.log_weights"], whole["update.log_weights"])
+    joined = state_of(again)
+    for number in range(2):
+        for name in (name for name in whole if name.startswith(f"update.kernel{number}.learner")):
+            assert_array_equal(joined[name], whole[name], err_msg=name)
+    equal = made.join(made.split(), np.array([0.75, 0.25]), begins=True)
+    assert_allclose(equal.kernel_weights, [0.75, 0.25], rtol=1e-15)
+    loaded = pickle.loads(pickle.dumps(again))
+    for each in (again, loaded):
+        each.learn_rows(rows[300:], y[300:])
+    assert loaded.fingerprint() == again.fingerprint()
 
 
 @pytest.mark.parametrize("kind", [onkel.NewtonClassifier, onkel.NewtonRegressor])
@@ -113,14 +154,14 @@ def test_the_deviation_of_a_sum_is_the_weighted_sum_of_its_terms():
     before = made.learn_rows(X, y, scores=True)[:, 0]
     variance, noise = made.variance_rows(X)
     assert noise == pytest.approx(np.mean((before - y) ** 2))  # of the sum's own residuals
-    parts = [term.variance_rows(X) for term in terms_of(made)]
+    parts = [term.variance_rows(X) for term in made.split()]
     deviations = [np.sqrt(own_noise * own) for own, own_noise in parts]
     assert_allclose(np.sqrt(noise * variance), made.kernel_weights @ deviations, rtol=1e-9)
 
 
 def test_a_learner_of_one_kernel_is_its_only_term():
     alone = onkel.Learner(onkel.recipes.Newton(), kernel=KERNELS[0], budget=5)
-    assert terms_of(alone) == [alone]
+    assert alone.split() == [alone]
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -145,7 +186,7 @@ def test_sums_over_the_same_kernels_are_merged_term_by_term(task):
     assert merged.model.score(X, y) > max(model.score(X, y) for model in models) - 0.01
     # each term knows what the terms of all models know
     learners = [model.__onkel_inside__().learner for model in (*models, merged.model)]
-    first, second, both = (terms_of(learner)[1] for learner in learners)
+    first, second, both = (learner.split()[1] for learner in learners)
     alone = known_together([each.expansion(informed=True) for each in (first, second)], [1.0, 1.0], first)
     assert_allclose(both.expansion(informed=True).information.matrix, alone.information.matrix, rtol=1e-9, atol=1e-9)
     expected = (5 * learners[0].kernel_weights + 4 * learners[1].kernel_weights) / 9

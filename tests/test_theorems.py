@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 import onkel
 from looping import loop
 from reference.bogd import leaving_probabilities
+from states import state_of
 from table import CASES, VARIANTS, in_pairs
 
 GAMMA = 0.5
@@ -403,6 +404,6 @@ def test_the_tracked_norm_does_not_drift(name, dtype, container):
     learner.learn_rows(container(X), y)
     assert learner.t == 100_000
     assert learner.n_support >= (budget or 800)
-    tracked = np.sqrt(learner.state()["update.norm_squared"][0])
+    tracked = np.sqrt(state_of(learner)["update.norm_squared"][0])
     # both are made of the same kernel values, whatever their type: only the sums differ
     np.testing.assert_allclose(tracked, learner.norm, rtol=1e-9)

@@ -109,6 +109,42 @@ std::size_t Basis::occupy(std::int64_t position) {
   return first_slot() + index;
 }
 
+void Basis::take_slots(const Basis& other) {
+  births_ = other.births_;
+  if (keeps_ghosts_) ghosts_ = other.ghosts_;
+  holes_ = other.holes_;
+  n_ghosts_ = other.n_ghosts_;
+  no_hole_before_ = other.no_hole_before_;
+}
+
+void Basis::take(const Basis& other) {
+  take_slots(other);
+  for (std::size_t index = 0; index < slots(); index += isa::score_lanes) grow();
+  const std::vector<std::size_t> held = held_slots();
+  const PointRows points = other.points(held);
+  Block block;
+  block.rows = points.view();
+  block.count = 1;
+  for (const std::size_t slot : held) {
+    store(slot, block, 0);
+    ++block.begin;
+  }
+  restore_diagonal();
+}
+
+std::size_t Basis::take_point(const Basis& other, std::size_t slot) {
+  const std::size_t own = occupy(other.born(slot));
+  const PointRows point = other.points({&slot, 1});
+  Block block;
+  block.rows = point.view();
+  block.count = 1;
+  store(own, block, 0);
+  if (keeps_diagonal_) measure(own);
+  return own;
+}
+
+void Basis::reach(std::size_t) { throw std::invalid_argument("only sparse rows can have more features than before"); }
+
 void Basis::changed(std::size_t slot, Block& block, std::size_t row) {
   if (keeps_diagonal_) measure(slot);
   refresh(slot, block, row + 1);

@@ -147,6 +147,12 @@ class Basis {
   virtual ~Basis() = default;
   // A copy with the same slots.
   virtual std::unique_ptr<Basis> clone() const = 0;
+  // For a fresh basis of the same points and constant: the slots of another, with its points.
+  virtual void take(const Basis& other);
+  // A new slot for the point in a slot of another; returns it.
+  std::size_t take_point(const Basis& other, std::size_t slot);
+  // From now on rows have so many features: those that the points do not have are 0. For sparse points alone.
+  virtual void reach(std::size_t width);
   // The points in these slots, ghosts included.
   virtual PointRows points(std::span<const std::size_t> slots) const = 0;
 
@@ -274,6 +280,7 @@ class Basis {
     *row = T{constant_value};
   }
   void restore_diagonal();  // after loading
+  void take_slots(const Basis& other);
 
   // An odd number of cache lines keeps the rows off each other's sets.
   template <class T>

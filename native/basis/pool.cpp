@@ -63,6 +63,23 @@ class PlainView final : public View {
   std::unique_ptr<View> clone_over(Pool& pool) const override { return std::make_unique<PlainView>(*this, pool); }
   std::unique_ptr<Basis> clone() const override { throw std::logic_error("a view is copied over a copy of its pool"); }
 
+  void take_over(const Basis& other, std::span<const std::size_t> pooled) override {
+    take_slots(other);
+    places_.assign(rounded(slots()), 0);
+    const std::vector<std::size_t> held = held_slots();
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      set_place(held[i], pooled[i]);
+      pool_.hold(pooled[i]);
+    }
+    if (function_) {
+      const PointRows rows = other.points(held);
+      points_.assign(slots() * width_, T{0});
+      for (std::size_t i = 0; i < held.size(); ++i)
+        std::copy_n(reinterpret_cast<const T*>(rows.values.data()) + i * width_, width_, point(held[i]));
+    }
+    restore_diagonal();
+  }
+
   PointRows points(std::span<const std::size_t> slots) const override {
     std::vector<std::size_t> places;
     for (const std::size_t slot : slots) places.push_back(place(slot));

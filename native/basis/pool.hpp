@@ -64,6 +64,9 @@ class View : public Basis {
   using Basis::Basis;
   // A copy over a copy of the pool.
   virtual std::unique_ptr<View> clone_over(Pool& pool) const = 0;
+  // For a fresh view: the slots of another basis, whose points lie in these slots of the pool, one for each with a
+  // point.
+  virtual void take_over(const Basis& other, std::span<const std::size_t> pooled) = 0;
   // Makes `own` the table of one row, or of all rows, of the pool's block `shared`.
   virtual void project(Block& shared, std::size_t row, Block& own) const = 0;
   virtual void project(Block& shared, Block& own) const = 0;

@@ -147,6 +147,11 @@ class SparseBasis final : public Basis {
       : Basis(other), width_(other.width_), self_(other.self_), sides_(other.sides_) {}
   std::unique_ptr<Basis> clone() const override { return std::make_unique<SparseBasis>(*this); }
 
+  void reach(std::size_t width) override {
+    width_ = width;
+    frequencies_ = std::make_unique<Frequencies>();
+  }
+
   PointRows points(std::span<const std::size_t> slots) const override {
     PointRows rows{slots.size(), width_, {}, {0}, {}};
     for (const std::size_t slot : slots) {
@@ -304,14 +309,14 @@ class SparseBasis final : public Basis {
 
   // The frequencies of the random features, [feature][wave]; see Fourier for when they are computed.
   const T* frequencies() const {
-    std::call_once(frequencies_computed_, [this] {
+    std::call_once(frequencies_->computed, [this] {
       const std::size_t n = rounded(n_features());
-      frequencies_.resize(n * width_);
+      frequencies_->values.resize(n * width_);
       for (std::size_t f = 0; f < width_; ++f)
         for (std::size_t i = 0; i < n_features(); ++i)
-          frequencies_[f * n + i] = static_cast<T>(fourier().frequency(i, f));
+          frequencies_->values[f * n + i] = static_cast<T>(fourier().frequency(i, f));
     });
-    return frequencies_.data();
+    return frequencies_->values.data();
   }
 
   // Kernel values of one row against every slot.
@@ -522,8 +527,11 @@ class SparseBasis final : public Basis {
   std::size_t width_;
   std::vector<std::optional<double>> self_;  // kernel(x, x) of each plane, where it is the same for all rows
   std::vector<Side> sides_;                  // one per metric
-  mutable Buffer<T> frequencies_;
-  mutable std::once_flag frequencies_computed_;
+  struct Frequencies {
+    std::once_flag computed;
+    Buffer<T> values;
+  };
+  std::unique_ptr<Frequencies> frequencies_ = std::make_unique<Frequencies>();
 };
 
 }  // namespace

@@ -38,8 +38,9 @@ using KernelIn = std::variant<Formula, nb::callable>;
 // A learner, with what the binding needs to check its arguments.
 class PyLearner {
  public:
-  explicit PyLearner(const Config& config) : config_(config), core_(config) {}
-  PyLearner(const PyLearner& other) : config_(other.config_), core_(other.core_.clone()) {}
+  explicit PyLearner(const Config& config) : core_(std::make_unique<Learner>(config)) {}
+  PyLearner(const PyLearner& other) : core_(other.core_->clone()) {}
+  explicit PyLearner(std::unique_ptr<Learner> core) : core_(std::move(core)) {}
 
   // With `into` the scores go there, also where the call fails or is interrupted, and are not returned.
   std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
@@ -58,7 +59,7 @@ class PyLearner {
     };
     try {
       const nb::gil_scoped_release unlocked;
-      core_.learn(batch, scores || into ? &result : nullptr, execution, std::ref(interrupts));
+      core_->learn(batch, scores || into ? &result : nullptr, execution, std::ref(interrupts));
     } catch (...) {
       hand_over();
       throw;
@@ -72,7 +73,7 @@ class PyLearner {
   void learn_one(const Rows& row, double y) {
     check_labels(&y, 1);
     const nb::gil_scoped_release unlocked;
-    core_.learn({row, &y}, nullptr, {}, [] { return true; });
+    core_->learn({row, &y}, nullptr, {}, [] { return true; });
   }
 
   Floats score(const Rows& rows, bool each, std::size_t threads, std::size_t block_rows) const {
@@ -80,14 +81,14 @@ class PyLearner {
     InterruptCheck interrupts;
     {
       const nb::gil_scoped_release unlocked;
-      scores = core_.score(rows, each, {threads, block_rows}, std::ref(interrupts));
+      scores = core_->score(rows, each, {threads, block_rows}, std::ref(interrupts));
     }
     interrupts.raise_if_interrupted();
     return array(std::move(scores.values), {rows.count, scores.outputs});
   }
 
   Floats variance(const Rows& rows) const {
-    auto values = unlocked([&] { return core_.variance(rows); });
+    auto values = unlocked([&] { return core_->variance(rows); });
     return array(std::move(values), {rows.count});
   }
 
@@ -103,8 +104,8 @@ class PyLearner {
   }
   template <class T>
   Rows sparse(const CsrIn<T>& x) const {
-    check<T>(config_.width, true);
-    return csr_rows<T>(x, config_.width);
+    check<T>(config().width, true);
+    return csr_rows<T>(x, config().width);
   }
 
   // The coefficients of a function: (output, point), (output,) and (output, random feature).
@@ -113,19 +114,19 @@ class PyLearner {
   void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
            const CoefficientsIn& average, std::int64_t t) {
     const Learner::Expansion expansion = expansion_of(points, births, last, average, t);
-    unlocked([&] { core_.set(expansion); });
+    unlocked([&] { core_->set(expansion); });
   }
 
   // (points, births, ghosts); sparse points are (values, features, offsets).
   nb::tuple points() const {
-    return points_of(unlocked([&] { return core_.points(); }));
+    return points_of(unlocked([&] { return core_->points(); }));
   }
 
   // What has been learned, of one moment: (points, births, ghosts), the last coefficients and those that predict, each
   // ([function][output][point], [function][output], [output][random feature]), the weights of several functions, the
   // number of rows, and where it is asked for and there is some, the information.
   nb::tuple learned(bool informed) const {
-    auto learned = unlocked([&] { return core_.learned(informed); });
+    auto learned = unlocked([&] { return core_->learned(informed); });
     const std::size_t f = learned.functions, o = learned.outputs, n = learned.points.births.size(),
                       m = learned.weights.size();
     const auto as_tuple = [&](Learner::Learned::Coefficients& own) {
@@ -143,7 +144,7 @@ class PyLearner {
   void show(const nb::callable& view) const {
     static constexpr const char* names[] = {"<f4", "<f8", "<i8"};
     unlocked([&] {
-      core_.show([&](const std::string& name, const Array& shape, std::span<const std::byte> bytes) {
+      core_->show([&](const std::string& name, const Array& shape, std::span<const std::byte> bytes) {
         const nb::gil_scoped_acquire lock;
         const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> shown(bytes.data(), {bytes.size()}, nb::handle());
         view(name, names[static_cast<int>(shape.type)], std::pair(shape.rows, shape.columns), shown);
@@ -164,19 +165,19 @@ class PyLearner {
   }
   void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_.set_information(half, noise, steps); });
+    unlocked([&] { core_->set_information(half, noise, steps); });
   }
   void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
                        const RowsIn<double>& information, double noise, std::int64_t steps, double weight) {
     const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
     if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_.add_information(expansion, half, noise, steps, weight); });
+    unlocked([&] { core_->add_information(expansion, half, noise, steps, weight); });
   }
 
   nb::dict save() const {
     nb::dict arrays;
-    for (const auto& [name, saved] : unlocked([&] { return core_.save(); })) {
+    for (const auto& [name, saved] : unlocked([&] { return core_->save(); })) {
       const auto as = [&]<class T>(T) {
         std::vector<T> values(saved.rows * saved.columns);
         if (!values.empty()) std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
@@ -211,56 +212,56 @@ class PyLearner {
       array.bytes.assign(bytes, bytes + given.nbytes());
       state.emplace(name, std::move(array));
     }
-    unlocked([&] { core_.load(state); });
+    unlocked([&] { core_->load(state); });
   }
 
   Floats coefficients(bool last) const {
-    const auto [values, outputs] = unlocked([&] { return core_.coefficients(which(last)); });
+    const auto [values, outputs] = unlocked([&] { return core_->coefficients(which(last)); });
     const std::size_t points = values.size() / outputs;
     return array(std::vector<double>(values), {outputs, points});
   }
   Floats constants(bool last) const {
-    auto values = unlocked([&] { return core_.constants(which(last)); });
+    auto values = unlocked([&] { return core_->constants(which(last)); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
 
   nb::tuple random_features() const {
-    auto result = unlocked([&] { return core_.random_features(); });
+    auto result = unlocked([&] { return core_->random_features(); });
     const std::size_t n = result.phases.size();
-    return nb::make_tuple(array(std::move(result.frequencies), {n, config_.width}),
+    return nb::make_tuple(array(std::move(result.frequencies), {n, config().width}),
                           array(std::move(result.phases), {n}));
   }
 
   Floats weights() const {
-    auto values = unlocked([&] { return core_.weights(); });
+    auto values = unlocked([&] { return core_->weights(); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
   nb::tuple weight_history() const {
-    auto [rows, weights] = unlocked([&] { return core_.weight_history(); });
+    auto [rows, weights] = unlocked([&] { return core_->weight_history(); });
     const std::size_t n = rows.size(), m = n == 0 ? 0 : weights.size() / n;
     return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
   }
 
   Floats memories() const {
-    auto rows = unlocked([&] { return core_.memories(); });
+    auto rows = unlocked([&] { return core_->memories(); });
     const std::size_t n = rows.size();
     return array(std::move(rows), {n});
   }
   Floats memory_weights() const {
-    auto values = unlocked([&] { return core_.memory_weights(); });
+    auto values = unlocked([&] { return core_->memory_weights(); });
     const std::size_t n = values.size();
     return array(std::move(values), {n});
   }
   nb::tuple memory_history() const {
-    auto [rows, weights] = unlocked([&] { return core_.memory_history(); });
-    const std::size_t n = rows.size(), m = core_.memories().size();
+    auto [rows, weights] = unlocked([&] { return core_->memory_history(); });
+    const std::size_t n = rows.size(), m = core_->memories().size();
     return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
   }
 
-  Learner& core() { return core_; }
-  const Learner& core() const { return core_; }
+  Learner& core() { return *core_; }
+  const Learner& core() const { return *core_; }
 
  private:
   nb::tuple points_of(Learner::Points&& points) const {
@@ -269,21 +270,21 @@ class PyLearner {
     const auto values = [&]<class T>(T) -> nb::object {
       std::vector<T> typed(rows.values.size() / sizeof(T));
       if (!typed.empty()) std::memcpy(typed.data(), rows.values.data(), rows.values.size());
-      if (rows.offsets.empty()) return nb::cast(array(std::move(typed), {n, config_.width}));
+      if (rows.offsets.empty()) return nb::cast(array(std::move(typed), {n, config().width}));
       const std::size_t stored = typed.size();
       return nb::make_tuple(array(std::move(typed), {stored}), array(std::move(rows.indices), {stored}),
                             array(std::move(rows.offsets), {n + 1}));
     };
-    const nb::object found = config_.type == Type::f32 ? values(float{}) : values(double{});
+    const nb::object found = config().type == Type::f32 ? values(float{}) : values(double{});
     return nb::make_tuple(found, array(std::move(points.births), {n}), array(std::move(points.ghosts), {n}));
   }
   static Which which(bool last) { return last ? Which::last : Which::predicting; }
   template <class T>
   void check(std::size_t width, bool sparse) const {
-    if (config_.type != type_of<T>()) throw nb::type_error("the rows must have the learner's dtype");
-    if (config_.sparse != sparse)
+    if (config().type != type_of<T>()) throw nb::type_error("the rows must have the learner's dtype");
+    if (config().sparse != sparse)
       throw nb::type_error("the rows must be sparse for a sparse learner, and dense for a dense one");
-    if (width != config_.width) throw nb::value_error("the rows must have the learner's number of features");
+    if (width != config().width) throw nb::value_error("the rows must have the learner's number of features");
   }
   Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
                                   const CoefficientsIn& average, std::int64_t t) const {
@@ -296,8 +297,8 @@ class PyLearner {
     }
     if (births.shape(0) != points.count || outputs == 0 || t < 0)
       throw nb::value_error("there must be one birth for each point");
-    if (outputs > 1 && config_.task != Task::multiclass) throw nb::value_error("this task has one output only");
-    if (features != features_asked(config_.recipe))
+    if (outputs > 1 && config().task != Task::multiclass) throw nb::value_error("this task has one output only");
+    if (features != features_asked(config().recipe))
       throw nb::value_error("the number of random features must be the learner's");
     const auto as = [features](const CoefficientsIn& given) {
       const auto& [coefficients, constants, of_features] = given;
@@ -314,12 +315,12 @@ class PyLearner {
     return half;
   }
   void check_labels(const double* y, std::size_t n) const {
-    for (std::size_t i = 0; i < n && config_.task != Task::regression; ++i)
-      if (!(y[i] >= 0 && y[i] < (config_.task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
+    for (std::size_t i = 0; i < n && config().task != Task::regression; ++i)
+      if (!(y[i] >= 0 && y[i] < (config().task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
         throw nb::value_error("labels must be class indices");
   }
-  Config config_;
-  Learner core_;
+  const Config& config() const { return core_->config(); }
+  std::unique_ptr<Learner> core_;
 };
 
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
@@ -600,6 +601,31 @@ NB_MODULE(_core, m) {
       .def(
           "widen", [](PyLearner& self, std::size_t outputs) { unlocked([&] { self.core().widen(outputs); }); },
           "n_outputs"_a)
+      .def(
+          "reach", [](PyLearner& self, std::size_t width) { unlocked([&] { self.core().reach(width); }); },
+          "n_features"_a)
+      .def_prop_ro("budget", [](const PyLearner& self) { return unlocked([&] { return self.core().budget(); }); })
+      .def(
+          "limit_memories",
+          [](PyLearner& self, std::size_t budget) { unlocked([&] { self.core().limit_memories(budget); }); },
+          "budget"_a)
+      .def("split",
+           [](const PyLearner& self) {
+             std::vector<std::unique_ptr<PyLearner>> parts;
+             for (auto& part : unlocked([&] { return self.core().split(); }))
+               parts.push_back(std::make_unique<PyLearner>(std::move(part)));
+             return parts;
+           })
+      .def(
+          "join",
+          [](PyLearner& self, const std::vector<const PyLearner*>& parts, const std::vector<double>& weights,
+             double noise, bool moved, const PyLearner* like) {
+            std::vector<const Learner*> cores;
+            for (const PyLearner* part : parts) cores.push_back(&part->core());
+            unlocked(
+                [&] { self.core().join(cores, weights, noise, moved, like == nullptr ? nullptr : &like->core()); });
+          },
+          "parts"_a, "weights"_a, "noise"_a, "moved"_a, "like"_a.none())
       .def(
           "compress",
           [](PyLearner& self, double eps, std::size_t n) {

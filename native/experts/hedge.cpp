@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -14,6 +15,7 @@ constexpr std::size_t max_remembered = 256;
 // For a sum: the size of a step along the gradient, the bound on the slope of a single row in units of the typical
 // loss, and the smallest weight by which a distance is divided.
 constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
+constexpr double log_of_nothing = -700.0;  // the logarithm of a weight of 0
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 // The fraction of the second-order work of a sum that is divided evenly among its learners, whatever their weights.
 constexpr double evenly = 0.25;
@@ -414,6 +416,50 @@ void Hedge::keep(const std::vector<std::size_t>& functions) {
   count();
   update_weights();
   limit_points();
+}
+
+void Hedge::limit_memories(std::size_t budget) {
+  for (Member& member : members_) dynamic_cast<Informed&>(*member.learner).limit_memories(budget);
+}
+
+// Points born at the same row are held once.
+void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std::span<const double> weights,
+                 double noise, bool moved, const Hedge* like) {
+  const std::size_t m = members_.size();
+  std::map<std::int64_t, std::pair<const Basis*, std::size_t>> first;
+  for (const Part& part : parts)
+    for (const std::size_t slot : part.basis.held_slots()) first.try_emplace(part.basis.born(slot), &part.basis, slot);
+  std::map<std::int64_t, std::size_t> pooled;
+  for (const auto& [birth, place] : first) pooled[birth] = points.take_point(*place.first, place.second);
+  for (std::size_t i = 0; i < m; ++i) {
+    Member& member = members_[i];
+    std::vector<std::size_t> places;
+    for (const std::size_t slot : parts[i].basis.held_slots()) places.push_back(pooled[parts[i].basis.born(slot)]);
+    member.view->take_over(parts[i].basis, places);
+    dynamic_cast<Informed&>(*member.learner).take(parts[i].learner);
+    member.seen = t;
+  }
+  scores_.resize(m * outputs());
+  // A logarithm and its exponential cost bits.
+  if (like != nullptr && std::equal(weights.begin(), weights.end(), like->weights_.begin(), like->weights_.end())) {
+    logs_ = like->logs_;
+  } else {
+    const double largest = *std::max_element(weights.begin(), weights.end());
+    for (std::size_t i = 0; i < m; ++i) logs_[i] = std::max(std::log(weights[i] / largest), log_of_nothing);
+  }
+  update_weights();
+  squares_ = noise * static_cast<double>(t);
+  moves_ = moved ? t : 0;
+  while (t / stride_ >= static_cast<std::int64_t>(max_remembered)) stride_ *= 2;
+  for (std::int64_t row = 0; row < t / stride_; ++row) history_.insert(history_.end(), weights.begin(), weights.end());
+  // The budget of each is that of terms of equal weight, and at least what it has.
+  for (Member& member : members_) {
+    const double share = static_cast<double>(std::min(budget_, unbounded)) * std::sqrt(static_cast<double>(m));
+    member.learner->budget() = std::max({std::size_t{1}, member.view->size_with_ghosts(),
+                                         budget_ < unbounded ? static_cast<std::size_t>(share) : budget_});
+  }
+  limit_points();
+  count();
 }
 
 void Hedge::Member::visit(Archive& archive) {

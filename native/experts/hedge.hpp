@@ -92,6 +92,17 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   // the sum moves by at most `max_distance` in the direct sum of the kernels' spaces. `max_points`, where it is given,
   // is the budget from then on.
   Informed::Displacement eliminate(double max_distance, std::size_t max_points);
+  const std::vector<Member>& members() const { return members_; }
+  void limit_memories(std::size_t budget);  // of each; see Informed
+  // For a fresh sum: it consists of these learners, one for each kernel, which have learned from t rows. `weights` are
+  // theirs; those of `like`, where they are equal, have logarithms of their own. `noise` is the variance of the
+  // residuals of a regression, and `moved` whether any row has moved the weights. `points` are those of the pool.
+  struct Part {
+    const Basis& basis;
+    const Informed& learner;
+  };
+  void join(Basis& points, std::span<const Part> parts, std::int64_t t, std::span<const double> weights, double noise,
+            bool moved, const Hedge* like);
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 

@@ -31,6 +31,11 @@ class Informed : public Uncertain {
   // basis].
   virtual void add_information(const Informed& other, std::span<const double> kernel, double weight) = 0;
 
+  // Knows from now on what the other does, whose basis has the same slots; its own settings stay.
+  virtual void take(const Informed& other) = 0;
+  // Memories that use a part of the points use as many from now on as if it had been made with this budget.
+  virtual void limit_memories(std::size_t budget) = 0;
+
   // The memories in rows, the longest first; the weight of each; and the weights after some rows ([row][memory]).
   virtual std::vector<double> memories() const = 0;
   virtual std::vector<double> memory_weights() const = 0;

@@ -14,6 +14,7 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t max_frequencies = std::size_t{1} << 28;
+constexpr std::size_t unbounded = std::size_t{1} << 60;
 constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
 using History = std::pair<std::vector<std::int64_t>, std::vector<double>>;
@@ -108,9 +109,9 @@ Learner::Learner(const Learner& other)
   block_.number = other.block_.number;
 }
 
-Learner Learner::clone() const {
+std::unique_ptr<Learner> Learner::clone() const {
   const std::lock_guard turn(state_lock_);
-  return Learner(*this);
+  return std::unique_ptr<Learner>(new Learner(*this));
 }
 
 std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& execution,
@@ -315,6 +316,70 @@ void Learner::widen(std::size_t outputs) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
   if (outputs > update_->outputs()) update_->widen(outputs);
+}
+
+void Learner::reach(std::size_t width) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  if (width < config_.width) throw std::invalid_argument("rows cannot have fewer features than before");
+  basis_->reach(width);
+  config_.width = width;
+}
+
+std::size_t Learner::budget() const {
+  const std::lock_guard turn(state_lock_);
+  return update_->budget();
+}
+
+void Learner::limit_memories(std::size_t budget) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  const_cast<Hedge&>(sum()).limit_memories(budget);
+  config_.budget = budget;
+}
+
+const Hedge& Learner::sum() const {
+  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
+  if (hedge == nullptr || !hedge->is_uncertain())
+    throw std::invalid_argument("this learner is not a sum of second-order learners");
+  return *hedge;
+}
+
+std::vector<std::unique_ptr<Learner>> Learner::split() const {
+  const std::lock_guard turn(state_lock_);
+  std::vector<std::unique_ptr<Learner>> parts;
+  for (const Hedge::Member& member : sum().members()) {
+    Config config = config_;
+    config.hedge.reset();
+    config.kernels = {config_.kernels[parts.size()]};
+    config.kernels[0].number = 0;
+    if (config.budget < unbounded) config.budget = member.learner->budget();
+    auto part = std::make_unique<Learner>(config);
+    part->basis_->take(*member.view);
+    part->informed().take(dynamic_cast<const Informed&>(*member.learner));
+    part->origin_ = origin_;
+    part->t_ = t_;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+void Learner::join(std::span<const Learner* const> parts, std::span<const double> weights, double noise, bool moved,
+                   const Learner* like) {
+  const std::lock_guard call(call_lock_);
+  const std::lock_guard turn(state_lock_);
+  auto& hedge = const_cast<Hedge&>(sum());
+  if (t_ > 0 || parts.size() != hedge.members().size() || weights.size() != parts.size())
+    throw std::invalid_argument("a fresh sum is joined of one learner and one weight for each kernel");
+  std::vector<Hedge::Part> taken;
+  for (const Learner* part : parts) {
+    const std::lock_guard other(part->state_lock_);
+    if (part->t_ != parts[0]->t_) throw std::invalid_argument("the terms of a sum must have seen the same rows");
+    taken.push_back({*part->basis_, part->informed()});
+  }
+  hedge.join(*basis_, taken, parts[0]->t_, weights, noise, moved, like == nullptr ? nullptr : &like->sum());
+  origin_ = parts[0]->origin_;
+  t_ = parts[0]->t_;
 }
 
 void Learner::flush() {

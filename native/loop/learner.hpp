@@ -41,8 +41,9 @@ struct Config {
 class Learner {
  public:
   explicit Learner(const Config& config);
+  const Config& config() const { return config_; }
   // A copy of this moment, in memory: between two rows another thread may be learning.
-  Learner clone() const;
+  std::unique_ptr<Learner> clone() const;
 
   struct Batch {
     Rows rows;
@@ -82,6 +83,8 @@ class Learner {
   std::vector<double> memory_weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const;
   void widen(std::size_t outputs);
+  // From now on sparse rows have so many features.
+  void reach(std::size_t width);
   void flush();
 
   // An expansion that is set from outside.
@@ -153,6 +156,16 @@ class Learner {
   };
   Learned learned(bool informed) const;
 
+  // The learners of a sum of second-order learners, each of which goes on by itself; and, for a fresh sum, the opposite
+  // (see Hedge).
+  std::vector<std::unique_ptr<Learner>> split() const;
+  void join(std::span<const Learner* const> parts, std::span<const double> weights, double noise, bool moved,
+            const Learner* like);
+  // The largest number of points.
+  std::size_t budget() const;
+  // For a sum of second-order learners: from now on it counts as made with this budget of each (see Informed).
+  void limit_memories(std::size_t budget);
+
   // Shows every array of the state, in a fixed order.
   void show(const Display::Viewer& viewer) const;
   State save() const;
@@ -174,6 +187,7 @@ class Learner {
   std::size_t outputs_after(const Batch& batch) const;
   Informed& informed() const;
   const Informed& with_memories() const;
+  const Hedge& sum() const;
   void visit(Archive& archive);
   void check_rows() const;
 

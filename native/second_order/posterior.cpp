@@ -54,6 +54,12 @@ void Posterior::begin() {
   covariance_.change(deviation, -1.0);
 }
 
+void Posterior::take(const Posterior& other) {
+  Posterior copy(other);  // without what was computed ahead for a block
+  copy.max_points_ = max_points_;
+  *this = std::move(copy);
+}
+
 void Posterior::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(basis_columns_, 0.0)); }
 
 void Posterior::reach(std::size_t basis_columns) {

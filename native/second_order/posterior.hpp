@@ -75,6 +75,8 @@ class Posterior {
   }
 
   void begin();  // the prior of the constant alone
+  void limit(std::size_t max_points) { max_points_ = max_points; }
+  void take(const Posterior& other);  // all but the largest number of points
   void widen(std::size_t outputs);
   void reach(std::size_t basis_columns);
   // Starts as this one on its first points: the function is its projection on their span, and of what is known counts

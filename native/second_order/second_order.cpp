@@ -19,7 +19,8 @@ constexpr double rounding = 1e-9;  // near its minimum the objective is flat up 
 // cube of their number, and few rows carry little information about many points.
 struct Memory {
   double rows;
-  std::size_t share, max_weight;
+  std::size_t share, max_points;
+  std::size_t points(std::size_t budget) const { return std::clamp<std::size_t>(budget / share, 1, max_points); }
 };
 constexpr Memory short_memories[] = {{1000, 2, 150}, {100, 4, 70}, {10, 10, 30}};
 
@@ -30,8 +31,8 @@ std::vector<Posterior> make_posteriors(const Spec& memory, double lam, bool cons
     result.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
   } else if (memory.name == "StreamMemory") {
     result.emplace_back(1.0, lam, constant, budget, outputs);
-    for (const auto& [rows, share, max_weight] : short_memories)
-      result.emplace_back(1 - 1 / rows, lam, constant, std::clamp<std::size_t>(budget / share, 1, max_weight), outputs);
+    for (const Memory& each : short_memories)
+      result.emplace_back(1 - 1 / each.rows, lam, constant, each.points(budget), outputs);
   } else {
     unknown_part("memory", memory);
   }
@@ -85,6 +86,26 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
       noise_(other.noise_),
       steps_(other.steps_) {
   in_hand_.each.resize(posteriors_.size());
+  widen(outputs());
+}
+
+void SecondOrder::limit_memories(std::size_t budget) {
+  first().limit(budget);
+  for (std::size_t e = 1; e < posteriors_.size(); ++e) posteriors_[e].limit(short_memories[e - 1].points(budget));
+}
+
+void SecondOrder::take(const Informed& given) {
+  const auto& other = dynamic_cast<const SecondOrder&>(given);
+  function_ = other.function_;
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) posteriors_[e].take(other.posteriors_[e]);
+  share_ = other.share_;
+  recent_loss_ = other.recent_loss_;
+  others_suspended_ = other.others_suspended_;
+  due_ = other.due_;
+  candidates_ = other.candidates_;
+  dependent_points_ = other.dependent_points_;
+  noise_ = other.noise_;
+  steps_ = other.steps_;
   widen(outputs());
 }
 

@@ -68,6 +68,8 @@ class SecondOrder final : public Update, public Informed {
   void end_set() override;
   double compress(double max_distance, std::size_t max_points) override;
   Knowledge information() const override;
+  void take(const Informed& other) override;
+  void limit_memories(std::size_t budget) override;
   void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
   Displacement eliminate(double max_distance, std::size_t max_points) override;

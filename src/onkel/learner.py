@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, issparse
 
-from onkel.learned_function import LearnedFunction
-from onkel.parts import Hedge, SecondOrder, StreamMemory
+from onkel import _core
+from onkel.function import Expansion, expansion_of, points_of
+from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, SecondOrder, StreamMemory
+from onkel.settings import Settings
+from onkel.utils.digest import Digest
+from onkel.utils.turns import in_turn
+from onkel.utils.validation import check_flag, check_number, check_sparse_width, n_threads
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Csr = tuple[Array, NDArray[np.int32], NDArray[np.int64]]
 
 
-class Learner(LearnedFunction):
+class Learner:
     """A recipe at work on a stream: one row at a time, or many.
 
     Labels are class indices (0 or 1 for ``task="binary"``) or targets. Rows of another type than the learner's are
@@ -60,20 +68,116 @@ class Learner(LearnedFunction):
     1
     """
 
+    NAMES = tuple(each.name for each in fields(Settings))
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        *,
+        task: str = "binary",
+        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
+        gamma: float = 1.0,
+        degree: int = 3,
+        coef0: float = 0.0,
+        relevances: Sequence[float] | None = None,
+        budget: int | None = None,
+        average: bool | None = None,
+        fit_intercept: bool = False,
+        n_classes: int = 1,
+        dtype: str = "float64",
+        seed: int = 0,
+        n_jobs: int | None = 1,
+    ) -> None:
+        self.settings = Settings.checked(
+            recipe,
+            task=task,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            relevances=relevances,
+            budget=budget,
+            average=average,
+            fit_intercept=fit_intercept,
+            n_classes=n_classes,
+            dtype=dtype,
+            seed=seed,
+        )
+        self.n_jobs = n_threads(n_jobs)  # the machine's business, not the model's
+        self.in_order = True  # whether rows come in the order of time; a shuffled `fit` has none
+        self.n_features: int | None = None
+        self.sparse = False
+        self._core: _core.Learner | None = None
+
+    # -- settings ------------------------------------------------------------------------------------------------------
+
+    @property
+    def recipe(self) -> Recipe:
+        """What it learns with."""
+        return self.settings.recipe
+
+    @property
+    def task(self) -> str:
+        """What it predicts."""
+        return self.settings.task
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, or several as an `onkel.parts.Hedge`."""
+        return self.settings.kernel
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels: one, or those of a hedge."""
+        return self.settings.kernels
+
+    @property
+    def budget(self) -> int | None:
+        """The largest number of support vectors."""
+        return self.settings.budget
+
+    @property
+    def average(self) -> bool:
+        """Whether the average of all functions predicts."""
+        return self.settings.average
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Whether there is a constant term."""
+        return self.settings.fit_intercept
+
+    @property
+    def n_classes(self) -> int:
+        """The classes known from the start."""
+        return self.settings.n_classes
+
+    @property
+    def dtype(self) -> str:
+        """That of rows and kernel values."""
+        return self.settings.dtype
+
+    @property
+    def seed(self) -> int:
+        """What random draws are functions of."""
+        return self.settings.seed
+
+    def blank(self, *, n_jobs: int | None = None, **changes: Any) -> Self:
+        """Return a learner with the same settings (but for ``changes``) that has learned nothing."""
+        learner = object.__new__(type(self))
+        vars(learner).update(vars(self), settings=replace(self.settings, **changes), _core=None)
+        learner.n_jobs = self.n_jobs if n_jobs is None else n_jobs
+        return learner
+
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def learn(self, x: ArrayLike, y: float) -> None:
         """Learn from one row."""
-        if self._core is not None:
-            try:
-                return self._core.learn_one(x, y)  # type: ignore[call-overload,no-any-return]
-            except TypeError:  # not an array of this learner's type: convert and try again
-                pass
-        row = np.ascontiguousarray(x, dtype=self.dtype)
+        row = np.ascontiguousarray(x, dtype=self.settings.dtype)
+        core = self._core or self.started(row.shape[-1])
         if self.sparse:
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
         else:
-            self.started(row.shape[-1]).learn_one(row, y)
+            core.learn_one(row, y)
 
     def score(self, x: ArrayLike) -> float | Floats:
         """Return the decision value of one row; with several classes one value per class."""
@@ -124,9 +228,8 @@ class Learner(LearnedFunction):
         if self._core is None:
             self.started(n_features, sparse=True)
         elif n_features > (self.n_features or 0):
-            wider = self.blank()
-            wider.load_state(self.state(), n_features, sparse=True)
-            self._core, self.n_features = wider._core, n_features
+            self._core.reach(n_features)
+            self.n_features = n_features
 
     def variance_rows(self, X: Array) -> tuple[Floats, float]:
         """Return how uncertain the last function is at rows, in units of the noise's variance, and that variance.
@@ -145,6 +248,232 @@ class Learner(LearnedFunction):
         """End the current mini-batch."""
         if self._core is not None:
             self._core.flush()
+
+    # -- the core ------------------------------------------------------------------------------------------------------
+
+    def as_core_rows(self, X: Any) -> Any:
+        """Return rows as the core takes them, in the container and type that the first call fixed."""
+        return core_rows(X, self.settings.dtype, self.sparse)
+
+    def started_for(self, X: Any) -> _core.Learner:
+        """Return the core, made for rows like these if there is none yet."""
+        if issparse(X):
+            check_sparse_width(X.shape[1])
+        return self.started(X.shape[1], sparse=issparse(X))
+
+    def started(self, n_features: int, sparse: bool = False, n_outputs: int | None = None) -> _core.Learner:
+        """Return the core, made for so many features (and outputs, if not the usual ones) if there is none yet."""
+        return self._started(n_features, sparse, n_outputs) if self._core is None else self._core
+
+    @in_turn  # of two threads that find no core one makes it: what is learned with another would be lost
+    def _started(self, n_features: int, sparse: bool, n_outputs: int | None) -> _core.Learner:
+        if self._core is None:
+            sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
+            usual = self.n_classes if self.task == "multiclass" else 1
+            core = self.settings.core(n_features, sparse, n_outputs or usual)
+            self.n_features, self.sparse, self._core = n_features, sparse, core
+        return self._core
+
+    # -- the function --------------------------------------------------------------------------------------------------
+
+    def expansion(self, informed: bool = False) -> Expansion:
+        """Return the function learned so far, as a value of its own.
+
+        With ``informed`` it has the information of a second-order learner, which takes time to compute.
+        """
+        if self.n_features is None:
+            raise ValueError("the learner has learned nothing yet: it has no function")
+        core = self.started(self.n_features)
+        return expansion_of(core, self.kernels, self.combination, self.n_features, informed)
+
+    @property
+    def combination(self) -> str:
+        """How the functions make a prediction: the "sum" of the only one, or the "mean" or the "vote" of several."""
+        return self.settings.combination
+
+    @property
+    def is_second_order_sum(self) -> bool:
+        """Whether it is a sum of second-order learners."""
+        return self.settings.is_second_order_sum
+
+    @property
+    def coefficients(self) -> Floats:
+        """Coefficients of the predicting function, ``(n_kernels * n_outputs, n_support)``."""
+        return np.empty((1, 0)) if self._core is None else self._core.coefficients()
+
+    @property
+    def constants(self) -> Floats:
+        """The constant terms of the predicting function, one per output (0 without ``fit_intercept``)."""
+        if self._core is None or not self.fit_intercept:
+            return np.zeros(1 if self._core is None else max(1, self._core.n_outputs))
+        return self._core.constants()
+
+    def support(self) -> tuple[Any, NDArray[np.int64]]:
+        """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
+        if self._core is None or self.n_features is None:
+            return np.empty((0, 0), self.dtype), np.empty(0, np.int64)
+        points, births, _ = points_of(self._core.points(), self.n_features)
+        return points, births
+
+    def set_expansion(self, expansion: Expansion) -> None:
+        """Forget everything and go on from a function of one kernel, the learner's own."""
+        expansion = expansion.in_order_of_joining
+        term, known = expansion.only, expansion.information
+        core = self.started(term.n_features, sparse=term.is_sparse)
+        births = np.ascontiguousarray(term.births, dtype=np.int64)
+        n_random = len(core.random_features()[1])
+        last, average = (coefficients.with_features(n_random).core for coefficients in (term.last, term.average))
+        core.set_expansion(self.as_core_rows(term.points), births, last, average, expansion.t)
+        if known is not None and core.has_information:
+            core.set_information(known.matrix, known.noise, known.steps)
+
+    def add_information(self, expansion: Expansion, weight: float) -> None:
+        """Take in what another second-order learner knows, of the same kernel and prior, on points of this span."""
+        expansion = expansion.in_order_of_joining
+        term, known = expansion.only, expansion.information
+        assert self._core is not None
+        assert known is not None
+        births = np.arange(len(term), dtype=np.int64)
+        rows = self.as_core_rows(term.points)
+        self._core.add_information(rows, births, term.last.core, known.matrix, known.noise, known.steps, weight)
+
+    def compress(self, eps: float, n_support: int) -> tuple[float, float | None]:
+        """Let points leave within the distance ``eps``, and on to ``n_support``.
+
+        For a learner with the eviction Stop and without average: others keep more than the function. Returns the
+        distance moved, and by how much the loss of all rows has changed, where the learner can tell.
+        """
+        self.kernel.check_psd(needed_by="compress")
+        if self._core is None:
+            return 0.0, None
+        if not self._core.has_information and not self.is_second_order_sum:
+            return self._core.compress(eps, n_support), None
+        data, rkhs = self._core.eliminate(eps, n_support)
+        return rkhs, data**2 / 2
+
+    # -- sums of second-order learners ---------------------------------------------------------------------------------
+
+    def split(self) -> list[Self]:
+        """Return the learners of a sum of second-order learners, in the order of the kernels; of any other, itself.
+
+        Examples
+        --------
+        >>> import numpy as np, onkel
+        >>> from onkel.parts import RBF, Hedge
+        >>> both = onkel.Learner(onkel.recipes.Newton(), kernel=Hedge((RBF(1.0), RBF(0.1)), "sum"), budget=8)
+        >>> both.learn_rows(np.eye(3), np.array([0.0, 1.0, 1.0]))
+        >>> narrow, wide = both.split()
+        >>> x = np.array([1.0, 0.0, 0.5])
+        >>> bool(np.isclose(both.score(x), both.kernel_weights @ [narrow.score(x), wide.score(x)]))
+        True
+        """
+        if not self.is_second_order_sum or self._core is None:
+            return [self]
+        terms = []
+        for kernel, core in zip(self.kernels, self._core.split(), strict=True):
+            term = self.blank(kernel=kernel, budget=None if self.budget is None else core.budget)
+            term._core = core
+            terms.append(term)
+        return terms
+
+    def join(self, terms: Sequence[Learner], weights: Floats, noise: float = 0.0, *, begins: bool = False) -> Self:
+        """Return a sum with the settings of this one, of learners that have seen as many rows as one another.
+
+        Points born at the same row are held once. Of this sum's state nothing matters but that weights which are its
+        own keep every bit.
+
+        Parameters
+        ----------
+        terms : sequence of Learner
+            One for each kernel.
+        weights : ndarray
+            Of the terms; they sum to 1.
+        noise : float
+            The variance of the sum's residuals, of a regression.
+        begins : bool
+            Whether no row has moved its weights yet.
+        """
+        first = terms[0]
+        assert first.n_features is not None
+        summed = self.blank(n_classes=first.n_classes, dtype=first.dtype)
+        core = summed.started(first.n_features, first.sparse, n_outputs=1)  # as many as the terms have come with them
+        cores = [term._core for term in terms if term._core is not None]
+        core.join(cores, weights.tolist(), noise, not begins, self._core)
+        return summed
+
+    def with_budget(self, budget: int | None) -> Self:
+        """Return a copy of a sum of second-order learners, as if it had been made with another budget."""
+        learner = self.clone()
+        learner.settings = replace(self.settings, budget=budget)
+        if learner._core is not None:
+            learner._core.limit_memories(learner.settings.budget_of_a_function)
+        return learner
+
+    # -- copies and state ----------------------------------------------------------------------------------------------
+
+    def clone(self) -> Self:
+        """Return a copy of this moment: another thread may be learning, and the copy stands still."""
+        learner = self.blank()
+        learner._core = None if self._core is None else self._core.clone()
+        return learner
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.clone()
+
+    def show_state(self, digest: Digest) -> None:
+        """Show everything learned so far."""
+        if self._core is not None:
+            self._core.show(digest.show)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the state: equal exactly when every bit of it is."""
+        digest = Digest()
+        self.show_state(digest)
+        return digest.hex()
+
+    def _state(self) -> dict[str, Array]:
+        """Everything learned so far as named arrays (none before the first row): for files and pickles alone."""
+        return {} if self._core is None else self._core.save()
+
+    def _load(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
+        core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
+        core.load(state)
+        if self.task == "multiclass" and core.n_outputs < self.n_classes:
+            raise ValueError(f"the state has {core.n_outputs} outputs, fewer than the {self.n_classes} classes")
+
+    def _saved_fields(self) -> dict[str, Any]:
+        settings = {name: getattr(self, name) for name in (*self.NAMES, "n_features", "sparse")}
+        return settings | {"state": self._state()}
+
+    @classmethod
+    def _from_saved_fields(cls, saved: dict[str, Any]) -> Self:
+        state, n_features, sparse = saved.pop("state"), saved.pop("n_features"), saved.pop("sparse")
+        for name, kind in (("recipe", Recipe), ("kernel", Kernel)):
+            if not isinstance(saved[name], kind):
+                raise ValueError(f"{name} must be a {kind.__name__}, got {saved[name]!r}")
+        learner = cls(**saved)
+        check_flag("sparse", sparse)
+        if n_features is not None:
+            check_number("n_features", n_features, at_least=1, below=2**31, integer=True)
+        if not isinstance(state, dict) or not all(isinstance(values, np.ndarray) for values in state.values()):
+            raise ValueError("state must hold arrays")
+        if bool(state) != (n_features is not None):
+            raise ValueError("a learner has arrays of state if, and only if, its number of features is known")
+        if state:
+            learner._load(state, n_features, sparse)
+        return learner
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_core": None, "state": self._state()}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        state = saved.pop("state")
+        vars(self).update(saved)
+        if state:
+            assert self.n_features is not None
+            self._load(state, self.n_features, self.sparse)
 
     # -- facts ---------------------------------------------------------------------------------------------------------
 
@@ -225,12 +554,13 @@ class Learner(LearnedFunction):
     def keep_kernels(self, chosen: list[int]) -> None:
         """Go on with some of the kernels only."""
         assert isinstance(self.kernel, Hedge)
-        kept = self.kernel.only(chosen)
+        kernel = self.kernel.only(chosen)
         if self._core is not None:
             self._core.keep(chosen)
-        if self.budget is not None and not kept.shares_budget:
-            self.budget = self.budget_of_a_function * len(chosen)
-        self.kernel = kept
+        budget = self.budget
+        if budget is not None and not kernel.shares_budget:
+            budget = self.settings.budget_of_a_function * len(chosen)
+        self.settings = replace(self.settings, kernel=kernel, budget=budget)
 
     def __onkel_inside__(self) -> Any:
         from onkel.inside import Inside
@@ -250,3 +580,14 @@ class Learner(LearnedFunction):
 
     def __repr__(self) -> str:
         return f"Learner({self.recipe!r}, task={self.task!r}, kernel={self.kernel!r})"
+
+
+def core_rows(X: Any, dtype: str, sparse: bool) -> Any:
+    """Return rows as the core takes them: an array in C order, or (values, features, offsets)."""
+    if not sparse:
+        return np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=dtype)
+    rows = csr_array(X, dtype=dtype)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)

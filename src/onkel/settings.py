@@ -1,44 +1,51 @@
-"""What a learner is told before its first row, checked, and the core that is made of it at the first row."""
+"""What a learner is told before its first row."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-from scipy.sparse import csr_array, issparse
+from dataclasses import dataclass
+from typing import Any, Self
 
 from onkel import _core
-from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, kernel_named
-from onkel.utils.turns import in_turn
-from onkel.utils.validation import check_choice, check_flag, check_number, check_seed, check_sparse_width, n_threads
+from onkel.parts import Hedge, Kernel, Recipe, SecondOrder, kernel_named
+from onkel.utils.validation import check_choice, check_flag, check_number, check_seed
 
 UNBOUNDED = 2**62
 
 
+@dataclass(frozen=True)
 class Settings:
-    """The settings of a learner (`Learner` documents them)."""
+    """What a learner is told before its first row (`Learner` documents it): all that a file has besides its state."""
 
-    NAMES = ("recipe", "task", "kernel", "budget", "average", "fit_intercept", "n_classes", "dtype", "seed")
+    recipe: Recipe
+    task: str
+    kernel: Kernel
+    budget: int | None
+    average: bool
+    fit_intercept: bool
+    n_classes: int
+    dtype: str
+    seed: int
 
-    def __init__(
-        self,
+    @classmethod
+    def checked(
+        cls,
         recipe: Recipe,
         *,
-        task: str = "binary",
-        kernel: str | Kernel | Callable[[Any, Any], Any] = "rbf",
-        gamma: float = 1.0,
-        degree: int = 3,
-        coef0: float = 0.0,
-        relevances: Sequence[float] | None = None,
-        budget: int | None = None,
-        average: bool | None = None,
-        fit_intercept: bool = False,
-        n_classes: int = 1,
-        dtype: str = "float64",
-        seed: int = 0,
-        n_jobs: int | None = 1,
-    ) -> None:
+        task: str,
+        kernel: str | Kernel | Callable[[Any, Any], Any],
+        gamma: float,
+        degree: int,
+        coef0: float,
+        relevances: Sequence[float] | None,
+        budget: int | None,
+        average: bool | None,
+        fit_intercept: bool,
+        n_classes: int,
+        dtype: str,
+        seed: int,
+    ) -> Self:
+        """Return settings from what a user gives, or refuse them in one sentence."""
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe must be a Recipe, for example onkel.recipes.SPA(), got {recipe!r}")
         check_choice("task", task, ("binary", "multiclass", "regression"))
@@ -52,71 +59,13 @@ class Settings:
             check_flag("average", average)
         if recipe.loss.regression != (task == "regression"):
             raise ValueError(f"loss {recipe.loss.name!r} does not fit task {task!r}")
-        self.recipe = recipe
-        self.task = task
-        self.kernel = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
+        found = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
         if relevances is not None:
-            self.kernel = self.kernel.with_relevances(relevances)
-        recipe.check_kernel(self.kernel, budget)
-        self.budget = budget
-        # Several kernels vote with their last functions, as in the paper.
-        self.average = recipe.average and not isinstance(self.kernel, Hedge) if average is None else bool(average)
-        self.fit_intercept = bool(fit_intercept)
-        self.n_classes = n_classes
-        self.dtype = dtype
-        self.seed = int(seed)
-        self.n_jobs = n_threads(n_jobs)
-        self.in_order = True  # whether rows come in the order of time; a shuffled `fit` has none
-        self.n_features: int | None = None
-        self.sparse = False
-        self._core: _core.Learner | None = None
-
-    def as_core_rows(self, X: Any) -> Any:
-        """Return rows as the core takes them, in the container and type that the first call fixed."""
-        if not self.sparse:
-            return np.ascontiguousarray(X.toarray() if issparse(X) else X, dtype=self.dtype)
-        rows = csr_array(X, dtype=self.dtype)
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
-        return rows.data, rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int64, copy=False)
-
-    def started_for(self, X: Any) -> _core.Learner:
-        """Return the core, made for rows like these if there is none yet."""
-        if issparse(X):
-            check_sparse_width(X.shape[1])
-        return self.started(X.shape[1], sparse=issparse(X))
-
-    def started(self, n_features: int, sparse: bool = False, n_outputs: int | None = None) -> _core.Learner:
-        """Return the core, made for so many features (and outputs, if not the usual ones) if there is none yet."""
-        return self._started(n_features, sparse, n_outputs) if self._core is None else self._core
-
-    @in_turn  # of two threads that find no core one makes it: what is learned with another would be lost
-    def _started(self, n_features: int, sparse: bool, n_outputs: int | None) -> _core.Learner:
-        if self._core is None:
-            for kernel in self.kernels:
-                if len(kernel.scales) > n_features:
-                    raise ValueError(
-                        f"the kernel has relevances of {len(kernel.scales)} features, and the rows have {n_features}"
-                    )
-            self.n_features = n_features
-            self.sparse = sparse and not any(isinstance(kernel, CallableKernel) for kernel in self.kernels)
-            numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)
-            self._core = _core.Learner(
-                recipe=self.recipe.spec,
-                kernels=list(zip(numbers, [kernel.formula_spec for kernel in self.kernels], strict=True)),
-                hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
-                task=self.task,
-                dtype=self.dtype,
-                sparse=self.sparse,
-                n_features=n_features,
-                n_outputs=n_outputs or (self.n_classes if self.task == "multiclass" else 1),
-                budget=self.budget_of_a_function,
-                average=self.average,
-                constant=self.fit_intercept,
-                seed=self.seed,
-            )
-        return self._core
+            found = found.with_relevances(relevances)
+        recipe.check_kernel(found, budget)
+        if average is None:  # several kernels vote with their last functions, as in the paper
+            average = recipe.average and not isinstance(found, Hedge)
+        return cls(recipe, task, found, budget, bool(average), bool(fit_intercept), n_classes, dtype, int(seed))
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -130,3 +79,38 @@ class Settings:
             return UNBOUNDED
         divided = isinstance(self.kernel, Hedge) and not self.kernel.shares_budget
         return self.budget // len(self.kernels) if divided else self.budget
+
+    @property
+    def combination(self) -> str:
+        """How the functions make a prediction: the "sum" of the only one, or the "mean" or the "vote" of several."""
+        if not isinstance(self.kernel, Hedge):
+            return "sum"
+        return "mean" if self.kernel.adds_up or self.task == "regression" else "vote"
+
+    @property
+    def is_second_order_sum(self) -> bool:
+        """Whether it is a sum of second-order learners."""
+        return isinstance(self.kernel, Hedge) and self.kernel.adds_up and isinstance(self.recipe, SecondOrder)
+
+    def core(self, n_features: int, sparse: bool, n_outputs: int) -> _core.Learner:
+        """Return a core of these settings that has learned nothing, for rows of so many features."""
+        for kernel in self.kernels:
+            if len(kernel.scales) > n_features:
+                raise ValueError(
+                    f"the kernel has relevances of {len(kernel.scales)} features, and the rows have {n_features}"
+                )
+        numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)
+        return _core.Learner(
+            recipe=self.recipe.spec,
+            kernels=list(zip(numbers, [kernel.formula_spec for kernel in self.kernels], strict=True)),
+            hedge=self.kernel.hedge if isinstance(self.kernel, Hedge) else None,
+            task=self.task,
+            dtype=self.dtype,
+            sparse=sparse,
+            n_features=n_features,
+            n_outputs=n_outputs,
+            budget=self.budget_of_a_function,
+            average=self.average,
+            constant=self.fit_intercept,
+            seed=self.seed,
+        )

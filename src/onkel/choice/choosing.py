@@ -35,7 +35,7 @@ from onkel.choice.candidates import better_learner, first_learner
 from onkel.choice.rows import Rows, Taken, Window, learned_from, losses_of, rows_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
-from onkel.state import Digest
+from onkel.utils.digest import Digest
 from onkel.utils.validation import check_choice, check_flag, check_number
 
 Array = NDArray[Any]

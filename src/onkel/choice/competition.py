@@ -38,7 +38,6 @@ from onkel.parts import (
     SecondOrder,
     SquaredError,
 )
-from onkel.sums import sum_of
 from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
@@ -173,7 +172,7 @@ class Competition:
         terms = [run for run in runs if run is not None and self._is_like(run, fresh)]
         if len(terms) == len(kernels):
             equal = np.full(len(terms), 1 / len(terms))
-            winner = terms[0] if len(terms) == 1 else sum_of(fresh, terms, equal, begins=True)
+            winner = terms[0] if len(terms) == 1 else fresh.join(terms, equal, begins=True)
             winner.n_jobs = fresh.n_jobs  # it may have run beside another one
             return winner
         fresh.learn_rows(self.rows.rows, self.rows.y, self.rows.weight)
@@ -183,7 +182,7 @@ class Competition:
         """Whether a competitor equals the learner, or a term of it."""
         names = set(Learner.NAMES) - {"kernel", "budget"}
         same = all(getattr(run, name) == getattr(fresh, name) for name in names)
-        return same and run.budget == fresh.budget_of_a_function
+        return same and run.budget == fresh.settings.budget_of_a_function
 
     def middle(self, relevances: Floats) -> float:
         """Return the width in the middle of the candidates: one over the median squared distance."""

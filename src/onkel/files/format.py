@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol, Self, runtime_checkable
 
+from onkel.learner import Learner
 from onkel.parts import PARTS
-from onkel.settings import Settings
 
 VERSION = 2
 
@@ -70,7 +70,7 @@ TABLE = {
         },
     ),
     "Forget": Row("ShrinkAndRemoveOldest", {}),
-    "Learner": Row("Learner", _alike(*Settings.NAMES, "n_features", "sparse", "state")),
+    "Learner": Row("Learner", _alike(*Learner.NAMES, "n_features", "sparse", "state")),
     "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
     "StreamEncoder": Row("StreamEncoder", _SCALER),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy.sparse import issparse
 
-from onkel.expansion import Coefficients, Expansion, Information, total
+from onkel.function import Coefficients, Expansion, Information, total
 from onkel.inside import fitted_learner, inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import (
@@ -139,9 +139,7 @@ def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int
     if n_support is not None:
         check_number("n_support", n_support, at_least=len(learner.kernels), integer=True)
     bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
-    compressed = learner.blank(budget=min(bounds, default=None))
-    assert learner.n_features is not None
-    compressed.load_state(learner.state(), learner.n_features, learner.sparse)
+    compressed = learner.with_budget(min(bounds, default=None))
     distance, change = compressed.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
     changed = None if change is None else change / max(1, learner.t)
     return Compressed(model.__onkel_with_learner__(compressed), distance, compressed.n_support, changed)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel import _core, recipes
 from onkel.estimators.generic import KernelClassifier, KernelRegressor
-from onkel.expansion import Coefficients, Expansion, Term
+from onkel.function import Coefficients, Expansion, Term
 from onkel.models.compress import smaller
 from onkel.parts import KERNELS, LIBSVM_KERNELS, Kernel, PlainKernel, Recipe
 from onkel.utils.validation import MOST_FEATURES, check_number

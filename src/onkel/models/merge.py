@@ -10,12 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from onkel.expansion import Expansion, total
+from onkel.function import Expansion, total
 from onkel.inside import Inside, fitted_learner, inside, snapshot
 from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller
 from onkel.parts import Hedge, SecondOrder
-from onkel.sums import sum_of, terms_of
 from onkel.utils.turns import turn_of
 from onkel.utils.validation import check_number
 
@@ -157,7 +156,7 @@ def _sums_together(
     if kernels != kernel.kernels:
         kernel = replace(kernel, kernels=kernels, numbers=())
     like = learners[0].blank(kernel=kernel, budget=_budget_of_all(learners, budget))
-    merged = sum_of(like, [learner for learner, _, _ in parts], weights, noise)
+    merged = like.join([learner for learner, _, _ in parts], weights, noise)
     # in the direct sum of the kernels' spaces
     distance = math.sqrt(sum((weight * moved) ** 2 for weight, (_, moved, _) in zip(weights, parts, strict=True)))
     changes = [change for _, _, change in parts if change is not None]
@@ -171,7 +170,7 @@ def _terms_by_kernel(
     found: dict[Any, _TermGroup] = {}
     start = 0
     for learner, factor, share in zip(learners, factors, shares, strict=True):
-        for weight, term in zip(learner.kernel_weights, terms_of(learner), strict=True):
+        for weight, term in zip(learner.kernel_weights, learner.split(), strict=True):
             group = found.setdefault((term.kernel, term.recipe), _TermGroup(0.0, [], [], []))
             group.terms.append(term)
             group.functions.append(_later(term.expansion(informed=True), start))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.expansion import Coefficients, Expansion, Information, Term
+from onkel.function import Coefficients, Expansion, Information, Term
 from onkel.inside import fitted_learner
 from onkel.learner import Learner
 from onkel.partitions.agreement import Census, RowEncoding
@@ -21,7 +21,6 @@ from onkel.partitions.points import SPARE, Proposals, Wanted, chosen, propose
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Question, Subspace, Sums, row_sums, square
 from onkel.parts import CallableKernel, GaussianPrior, GrowingDictionary, Hedge, Memory, SecondOrder, SquaredError
-from onkel.sums import sum_of, terms_of
 
 Floats = NDArray[np.float64]
 Tell = Callable[[str, int, int], None]  # called with the phase, the partitions done, and the number of partitions
@@ -113,11 +112,11 @@ def learn(
     """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
-    parts = terms_of(sampled)
+    parts = sampled.split()
     budgets = [part.budget or 1 for part in parts]
     for part, budget in zip(parts, budgets, strict=True):
         # In a stream terms share points, and the budget counts those once; here each has its own.
-        part.budget = max(1, budget * (sampled.budget or 1) // sum(budgets))
+        part.settings = replace(part.settings, budget=max(1, budget * (sampled.budget or 1) // sum(budgets)))
     optima = [
         optimum(part, number, census, encoding, workers, rounds, checkpoint.of_term(number), report)
         for number, part in enumerate(parts)
@@ -127,7 +126,7 @@ def learn(
     if not isinstance(sampled.kernel, Hedge):
         return terms[0]
     like = sampled.blank(recipe=terms[0].recipe, kernel=replace(sampled.kernel, start=census.rows))
-    return sum_of(like, terms, sampled.kernel_weights, sampled.noise_variance)
+    return like.join(terms, sampled.kernel_weights, sampled.noise_variance)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The span of points that all partitions share, and sums over rows at a function in it (docs/scale.md).
 
 A function is a matrix of coordinates, one row per output, in the orthonormal basis of the span that
-:class:`onkel.expansion.Information` uses: the constant first, then the points in order.
+:class:`onkel.function.Information` uses: the constant first, then the points in order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from onkel import _core
-from onkel.learner import Learner
+from onkel.learner import Learner, core_rows
 from onkel.partitions.agreement import RowEncoding
 from onkel.partitions.sources import Partition
 
@@ -57,8 +57,7 @@ class Subspace:
 
     def as_rows(self, X: Any) -> Any:
         """Return rows in the form that the core takes."""
-        like = self.learner.blank(sparse=bool(issparse(self.points)))
-        return like.as_core_rows(X)
+        return core_rows(X, self.learner.dtype, issparse(self.points))
 
     @property
     def size(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.expansion import Expansion
+from onkel.function import Expansion
 from onkel.inside import inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel

@@ -223,4 +223,4 @@ def points_of(points: Any, n_features: int) -> tuple[Any, NDArray[np.int64], NDA
     rows, births, ghosts = points
     if isinstance(rows, tuple):
         rows = csr_array(rows, shape=(len(births), n_features))
-    return rows, births, ghosts != 0
+    return rows, births.astype(np.int64), ghosts != 0  # of NumPy's own type, which is shown without its name
