@@ -4,13 +4,13 @@ import os
 import random
 import resource
 import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pytest
 
 import onkel
+import warm
 from looping import loop
 
 RNG = np.random.default_rng(7)
@@ -328,6 +328,6 @@ for name, when in steps:
 )
 def test_killed_and_started_again(kills, rows, tmp_path):
     number, seed = os.environ.get("ONKEL_SOAK_KILLS", "10"), str(random.randrange(2**31))
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed, str(rows)]
+    command = [warm.python(), "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed, str(rows)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr}"

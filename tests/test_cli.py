@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import onkel
+import warm
 from looping import loop
 from onkel.cli import main
 
@@ -385,7 +386,7 @@ def test_nothing_to_read_from(folder):
 def test_a_reader_that_has_enough_is_no_error(run, folder):
     Path("long.txt").write_text(Path("two.txt").read_text() * 30)
     run("fit", "two.txt", "-l", "rbp", "-o", "model")
-    script = f"set -o pipefail; '{sys.executable}' -m onkel predict model long.txt | head -n 2"
+    script = f"set -o pipefail; '{warm.python()}' -m onkel predict model long.txt | head -n 2"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.returncode == 0 and len(done.stdout.split()) == 2 and done.stderr == ""
 
@@ -421,7 +422,7 @@ def test_a_slow_pipe_makes_the_same_model(run):
 
 def test_without_a_terminal_there_are_no_control_codes(folder):
     words = ["compare", "two.txt", "-l", "spa,rbp", "--budget", "50"]
-    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True)
+    done = subprocess.run([warm.python(), "-m", "onkel", *words], capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
     assert "\x1b" not in done.stdout and "\r" not in done.stdout
 

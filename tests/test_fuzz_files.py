@@ -5,7 +5,8 @@ Runs in a process of its own, so that a crash is a failed test. ONKEL_FUZZ_RUNS 
 
 import os
 import subprocess
-import sys
+
+import warm
 
 PROGRAM = """
 import json, random, sys, warnings
@@ -175,7 +176,7 @@ assert refused < tried
 def test_files_that_nobody_wrote(tmp_path):
     runs, seed = os.environ.get("ONKEL_FUZZ_RUNS", "500"), os.environ.get("ONKEL_FUZZ_SEED", "1")
     data = os.path.join(os.path.dirname(__file__), "data")
-    command = [sys.executable, "-X", "faulthandler", "-c", PROGRAM, tmp_path, runs, seed, data]
+    command = [warm.python(), "-X", "faulthandler", "-c", PROGRAM, tmp_path, runs, seed, data]
     path = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
     print(done.stdout)

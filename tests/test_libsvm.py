@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
+import warm
 from looping import loop
 from onkel import _core, streams
 from onkel.streams import _libsvm
@@ -354,7 +355,7 @@ for _ in range(runs):
 
 def test_text_that_nobody_wrote():
     runs, seed = os.environ.get("ONKEL_FUZZ_RUNS", "2000"), os.environ.get("ONKEL_FUZZ_SEED", "1")
-    command = [sys.executable, "-X", "faulthandler", "-c", FUZZ, runs, seed]
+    command = [warm.python(), "-X", "faulthandler", "-c", FUZZ, runs, seed]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr}"
 

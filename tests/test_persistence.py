@@ -4,7 +4,6 @@ import os
 import pickle
 import resource
 import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import onkel
+import warm
 from looping import loop
 from model_files import signed, taken_apart
 from onkel import parts
@@ -97,7 +97,7 @@ def resumed_elsewhere(tmp_path_factory):
                 onkel.save(model, folder / f"{case}-{kind}-{cut}.onkel")
                 np.savez(folder / f"{case}-{kind}-{cut}.npz", X=rows[cut:], y=y[cut:])
     patch.undo()
-    done = subprocess.run([sys.executable, "-c", GO_ON, folder], capture_output=True, text=True)
+    done = subprocess.run([warm.python(), "-c", GO_ON, folder], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 

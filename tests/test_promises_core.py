@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import onkel
+import warm
 from looping import loop
 from onkel import parts, recipes
 from onkel.parts import RBF, Hedge
@@ -242,7 +243,7 @@ def test_hedged_second_order_is_as_each_alone():
 
 def run(program, **kwargs):
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-W", "ignore", "-c", textwrap.dedent(program)],
+        [warm.python(), "-X", "faulthandler", "-W", "ignore", "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
         **kwargs,

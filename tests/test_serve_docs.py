@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import onkel
+import warm
 from onkel.cli._app import app
 from onkel.serve.start import Limits, ServiceSettings, open_models
 from serving import ask, running
@@ -30,7 +30,7 @@ def service(tmp_path):
 def test_the_page_prints_what_it_shows(service):
     ((program, shown),) = re.findall(r"```python\n(.*?)```\s*```text\n(.*?)```", PAGE, re.DOTALL)
     program = program.replace("127.0.0.1:8080", f"127.0.0.1:{service.port}")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([warm.python(), "-c", program], capture_output=True, text=True)
     assert done.stdout.endswith(shown), done.stderr
 
 

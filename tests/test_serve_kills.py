@@ -3,10 +3,11 @@
 import os
 import random
 import subprocess
-import sys
 import textwrap
 
 import pytest
+
+import warm
 
 # Everything runs in children of one process that has imported everything, so that a kill costs a fork.
 PROGRAM = """
@@ -230,6 +231,6 @@ assert finished(where, pid) == whole
 )
 def test_killed_and_started_again(kills, tmp_path):
     number, seed = os.environ.get("ONKEL_SOAK_KILLS", "5"), str(random.randrange(2**31))
-    command = [sys.executable, "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed]
+    command = [warm.python(), "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr}"

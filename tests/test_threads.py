@@ -1,10 +1,11 @@
 """Predicting beside a learning thread: every score is that of some row boundary, and nothing crashes or hangs."""
 
 import subprocess
-import sys
 import textwrap
 
 import pytest
+
+import warm
 
 # In a process of its own: a deadlock or a crash must fail one test, not end the run.
 PROGRAM = """
@@ -85,5 +86,5 @@ assert learner.score_rows(X[:200]).shape == (200, 60)
 @pytest.mark.parametrize("part", [ROW_BOUNDARIES, EVERYTHING_AT_ONCE, CLASSES_APPEAR], ids=["rows", "calls", "classes"])
 def test_predict_beside_learning(part):
     program = textwrap.dedent(PROGRAM + part)
-    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], capture_output=True, text=True)
+    done = subprocess.run([warm.python(), "-X", "faulthandler", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

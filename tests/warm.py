@@ -1,13 +1,16 @@
-"""The command without its start: a process that has imported everything forks for each call.
+"""Programs without their start: a process that has imported everything forks for each of them.
 
-Most of the time of a short command goes into importing scikit-learn. What is tested by typing many commands into a
-shell finds an `onkel` on its path that hands its arguments, folder, environment and open files to such a process.
-That a command starts by itself is tested elsewhere.
+Most of the time of a short program goes into importing scikit-learn. What is tested by typing many commands into a
+shell finds an `onkel` on its path that hands its arguments, folder, environment and open files to such a process; and
+`python()` is an interpreter of that kind, for `-c` and `-m onkel`, in a process that may crash, fork and start threads.
+Signals reach the caller alone. That a program starts by itself is tested elsewhere.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import faulthandler
 import importlib
 import json
 import os
@@ -16,8 +19,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
+import types
+import warnings
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 CLIENT = """#!{python} -IS
@@ -32,16 +39,44 @@ with socket.socket(socket.AF_UNIX) as server:
 
 @contextlib.contextmanager
 def command(folder: Path) -> Iterator[Path]:
-    """A folder for the path in which `onkel` is; `folder` is to be short, since it holds the socket."""
+    """A folder for the path in which `onkel` is, and `warm-python`; `folder` is to be short: it holds the socket."""
     address = folder / "socket"
-    client = folder / "bin" / "onkel"
-    client.parent.mkdir()
-    client.write_text(CLIENT.format(python=sys.executable, address=str(address)))
-    client.chmod(0o755)
+    clients = folder / "bin"
+    clients.mkdir()
+    for name in ("onkel", "warm-python"):
+        (clients / name).write_text(CLIENT.format(python=sys.executable, address=str(address)))
+        (clients / name).chmod(0o755)
     words = [sys.executable, __file__, str(address)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdout is not None and server.stdout.readline() == b"ready\n"
-        yield client.parent  # the server ends when its standard input is closed
+        yield clients  # the server ends when its standard input is closed
+
+
+@cache
+def python() -> str:
+    """An interpreter that has imported onkel; one process stands behind it until the tests end."""
+    until_the_end = contextlib.ExitStack()
+    atexit.register(until_the_end.close)
+    folder = until_the_end.enter_context(tempfile.TemporaryDirectory())
+    return str(until_the_end.enter_context(command(Path(folder))) / "warm-python")
+
+
+def interpret(words: list[str]) -> None:
+    """Do what an interpreter does with `-c PROGRAM` or `-m onkel`."""
+    faulthandler.enable()
+    while words[0] in ("-X", "-W"):
+        if words[0] == "-W":
+            warnings.simplefilter(words[1])
+        words = words[2:]
+    if words[0] == "-m":
+        from onkel.cli import main
+
+        sys.argv = words[1:]
+        main()
+    else:
+        sys.argv = ["-c", *words[2:]]
+        module = sys.modules["__main__"] = types.ModuleType("__main__")
+        exec(compile(words[1], "<string>", "exec"), vars(module))
 
 
 def answer(server: socket.socket) -> int:
@@ -59,7 +94,7 @@ def answer(server: socket.socket) -> int:
     os.environ.clear()
     os.environ.update(environment)
     try:
-        main()
+        interpret(sys.argv[1:]) if Path(sys.argv[0]).name == "warm-python" else main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:
