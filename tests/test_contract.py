@@ -194,6 +194,8 @@ def test_spa_spends_its_budget_over_the_rows_of_fit():
 
 
 def test_spa_warns_outside_the_papers_range():
+    with pytest.warns(UserWarning, match=r"G = 0\.5 is less than 1"):
+        onkel.recipes.OSKL(G=0.5)
     with pytest.warns(UserWarning, match=r"beta = 0\.5 is less than alpha = 1"):
         onkel.recipes.SPA(alpha=1.0, beta=0.5)
 

@@ -82,7 +82,8 @@ def learner_of(name, dtype="float64", **settings):
 @in_turn(CONTAINERS | DTYPES, name=KERNELS)
 def test_scores_are_kernel_values_times_coefficients(name, dtype, container):
     X, y = data(dtype)
-    model = onkel.OGDClassifier(eta=0.1, gamma=G, fit_intercept=True, **KERNELS[name]).fit(container(X), y)
+    width = {"gamma": G} if isinstance(KERNELS[name]["kernel"], str) else {}
+    model = onkel.OGDClassifier(eta=0.1, fit_intercept=True, **KERNELS[name], **width).fit(container(X), y)
     points = model.support_vectors_
     points = points if isinstance(points, np.ndarray) else points.toarray()
     assert points.dtype == dtype

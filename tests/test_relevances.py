@@ -297,6 +297,27 @@ def test_a_width_of_one_s_own_pins_the_kernel():
     assert model.kernel_ == RBF(0.7)
 
 
+@loop
+@pytest.mark.parametrize("own", [RBF(0.5, (2.0, 1.0, 0.5, 0.5)), Laplacian(0.3), RBF(0.5)])
+def test_a_kernel_with_numbers_of_its_own_pins_them(own):
+    X, y = rows(FIRST + 10)
+    model = onkel.NewtonRegressor(kernel=own, budget=10, shuffle=False).fit(X, y)
+    assert model.kernel_ == own
+    assert model.gamma_ == own.gamma
+    assert model.lam_ == model._learner.recipe.prior.lam
+
+
+@loop
+@pytest.mark.parametrize(
+    "given", [{"gamma": 0.7}, {"degree": 5}, {"coef0": 1.0}, {"relevances": [1.0, 1.0, 1.0, 2.0]}], ids=str
+)
+def test_numbers_beside_a_kernel_that_has_its_own_are_refused_by_name(given):
+    X, y = rows(20)
+    model = onkel.NewtonRegressor(kernel=RBF(0.5, (2.0, 1.0, 0.5, 0.5)), **given)
+    with pytest.raises(ValueError, match=f"{next(iter(given))}.* would not be used: the kernel RBF"):
+        model.fit(X, y)
+
+
 def test_learners_of_first_order_take_the_better_kernel():
     X, y = rows()
     model = onkel.SPAClassifier(gamma="stream", relevances="stream", random_state=0).fit(X, y > 0)

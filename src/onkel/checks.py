@@ -152,7 +152,8 @@ def check_recipe(
         if bounded:
             check_memory(partial(make, average=False), *stream(task, 300, dtype="float32"))
         kind: Any = KernelRegressor if task == "regression" else KernelClassifier
-        check_bad_input(partial(kind, recipe, kernel=kernel, gamma=0.6, budget=budget, random_state=0), *stream(task))
+        width: dict[str, Any] = {} if isinstance(kernel, parts.Kernel) else {"gamma": 0.6}
+        check_bad_input(partial(kind, recipe, kernel=kernel, budget=budget, random_state=0, **width), *stream(task))
 
 
 def check_estimator(estimator: Any) -> None:

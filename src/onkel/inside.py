@@ -72,9 +72,10 @@ def facts(model: Any) -> dict[str, Any]:
 
 
 def _checked(model: Any) -> Model:
-    if isinstance(model, type) or not isinstance(model, Model):
+    if not hasattr(type(model), "__onkel_inside__"):
         raise ValueError(f"expected a model of onkel, got {type(model).__name__}")
-    return model
+    checked: Model = model
+    return checked
 
 
 def fitted_learner(model: Any, purpose: str) -> Learner:

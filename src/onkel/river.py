@@ -28,7 +28,7 @@ from onkel.choice import LearnerHolder
 from onkel.estimators.sigmoids import Sigmoids, margins
 from onkel.learner import Csr, Learner
 from onkel.parameters import FunctionParameters, KernelParameters, Note, declare, parameters_of, with_note
-from onkel.parts import KERNELS, CallableKernel, Hedge, Recipe
+from onkel.parts import KERNELS, CallableKernel, Hedge, Kernel, Recipe
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_finite, check_number
 
@@ -167,7 +167,7 @@ class _KernelModel(LearnerHolder):
             seed=random.randrange(2**31) if self.seed is None else self.seed,
             **told | {name: untold[name] for name in chosen if name in told},
         )
-        if "gamma" not in chosen:  # which the others need
+        if "gamma" not in chosen or isinstance(told["kernel"], Kernel):  # without which there is nothing else to choose
             chosen = [name for name in chosen if name == "lam"]
         self._begin_with(learner, chosen)
         if any(isinstance(each, CallableKernel) for each in learner.kernels):

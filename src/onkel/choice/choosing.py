@@ -138,8 +138,11 @@ class StreamChoice:
             return
         known = np.repeat([each.n_outputs for each, _ in judged], [len(each.y) for each, _ in judged])
         y, width = np.concatenate([each.y for each, _ in judged]), max(scores.shape[1] for _, scores in judged)
-        padded = [np.pad(scores, ((0, 0), (0, width - scores.shape[1]))) for _, scores in judged]
-        losses = losses_of(self.task, np.concatenate(padded), y, known)
+        padded = np.zeros((len(y), width))
+        ends = np.cumsum([len(each.y) for each, _ in judged]).tolist()
+        for (_, scores), end in zip(judged, ends, strict=True):
+            padded[end - len(scores) : end, : scores.shape[1]] = scores
+        losses = losses_of(self.task, padded, y, known)
         weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each, _ in judged])
         if self._is_watching(judged[0][0].t):
             self.watch = copy.copy(self.watch)

@@ -25,7 +25,7 @@ from onkel.estimators.notebook import NotebookView
 from onkel.estimators.progress import Progress
 from onkel.inside import Inside
 from onkel.learner import Learner
-from onkel.parameters import FittingParameters, FunctionParameters, KernelParameters
+from onkel.parameters import COMMON, FittingParameters, FunctionParameters, KernelParameters
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
@@ -214,9 +214,13 @@ class KernelEstimator(
     def _chosen_on_stream(self, learner: Learner) -> list[str]:
         """The names of what is chosen from the stream: nothing for a kernel that is not gaussian."""
         chosen = [name for name in ("gamma", "lam", "relevances", "kernel") if self._stream_chooses(name)]
-        if "gamma" not in chosen or not isinstance(learner.kernel, RBF):
+        if "gamma" not in chosen or not isinstance(learner.kernel, RBF) or self._has_numbers_of_its_own():
             return [name for name in chosen if name == "lam"]
         return chosen
+
+    def _has_numbers_of_its_own(self) -> bool:
+        """Whether the kernel is a part, whose numbers then are not chosen."""
+        return isinstance(getattr(self, "kernel", None), Kernel)
 
     def _stream_chooses(self, name: str) -> bool:
         value = getattr(self, name, None)
@@ -487,6 +491,9 @@ class OneKernel(KernelParameters, KernelEstimator):
     def _chosen_kernel(self) -> Kernel:
         given = "rbf" if self._stream_chooses("kernel") else self.kernel
         kernel = kernel_named(given, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        if self._has_numbers_of_its_own():
+            self._check_not_overridden(kernel)
+            self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
         if self.relevances is None:
             return kernel
         if isinstance(self.relevances, str):
@@ -503,6 +510,19 @@ class OneKernel(KernelParameters, KernelEstimator):
             )
         self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
         return kernel
+
+    def _check_not_overridden(self, kernel: Kernel) -> None:
+        """Refuse numbers beside a kernel that has its own."""
+        given = {name: getattr(self, name) for name in ("gamma", "degree", "coef0")}
+        for name, default in (
+            ("gamma", None),
+            ("degree", COMMON["degree"].default),
+            ("coef0", COMMON["coef0"].default),
+        ):
+            if not isinstance(given[name], str) and given[name] != default:
+                raise ValueError(f"{name}={given[name]!r} would not be used: the kernel {kernel!r} has its own numbers")
+        if not isinstance(self.relevances, str | None) and kernel.scales:
+            raise ValueError(f"relevances would not be used: the kernel {kernel!r} has its own")
 
     def __onkel_facts__(self) -> dict[str, Any]:
         facts = super().__onkel_facts__()

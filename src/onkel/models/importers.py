@@ -169,7 +169,7 @@ def _learner_of(machine: _Machine, recipe: Recipe | None, budget: int | None, se
     if budget is not None:
         check_number("budget", budget, at_least=1, integer=True)
     estimator: Any = (KernelRegressor if regresses else KernelClassifier)(
-        recipe, kernel=machine.kernel, gamma=1.0, budget=budget, fit_intercept=True, **settings
+        recipe, kernel=machine.kernel, budget=budget, fit_intercept=True, **settings
     )
     estimator.n_features_in_ = int(machine.points.shape[1])
     if not regresses:

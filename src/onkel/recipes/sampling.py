@@ -49,7 +49,11 @@ def KLR(
     ] = 1.0,
     eta: Annotated[
         float | None,
-        Note("Step size η.", "None is R/√T where `R` and the number of rows are known, else 1.", part="GradientStep"),
+        Note(
+            "Step size η.",
+            "None is R/√T where `R` and the number of rows are known, else 1.",
+            part="GradientStep",
+        ),
     ] = None,
     R: Radius = None,
     horizon: Annotated[
@@ -131,6 +135,12 @@ def OSKL(
     ImportanceStep(eta=0.225)
     """
     admission = GradientSampling(G=G)
+    if G < 1 and loss in ("log_loss", "hinge", "epsilon_insensitive"):
+        warnings.warn(
+            f"G = {G:g} is less than 1, the bound on the slope of {loss!r}: probabilities are cut at 1, "
+            "where the paper's bounds do not hold",
+            stacklevel=3,  # the caller of the recipe, beyond its check
+        )
     if eta is None:
         if loss == "squared_error" and delta is not None:
             L = 2.0 / delta
@@ -156,14 +166,17 @@ def SPA(
             part="SparsePassiveAggressiveStep",
         ),
     ] = None,
-    alpha: Annotated[float, Note("α: larger losses do not make a row more likely to join.", part="LossSampling")] = 1.0,
+    alpha: Annotated[
+        float,
+        Note("α: larger losses do not make a row more likely to join.", part="LossSampling"),
+    ] = 1.0,
     beta: Annotated[
         float | str | None,
         Note(
             "β ≥ α: a row is admitted with probability min(α, loss)/β.",
             "None is α max(1, T/B) with the `budget` B over T rows (of `fit`, or `horizon`), so that "
-            'E[support vectors] ≤ B; without these it is α. "stream" follows the losses, so that over T rows all of B '
-            "is spent and no more.",
+            'E[support vectors] ≤ B; without these it is α. "stream" follows the losses, so that over T rows all of '
+            "B is spent and no more.",
             kind='float or "stream"',
             part="LossSampling",
         ),
