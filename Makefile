@@ -28,7 +28,8 @@ help:
 	@echo 'make cross    the core and its C++ tests compiled by clang for musl, macOS and Windows; those for musl are run'
 	@echo 'make mutants  break each promise on purpose and see its test fail (CHANGED=1: those that a change touches; MOST=40)'
 	@echo 'make drawn-mutants  rewrite lines that a change touches, by rule and ten of them (MOST=10), and see who notices'
-	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice'
+	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice;'
+	@echo '              then 50,000 whole cases, drawn at random (CASES=1000: so many), with the number of each that fails'
 	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
@@ -91,6 +92,7 @@ drawn-mutants: $(VENV)/installed $(VENV)/with-test $(VENV)/with-mutants
 soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	ONKEL_SOAK_KILLS=100 $(BIN)/python -m pytest tests/test_checkpoint.py -k killed $(PYTEST)
 	ONKEL_SOAK_KILLS=200 $(BIN)/python -m pytest tests/test_serve_kills.py $(PYTEST)
+	ONKEL_SOAK_CASES=$(or $(CASES),50000) ONKEL_SOAK_FROM=$$(date +%s) $(BIN)/python -m pytest -n auto tests/test_cases.py $(PYTEST)
 
 fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_RUNS=100000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \

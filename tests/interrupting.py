@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 
 import onkel
+from onkel import _core
 
 _PACKAGE = str(Path(onkel.__file__).parent)
 
@@ -52,15 +53,20 @@ def interrupted_midway(learn: Callable[[int], tuple[Callable[[], object], Callab
 
 
 @contextlib.contextmanager
-def interrupted_at(call: int, error: type[BaseException] = KeyboardInterrupt) -> Iterator[Calls]:
-    """Raise an error at the call of onkel's Python functions that has this number, counted from 1, by no clock.
+def interrupted_at(
+    call: int, error: type[BaseException] = KeyboardInterrupt, of: FunctionType | None = None
+) -> Iterator[Calls]:
+    """Raise an error at the call that has this number, counted from 1, of onkel's Python functions, or of one function.
 
     It yields what counts the calls; with a number that is never reached, nothing is raised.
     """
     calls = Calls()
 
+    def is_counted(code: CodeType) -> bool:
+        return code.co_filename.startswith(_PACKAGE) if of is None else code is of.__code__
+
     def count(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(_PACKAGE):
+        if event == "call" and is_counted(frame.f_code):
             calls.made += 1
             if calls.made == call:
                 raise error
@@ -71,6 +77,16 @@ def interrupted_at(call: int, error: type[BaseException] = KeyboardInterrupt) ->
         yield calls
     finally:
         sys.setprofile(before)
+
+
+@contextlib.contextmanager
+def interrupted_at_check(number: int) -> Iterator[None]:
+    """Interrupt the core's long work where it looks for Ctrl-C for the time that has this number."""
+    _core.interrupt_check(number)
+    try:
+        yield
+    finally:
+        _core.interrupt_check(None)
 
 
 @dataclass

@@ -348,3 +348,29 @@ def test_a_flush_ends_a_mini_batch_once():
     assert flushed != waiting
     learner.flush()
     assert learner.fingerprint() == flushed
+
+
+@pytest.mark.parametrize(
+    "cls, parameters",
+    [
+        (onkel.ProjectronClassifier, {}),
+        (onkel.ProjectronClassifier, {"aggressive": True}),
+        (onkel.BPAClassifier, {"variant": "project"}),
+        (onkel.BSGDClassifier, {"maintenance": "project"}),
+        (onkel.POLKClassifier, {"budget": 20}),
+    ],
+)
+def test_a_function_from_outside_is_learned_on_from_as_its_copy_is(cls, parameters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    made = []
+    for copies in (False, True):
+        model = cls(**{"budget": 8, "gamma": 0.5, "random_state": 0} | parameters).partial_fit(X[:40], y[:40])
+        model = onkel.compress(model, n_support=6).model
+        for i in range(40, 90):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+            if copies:
+                model = copy.deepcopy(model)
+        made.append(model._fingerprint())
+    assert made[0] == made[1]

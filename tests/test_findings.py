@@ -5,8 +5,10 @@ What is not mended yet is a strict expected failure, with what happens as its re
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
+import itertools
 import threading
 import tracemalloc
 
@@ -15,9 +17,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_array
 
 import onkel
-from interrupting import interrupted_at
+from interrupting import interrupted_at, interrupted_at_check
 from onkel.serve._batch import Batch
 from onkel.serve._served import Served
 from onkel.serve._store import Store
@@ -57,15 +60,20 @@ def test_classes_that_appear_late_do_not_make_a_model_depend_on_the_cut():
 
 def test_an_interruption_does_not_skip_the_choice_that_is_due():
     X, y = rows_of(300, 4)
-    whole = onkel.NewtonClassifier(budget=20, random_state=0).partial_fit(X, y, classes=[0, 1])
+
+    def new():
+        return onkel.NewtonClassifier(budget=20, random_state=0)
+
+    whole = new().partial_fit(X, y, classes=[0, 1])
     with interrupted_at(0) as calls:
-        onkel.NewtonClassifier(budget=20, random_state=0).partial_fit(X, y, classes=[0, 1])
-    for call in np.linspace(1, 0.95 * calls.made, 10).astype(int):
-        model = onkel.NewtonClassifier(budget=20, random_state=0)
-        with pytest.raises(KeyboardInterrupt), interrupted_at(call):
+        new().partial_fit(X, y, classes=[0, 1])
+    for call in np.linspace(1, calls.made, 10).astype(int):
+        model = new()
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at(call):
             model.partial_fit(X, y, classes=[0, 1])
         learned = model.t_ if hasattr(model, "classes_") else 0
-        model.partial_fit(X[learned:], y[learned:], classes=[0, 1])
+        if learned < len(X):
+            model.partial_fit(X[learned:], y[learned:], classes=[0, 1])
         assert model._fingerprint() == whole._fingerprint(), f"interrupted after {learned} rows"
 
 
@@ -80,6 +88,54 @@ def test_rows_that_nothing_can_be_chosen_for_are_learned_or_refused_for_what_the
             sentences.append(str(error))
     assert not any("got 0.0" in sentence for sentence in sentences)
     assert not sentences or sentences[0] == sentences[1]
+
+
+@pytest.mark.xfail(reason="RuntimeWarning: 1e100 is no single-precision number")
+def test_relevances_are_chosen_for_sparse_rows_of_single_precision():
+    X, y = rows_of(80, 4)
+    model = onkel.NewtonClassifier(budget=15, random_state=0).partial_fit(csr_array(X.astype(np.float32)), y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_an_interruption_is_a_keyboard_interrupt_whatever_looks_for_it_next():
+    X, y = rows_of(1100, 4)
+    for check in itertools.count(1, 9):
+        model = onkel.NewtonClassifier(budget=15, random_state=0)
+        try:
+            with interrupted_at_check(check):
+                model.partial_fit(X, y, classes=[0, 1])
+        except KeyboardInterrupt:
+            continue
+        assert check > 100  # there is no check of this number any more, and the search had some
+        break
+
+
+@pytest.mark.xfail(
+    reason="when a merged sum shares its budget anew, a point leaves the average only at the block's end"
+)
+def test_scores_of_an_averaged_sum_do_not_depend_on_the_cut():
+    X, y = rows_of(700, 2)
+    models = [onkel.NewtonClassifier(average=True, forget=1.0, budget=5, random_state=0) for _ in range(2)]
+    for model, rows in zip(models, (300, 30), strict=True):
+        model.partial_fit(X[:rows], y[:rows], classes=[0, 1])
+    whole, cut = onkel.merge(models).model, onkel.merge(models).model
+    scores = whole.predict_then_learn(X[300:], y[300:])
+    rows = [cut.predict_then_learn(X[i : i + 1], y[i : i + 1]) for i in range(300, 700)]
+    assert scores.tobytes() == np.concatenate(rows).tobytes()
+
+
+@pytest.mark.xfail(reason="an interruption after the rows were learned leaves them out of the weights of the classes")
+def test_rows_of_an_interrupted_call_count_once_for_balanced_classes():
+    X, y = rows_of(60, 2)
+    whole = onkel.OGDClassifier(gamma=0.5, class_weight="balanced", random_state=0).partial_fit(X, y, classes=[0, 1])
+    for call in range(1, 100):
+        model = onkel.OGDClassifier(gamma=0.5, class_weight="balanced", random_state=0)
+        model.partial_fit(X[:20], y[:20], classes=[0, 1])
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at(call):
+            model.partial_fit(X[20:], y[20:])
+        if model.t_ < 60:
+            model.partial_fit(X[model.t_ :], y[model.t_ :])
+        assert model.class_counts_.tolist() == whole.class_counts_.tolist(), call
 
 
 # -- models that could not be saved, loaded or fitted ------------------------------------------------------------------

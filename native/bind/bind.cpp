@@ -407,6 +407,12 @@ NB_MODULE(_core, m) {
           nb::sig("def __exit__(self, *error: object) -> None"));
   bind_views(m);
   bind_spans(m);
+  m.def(
+      "interrupt_check",
+      [](std::optional<std::int64_t> number) {
+        InterruptCheck::checks_left = number.value_or(InterruptCheck::no_test);
+      },
+      "number"_a.none());
   m.attr("isa") = isa::level().name;
   m.attr("constant_value") = Basis::constant_value;
   m.def(

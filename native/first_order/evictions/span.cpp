@@ -6,7 +6,10 @@
 namespace onkel {
 
 void Span::project(const Scored& row) {
-  if (size() < basis_->size()) include_points();  // after the expansion was set from outside
+  if (size() < basis_->size()) {  // after the expansion was set from outside
+    include_points();
+    gram_.apply_pending();  // a copy made after this row has no changes that wait, either
+  }
   values_.resize(basis_->columns());
   basis_->values(*row.block, row.row, values_);
   members_.resize(size());

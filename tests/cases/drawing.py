@@ -1,0 +1,249 @@
+"""Draws a case from an integer: the learner and its parameters, the rows, the cuts and what happens in between."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+from cases.program import Case, Piece
+from table import TABLE
+
+PIECES = [1, 2, 3, 5, 10, 30]
+KERNELS = ['"rbf"', '"linear"', '"poly"', '"laplacian"', "RBF(0.7) + 0.1 * Linear()", "RBF(0.7) * Laplacian(0.1)"]
+LABELS: dict[str, list[Any]] = {
+    "integers": [0, 1, 2, 3, 4],
+    "signs": [-1, 1, 2, -2, 5],
+    "big integers": [2**60 + number for number in range(5)],
+    "text": ["pear", "fig", "a b", "ä", "0"],
+    "floats": [1.0, -2.0, 1e9, 3.0, 0.0],
+    "fractions": [0.5, -1.25, 1e9, 3.0, 1e-3],
+    "booleans": [False, True],
+}
+
+
+# What is known to fail, as a strict expected failure of tests/test_findings.py, is not drawn until it is mended.
+INTERRUPTED_ROWS_OF_CLASSES_COUNT = False
+MERGED_AVERAGES_ARE_EXACT = False
+CHOICES_TAKE_SPARSE_SINGLE = False
+
+
+def case_of(seed: int) -> Case:
+    """The case of this number."""
+    draw = random.Random(seed)
+    task = draw.choice(["binary", "multiclass", "regression"])
+    rows = draw.choice([draw.randint(20, 130)] * 6 + [draw.randint(257, 420)] * 3 + [draw.randint(1025, 1300)])
+    is_table = draw.random() < 0.2
+    calls_back = not is_table and draw.random() < 0.08
+    data = _table(draw, rows, task) if is_table else _matrix(draw, rows, task)
+    learner = _learner(draw, task, "callback" if calls_back else None)
+    model = _wrapped(draw, learner, task, is_table, alone=calls_back)
+    change, at = "", 0
+    if draw.random() < 0.3 and not calls_back:
+        at = draw.randrange(1, rows)
+        change = _change(draw, "Newton" in learner, at)
+        at = 0 if "partitions" in change else at
+    pieces = _pieces(draw, rows, calls_back)
+    chooses = '"stream"' in learner or "Newton" in learner
+    if "average=True" in learner and "merge" in change and not MERGED_AVERAGES_ARE_EXACT:
+        change = ""
+    if "balanced" in learner and not INTERRUPTED_ROWS_OF_CLASSES_COUNT:
+        pieces = tuple(replace(piece, interruption="") for piece in pieces)
+    if chooses and not CHOICES_TAKE_SPARSE_SINGLE and "csr_array" in data:
+        data = data.replace("float32", "float64")
+    return Case(
+        seed=seed,
+        data=data + (_CALLBACK if calls_back else ""),
+        model=model,
+        rows=rows,
+        pieces=pieces,
+        n_jobs=draw.choice([None, None, 2, 3]),
+        change=change,
+        change_at=at,
+        exports=draw.random() < 0.25 and not calls_back,
+        is_saved=not calls_back,
+    )
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def _matrix(draw: random.Random, rows: int, task: str) -> str:
+    """Dense or sparse rows: with zeros, rows that are met again and columns that never change."""
+    d, density, scale = draw.randint(1, 7), draw.choice([1.0, 1.0, 0.5, 0.1]), draw.choice([1, 1, 1, 0.01, 30])
+    lines = [
+        f"rng = np.random.default_rng({draw.randrange(10**6)})",
+        f"X = {scale} * rng.normal(size=({rows}, {d}))",
+        f"score = np.sin(2 / {scale} * X[:, 0]) + X[:, {d - 1}] * X[:, 0] / {scale**2}",
+    ]
+    if density < 1:
+        lines.append(f"X[rng.random(X.shape) > {density}] = 0")
+    if draw.random() < 0.2:
+        lines.append("X[len(X) // 2 :: 7] = X[3]")
+    if draw.random() < 0.1:
+        lines.append(f"X[:, {draw.randrange(d)}] = 3.0")
+    if draw.random() < 0.2:
+        lines.append("X = X.round(1)")
+    lines.append(f'X = X.astype("{draw.choice(["float64", "float64", "float32", "int64"])}")')
+    if draw.random() < 0.3:
+        lines.append("X = csr_array(X)")
+    return "\n".join([*lines, *_targets(draw, rows, task)]) + "\n"
+
+
+def _table(draw: random.Random, rows: int, task: str) -> str:
+    """A table with gaps, whose categories change on the way."""
+    lines = [
+        f"rng = np.random.default_rng({draw.randrange(10**6)})",
+        f"n = {rows}",
+        "score = rng.normal(size=n)",
+        "late = np.arange(n) // 40",
+        "X = {",
+        '    "number": np.where(rng.random(n) < 0.1, np.nan, score + 0.3 * rng.normal(size=n)),',
+        '    "town": [f"town {i}" for i in rng.integers(0, 4, size=n) + late],',
+    ]
+    columns = [
+        '    "count": rng.poisson(3, size=n),',
+        '    "flag": score > 0.5,',
+        '    "gaps": [None if i % 3 == 0 else "x" if i % 2 else "y" for i in rng.integers(0, 9, size=n)],',
+        '    "when": [datetime.datetime(2020, 1, 1) + datetime.timedelta(hours=int(h)) for h in 30 * np.arange(n)],',
+        '    "few": np.where(np.arange(n) < n // 2, 0.0, score),',
+        '    "text or number": [str(i) if i % 5 else "none" for i in rng.integers(0, 20, size=n)],',
+    ]
+    lines += [*draw.sample(columns, draw.randint(0, 4)), "}"]
+    if draw.random() < 0.5:
+        lines.append("X = pd.DataFrame(X)")
+    return "\n".join([*lines, *_targets(draw, rows, task)]) + "\n"
+
+
+def _targets(draw: random.Random, rows: int, task: str) -> list[str]:
+    """The labels or targets of `score`, what calls are told of them, and weights."""
+    lines, told = [], "{}"
+    if task == "regression":
+        lines.append(f"y = {draw.choice([1, 1, 1000, 0.001])} * score + {draw.choice([0, 0, 100])}")
+    else:
+        n_classes = 2 if task == "binary" else draw.randint(3, 5)
+        kind = draw.choice([kind for kind, names in LABELS.items() if len(names) >= n_classes])
+        if kind == "fractions" and draw.random() < 0.8:  # which are refused
+            kind = "floats"
+        names = LABELS[kind][:n_classes]
+        lines.append(f"y = np.digitize(score, np.quantile(score, np.arange(1, {n_classes}) / {n_classes}))")
+        if task == "multiclass" and draw.random() < 0.5:  # classes that appear late
+            lines.append(f"y[: {rows // 2}] %= 2")
+        lines.append(f"y = np.array({names!r})[y]")
+        if draw.random() < 0.1:
+            lines.append("y = y.tolist()")
+        if task == "binary" or draw.random() < 0.5:
+            told = f'{{"classes": {names!r}}}'
+        if draw.random() < 0.15:
+            told = "{}"
+    weight = "None"
+    if draw.random() < 0.35:
+        shares = draw.choice(["0.1, 0.2, 0.6, 0.1", "0.7, 0.1, 0.1, 0.1"])
+        weight = f"rng.choice([0.0, 0.5, 1.0, 3.0], len(y), p=[{shares}])"
+    return [*lines, f"w = {weight}", f"told = {told}"]
+
+
+# -- learners ----------------------------------------------------------------------------------------------------------
+
+
+def _learner(draw: random.Random, task: str, kernel: str | None) -> str:
+    """An estimator's expression."""
+    suitable = [named for named in TABLE if task in named.tasks]
+    (newton,) = (named for named in suitable if named.name == "Newton")
+    named = newton if draw.random() < 0.4 else draw.choice(suitable)
+    parameters = dict(draw.choice(named.examples(task)))
+    chosen = {name: repr(value) for name, value in parameters.items()}
+    chosen |= {
+        "budget": str(draw.choice([3, 10, 25])) if named.evicts or draw.random() < 0.3 else "None",
+        "random_state": str(draw.randrange(100)),
+        "gamma": draw.choice(['"stream"', "0.5", "0.5", "3.0"]),
+    }
+    if draw.random() < 0.3:
+        chosen["average"] = draw.choice(["True", "False"])
+    if draw.random() < 0.3:
+        chosen["fit_intercept"] = draw.choice(["True", "False"])
+    if draw.random() < 0.25:
+        chosen["kernel"] = draw.choice(KERNELS)
+    if task != "regression" and draw.random() < 0.15:
+        chosen["class_weight"] = '"balanced"'
+    if named is newton:
+        _choices_of_newton(draw, chosen)
+    if kernel is not None:
+        chosen |= {"kernel": kernel, "gamma": "0.5"}
+        chosen.pop("relevances", None)
+    cls = (named.regressor if task == "regression" else named.classifier).__name__
+    listed = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    return f"onkel.{cls}({listed}, **also)"
+
+
+def _choices_of_newton(draw: random.Random, chosen: dict[str, str]) -> None:
+    """What the stream chooses, by default or by a parameter, and what is given."""
+    given = {"lam": ["0.1", "1.0"], "forget": ["1.0", "0.99"], "relevances": ["None"], "gamma": ["0.5"]}
+    chosen["budget"] = str(draw.choice([5, 15, 40]))
+    for name, values in given.items():
+        chosen.pop(name, None)
+        if draw.random() < 0.5:
+            chosen[name] = draw.choice(values)
+
+
+def _wrapped(draw: random.Random, learner: str, task: str, is_table: bool, alone: bool) -> str:
+    """The estimator alone, behind transformers, or calibrated."""
+    if is_table:
+        model = f"onkel.make_stream_pipeline({learner})"
+    elif alone or draw.random() < 0.7:
+        model = learner
+    else:
+        scaler = draw.choice(
+            [
+                "onkel.StreamStandardScaler()",
+                "onkel.StreamMinMaxScaler()",
+                "onkel.StreamStandardScaler(with_mean=False)",
+            ]
+        )
+        model = f"onkel.StreamPipeline({scaler}, {learner})"
+    if task != "regression" and not alone and draw.random() < 0.08:
+        model = f"onkel.PlattClassifier({model})"
+    return model
+
+
+# -- what happens ------------------------------------------------------------------------------------------------------
+
+_CALLBACK = """
+def callback(x, points):
+    return np.exp(-0.5 * ((x - points) ** 2).sum(axis=1))
+"""
+
+
+def _pieces(draw: random.Random, rows: int, calls_back: bool) -> tuple[Piece, ...]:
+    """The calls: few or many, some of them interrupted, with files, pickles and copies in between."""
+    calls = draw.choice(PIECES)
+    ends = [*sorted({draw.randrange(1, rows) for _ in range(calls - 1)}), rows]
+    moves = ["copy.deepcopy(model)"]
+    if not calls_back:
+        moves += ["saved(model)", "pickle.loads(pickle.dumps(model))"]
+    pieces = []
+    for end in ends:
+        interruption, move = "", ""
+        if draw.random() < 1 / calls and draw.random() < 0.5:
+            call = int(10 ** draw.uniform(0, 3.5))
+            interruption = draw.choice([f"interrupted_at({call})", f"interrupted_at_check({1 + call % 20})"])
+            if calls_back:
+                interruption = f"interrupted_at({call}, RuntimeError, callback)"
+        if draw.random() < 1 / calls:
+            move = draw.choice(moves)
+        pieces.append(Piece(end, interruption, move))
+    return tuple(pieces)
+
+
+def _change(draw: random.Random, is_newton: bool, row: int) -> str:
+    """What is done with a model that goes on learning afterwards."""
+    if is_newton and draw.random() < 0.3:
+        sources = f"[(part(X, i, i + {row}), part(y, i, i + {row})) for i in (0, {row // 2})]"
+        return f"onkel.partitions.fit(new(), {sources}).model"
+    return draw.choice(
+        [
+            f"onkel.compress(model, n_support={draw.choice([2, 5])}).model",
+            "onkel.merge([model, model]).model",
+            "onkel.merge([model, new().partial_fit(part(X, 0, 30), part(y, 0, 30), **told)]).model",
+        ]
+    )
