@@ -55,22 +55,25 @@ def table3(lab: Lab) -> Findings:
 
 def table4(lab: Lab) -> Findings:
     """OSKL paper, Table 4: Forgetron and BOGD++ with as many points as OSKL, accuracy of the last function."""
-    sets = lab.sets(SETS)
-    found = Findings.of("oskl-table4", lab, sets)
-    results = _budgeted(lab, sets, average=False)
-    results |= _newton(lab, sets, _gammas(lab, sets), _oskl(lab, sets, _gammas(lab, sets)))
-    add_all(lab, found, sets, results, ("accuracy", "n_support", "seconds"))
+    results = _budgeted_and_newton(lab, average=False)
+    found = Findings.of("oskl-table4", lab, lab.sets(SETS))
+    add_all(lab, found, lab.sets(SETS), results, ("accuracy", "n_support", "seconds"))
     return found
 
 
 def table5(lab: Lab) -> Findings:
     """OSKL paper, Table 5: Forgetron and BOGD++ with as many points as OSKL, accuracy of the average."""
-    sets = lab.sets(SETS)
-    found = Findings.of("oskl-table5", lab, sets)
-    results = _budgeted(lab, sets, average=True)
-    results |= _newton(lab, sets, _gammas(lab, sets), _oskl(lab, sets, _gammas(lab, sets)))
-    add_all(lab, found, sets, results, ("accuracy", "sparsity", "n_support"), unbounded={who for _, who in results})
+    results = _budgeted_and_newton(lab, average=True)
+    found = Findings.of("oskl-table5", lab, lab.sets(SETS))
+    unbounded = {who for _, who in results}
+    add_all(lab, found, lab.sets(SETS), results, ("accuracy", "sparsity", "n_support"), unbounded=unbounded)
     return found
+
+
+def _budgeted_and_newton(lab: Lab, average: bool) -> dict[Place, list[Result]]:
+    sets = lab.sets(SETS)
+    gammas = _gammas(lab, sets)
+    return _budgeted(lab, sets, average=average) | _newton(lab, sets, gammas, _oskl(lab, sets, gammas))
 
 
 def _gammas(lab: Lab, sets: Mapping[str, Data]) -> dict[str, Any]:

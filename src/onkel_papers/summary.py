@@ -13,6 +13,7 @@ from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, tables, writ
 from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Findings, TableEntry, tolerance
 
 PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
+_SAID = ("paper", "the paper says", "its figures", "ours")  # of a claim
 _KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("count", "sparsity")}
 
 
@@ -63,33 +64,20 @@ def _line(title: str, entries: list[TableEntry]) -> dict[str, str]:
 
 def failing(findings: Sequence[Findings]) -> ResultTable:
     """Return the claims that do not hold, and why."""
-    lines = [
-        {
-            "paper": _place(claim),
-            "the paper says": claim.says,
-            "its figures": claim.paper,
-            "ours": claim.ours,
-            "why": why_not(claim, quick=any(one.quick for one in findings)),
-        }
-        for claim in claims_.judged(findings)
-        if claim.verdict == "worse"
-    ]
-    return ResultTable("What does not hold", ["paper", "the paper says", "its figures", "ours", "why"], lines)
+    quick = any(one.quick for one in findings)
+    worse = (claim for claim in claims_.judged(findings) if claim.verdict == "worse")
+    lines = [{**_said(claim), "why": why_not(claim, quick=quick)} for claim in worse]
+    return ResultTable("What does not hold", [*_SAID, "why"], lines)
 
 
 def all_claims(findings: Sequence[Findings]) -> ResultTable:
     """Return every claim with its verdict."""
-    lines = [
-        {
-            "paper": _place(claim),
-            "the paper says": claim.says,
-            "its figures": claim.paper,
-            "ours": claim.ours,
-            "verdict": claim.said,
-        }
-        for claim in claims_.judged(findings)
-    ]
-    return ResultTable("All claims", ["paper", "the paper says", "its figures", "ours", "verdict"], lines)
+    lines = [{**_said(claim), "verdict": claim.said} for claim in claims_.judged(findings)]
+    return ResultTable("All claims", [*_SAID, "verdict"], lines)
+
+
+def _said(claim: Judged) -> dict[str, str]:
+    return dict(zip(_SAID, (_place(claim), claim.says, claim.paper, claim.ours), strict=True))
 
 
 def why_not(claim: Judged, *, quick: bool = False) -> str:

@@ -23,7 +23,6 @@ import onkel_papers as reproduce
 import small_data
 from looping import loop
 from onkel.cli import main
-from onkel.streams import datasets
 from onkel_papers import _data, _lines, klr, lab
 from onkel_papers._cells import (
     cell,
@@ -50,20 +49,6 @@ from onkel_papers.verdict import APART, METRICS, VERDICTS, Figure, Findings, Mea
 CHROMIUM = shutil.which("chromium")
 PACKAGE = files("onkel_papers")
 TWO = Data(("a9a", "a9a.t"), paper_rows=2 * small_data.ROWS)
-
-
-@pytest.fixture
-def small(tmp_path, monkeypatch):
-    """Puts the data sets in miniature where onkel looks for them."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    table = small_data.write(folder)
-    monkeypatch.setattr(datasets, "_table", lambda: table)
-    monkeypatch.setenv("ONKEL_DATA", str(folder))
-    monkeypatch.setenv("ONKEL_CACHE", str(tmp_path / "cache"))
-    _data._joined.cache_clear()
-    yield folder
-    _data._joined.cache_clear()
 
 
 @pytest.fixture

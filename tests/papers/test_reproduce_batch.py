@@ -11,24 +11,17 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 import onkel_papers as reproduce
-import small_data
 from onkel.plot._axes import COLOURS
-from onkel.streams import datasets
 from onkel.streams.generators import mixture, mixture_modes
-from onkel_papers import _data, _drawings, _klr_cells, _polk_cells, klr
+from onkel_papers import _drawings, _klr_cells, _polk_cells, klr
 from onkel_papers.lab import Lab
 from onkel_papers.page import page_of
 from onkel_papers.verdict import METRICS, VERDICTS, figures
 
 
 @pytest.fixture
-def small(tmp_path, monkeypatch):
-    """Data sets in miniature where onkel looks for them; a mixture stands for the images."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    table = small_data.write(folder)
-    monkeypatch.setattr(datasets, "_table", lambda: table)
-    monkeypatch.setenv("ONKEL_DATA", str(folder))
+def small(small, monkeypatch):
+    """A mixture stands for the images."""
     X, y = next(mixture(900))
 
     def whole(name, draw):
@@ -39,9 +32,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(_polk_cells, "WIDTHS", dict.fromkeys(_polk_cells.WIDTHS, 0.6))
     monkeypatch.setattr(_polk_cells, "LANDMARKS", 20)
     monkeypatch.setattr(_polk_cells, "FOURIER", dict.fromkeys(_polk_cells.FOURIER, (None, 50)))
-    _data._joined.cache_clear()
-    yield folder
-    _data._joined.cache_clear()
+    return small
 
 
 NAMES = [name for name in reproduce.names() if name.startswith(("polk", "klr"))]
