@@ -101,8 +101,8 @@ def table(monkeypatch):
 
 
 def test_names_in_files_are_those_of_the_table(table, tmp_path):
-    table["Stochastic"] = names.Row("OGDClassifier", names.ESTIMATOR | {"gamma_": "width"})
-    table["Gaussian"] = names.Row("RBF", {"gamma": "width"})
+    table["Stochastic"] = names.SavedClass("OGDClassifier", names.ESTIMATOR | {"gamma_": "width"})
+    table["Gaussian"] = names.SavedClass("RBF", {"gamma": "width"})
     model = onkel.OGDClassifier(gamma=0.5, random_state=0).fit(X, Y)
     onkel.save(model, tmp_path / "model")
     saved = persistence.read_header(tmp_path / "model")["model"]

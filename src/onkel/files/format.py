@@ -31,7 +31,7 @@ class Saved(Protocol):
 
 
 @dataclass(frozen=True)
-class Row:
+class SavedClass:
     """A class by its public name, and the names of its fields in Python and in files."""
 
     cls: str
@@ -62,19 +62,19 @@ _SCALER = {
 
 # By the names in files.
 TABLE = {
-    "Hedge": Row(
+    "Hedge": SavedClass(
         "Hedge",
         {
             "numbers": "streams",
             **_alike("kernels", "combination", "discount", "smoothing", "start", "share", "at_zero"),
         },
     ),
-    "Forget": Row("ShrinkAndRemoveOldest", {}),
-    "Learner": Row("Learner", _alike(*Learner.NAMES, "n_features", "sparse", "state")),
-    "StreamStandardScaler": Row("StreamStandardScaler", _SCALER),
-    "StreamMinMaxScaler": Row("StreamMinMaxScaler", _SCALER),
-    "StreamEncoder": Row("StreamEncoder", _SCALER),
-    "StreamPipeline": Row(
+    "Forget": SavedClass("ShrinkAndRemoveOldest", {}),
+    "Learner": SavedClass("Learner", _alike(*Learner.NAMES, "n_features", "sparse", "state")),
+    "StreamStandardScaler": SavedClass("StreamStandardScaler", _SCALER),
+    "StreamMinMaxScaler": SavedClass("StreamMinMaxScaler", _SCALER),
+    "StreamEncoder": SavedClass("StreamEncoder", _SCALER),
+    "StreamPipeline": SavedClass(
         "StreamPipeline",
         {
             "transformers": "scaler",
@@ -84,7 +84,7 @@ TABLE = {
             "_first": "first_targets",
         },
     ),
-    "PlattClassifier": Row(
+    "PlattClassifier": SavedClass(
         "PlattClassifier", {"estimator_": "fitted_estimator", **_alike("estimator", "forget", "sigmoids", "rows")}
     ),
 }
@@ -124,10 +124,10 @@ def kinds() -> dict[str, Kind]:
     """Everything that a file can contain, by its name in files: only classes of onkel."""
     public = import_module("onkel._public")
     named = {name: getattr(public, name) for name in public.__all__}
-    rows = {name: Row(name, _alike(*(f.name for f in dataclasses.fields(part)))) for name, part in PARTS.items()}
+    rows = {name: SavedClass(name, _alike(*(f.name for f in dataclasses.fields(part)))) for name, part in PARTS.items()}
     for name, cls in named.items():
         if isinstance(cls, type) and issubclass(cls, Saved):
-            rows[name] = Row(name, ESTIMATOR)
+            rows[name] = SavedClass(name, ESTIMATOR)
     for row in TABLE.values():
         rows.pop(row.cls, None)
     found = PARTS | named
