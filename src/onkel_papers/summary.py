@@ -125,7 +125,13 @@ def examples(findings: Sequence[Findings]) -> ResultTable:
 def _figures(of: dict[str, list[TableEntry]], figure: Callable[[TableEntry], str]) -> str:
     """The figures of some learners in words; a claim needs neither the learner's name nor the metric's."""
     said = [
-        (who, ", ".join(figure(e) if e.is_claim else f"{METRICS[e.metric].title} {figure(e)}" for e in entries))
+        (
+            who,
+            ", ".join(
+                figure(e) if e.is_claim else f"{METRICS[e.metric].title.removesuffix(' %')} {figure(e)}"
+                for e in entries
+            ),
+        )
         for who, entries in of.items()
     ]
     return "; ".join(words if of[who][0].is_claim else f"{who}: {words}" for who, words in said if words)
