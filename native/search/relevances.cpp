@@ -6,13 +6,12 @@
 #include <limits>
 #include <utility>
 
+#include "basis/basis.hpp"
 #include "first_order/logistic.hpp"
-#include "linalg/triangle.hpp"
 
 namespace onkel {
 namespace {
 
-constexpr double constant_column = 0.3125;  // the same as in a learner
 constexpr std::size_t rows_at_once = 64;
 constexpr std::size_t together = 4;  // rows that isa::update_rows updates
 constexpr int max_newton_steps = 40, max_halvings = 20;
@@ -88,7 +87,7 @@ void ValidationLoss::compute_kernel(std::span<const double> at) {
   isa::routines<double>().tile(kernel, scaled_.data(), n, features_, tiles_.data(), n_tiles, d, phi_.data(), stride_);
   for (std::size_t i = 0; i < n; ++i) {
     double* row = phi_.data() + i * stride_;
-    row[points_] = constant_column;
+    row[points_] = Basis::constant_value;
     std::fill(row + columns_, row + stride_, 0.0);
   }
 }
@@ -273,156 +272,185 @@ double ValidationLoss::operator()(std::span<const double> at, std::span<double> 
   return loss;
 }
 
-// The loss on the other fold of the function fitted to this one; adds the derivative with respect to each kernel value
-// to g_, and that with respect to log lambda to `slope`.
-double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
-  Fold& own = folds_[which];
-  const Fold& other = folds_[1 - which];
-  const std::size_t n = own.end - own.begin, size = round_up(columns_, Triangle::lanes);
-  const bool logistic = data_.task == Task::binary;
-  std::vector<double> e(n * outputs_), v(n);  // minus the slopes of the weighted loss, and its curvatures
-  Buffer<double> weighted(size * rows_at_once);
-
-  const auto judge = [&](const std::vector<double>& f) {  // e and v at these scores, and the loss
-    double loss = 0.0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double w = weights_[own.begin + i];
-      v[i] = w;
-      for (std::size_t o = 0; o < outputs_; ++o) {
-        const double y = targets_[(own.begin + i) * outputs_ + o], score = f[i * outputs_ + o];
-        if (logistic) {
-          const double q = onkel::logistic(-y * score);
-          e[i] = w * y * q;
-          v[i] = w * std::max(flattest, q * (1 - q));
-          loss += w * softplus(-y * score);
-        } else {
-          e[i * outputs_ + o] = w * (y - score);
-          loss += 0.5 * w * (y - score) * (y - score);
-        }
-      }
-    }
-    return loss;
-  };
-  const auto evaluate = [&](const std::vector<double>& a) {  // e and v at a, and the penalised loss
-    own.scores = times(a, own.begin, own.end);
-    return judge(own.scores) + 0.5 * lam * dot(a, penalty_times(a));
-  };
-  const auto hessian = [&] {
-    Triangle h(columns_);
-    for (std::size_t begin = 0; begin < n; begin += rows_at_once) {
-      const std::size_t m = std::min(rows_at_once, n - begin);
-      const double* rows = phi_.data() + (own.begin + begin) * stride_;
-      for (std::size_t j = 0; j < size; ++j)
-        for (std::size_t i = 0; i < m; ++i) weighted[j * m + i] = v[begin + i] * rows[i * stride_ + j];
-      h.add_products(weighted.data(), rows, stride_, m);
-    }
-    for (std::size_t k = 0; k < points_; ++k)
-      for (std::size_t l = 0; l <= k; ++l) h.at(k, l) += lam * phi_[place_[k] * stride_ + l];
-    h.at(points_, points_) += lam;
-    return Solver::of_symmetric(std::move(h), std::numeric_limits<double>::min());
-  };
-  const auto solved = [&](const Solver& h, std::vector<double> x) {
-    std::vector<double> column(size);
+// e and v at the present scores, and the loss there.
+double ValidationLoss::judge(Fit& fit) const {
+  const Fold& fold = *fit.fold;
+  const std::size_t n = fold.end - fold.begin;
+  fit.e.resize(n * outputs_);
+  fit.v.resize(n);
+  double loss = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double w = weights_[fold.begin + i];
+    fit.v[i] = w;
     for (std::size_t o = 0; o < outputs_; ++o) {
-      std::fill(column.begin(), column.end(), 0.0);
-      std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(o * columns_), columns_, column.begin());
-      h.solve(column);
-      h.solve_transposed(column);
-      std::copy_n(column.begin(), columns_, x.begin() + static_cast<std::ptrdiff_t>(o * columns_));
-    }
-    return x;
-  };
-
-  // The scores at the previous scales are close to those at the present ones, so Newton's method starts from them, and
-  // for squared errors its first step is exact. In logistic regression the curvature changes from step to step: the
-  // Cholesky factor of the first one preconditions conjugate gradients, since a factorisation costs as much as many of
-  // their steps. Once these steps have cost as much, as they do while rare labels are being learned, the curvature is
-  // factored anew.
-  judge(own.scores);
-  Solver h = hessian();
-  int conjugate_steps = 0;  // since the last factorisation
-  std::vector<double> wanted(n * outputs_);
-  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = v[i / outputs_] * own.scores[i] + e[i];
-  std::vector<double> a = solved(h, transposed_times(wanted, own.begin, own.end));
-  double value = evaluate(a);
-  const auto solved_here = [&](std::vector<double> rest, double tolerance) {
-    if (!logistic) return solved(h, std::move(rest));
-    if (conjugate_steps >= max_conjugate_steps) {
-      h = hessian();
-      conjugate_steps = 0;
-    }
-    std::vector<double> x(rest.size(), 0.0), near = solved(h, rest), direction = near;
-    double length = dot(rest, near);
-    const double enough = tolerance * length;
-    for (int step = 0; step < max_conjugate_steps && length > enough; ++step, ++conjugate_steps) {
-      const std::vector<double> along = curved(direction, v, lam, own.begin, own.end);
-      const double by = length / dot(direction, along);
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        x[i] += by * direction[i];
-        rest[i] -= by * along[i];
+      const double y = targets_[(fold.begin + i) * outputs_ + o], score = fold.scores[i * outputs_ + o];
+      if (is_logistic()) {
+        const double q = logistic(-y * score);
+        fit.e[i] = w * y * q;
+        fit.v[i] = w * std::max(flattest, q * (1 - q));
+        loss += w * softplus(-y * score);
+      } else {
+        fit.e[i * outputs_ + o] = w * (y - score);
+        loss += 0.5 * w * (y - score) * (y - score);
       }
-      near = solved(h, rest);
-      const double before = std::exchange(length, dot(rest, near));
-      for (std::size_t i = 0; i < x.size(); ++i) direction[i] = near[i] + length / before * direction[i];
     }
-    return x;
-  };
+  }
+  return loss;
+}
+
+// The coefficients become these; returns the penalised loss.
+double ValidationLoss::move(Fit& fit, std::vector<double> a) const {
+  fit.a = std::move(a);
+  fit.fold->scores = times(fit.a, fit.fold->begin, fit.fold->end);
+  return judge(fit) + 0.5 * fit.lam * dot(fit.a, penalty_times(fit.a));
+}
+
+// phi' V phi + lam K, factored.
+Solver ValidationLoss::hessian(const Fit& fit) const {
+  const std::size_t size = round_up(columns_, Triangle::lanes), n = fit.v.size();
+  Buffer<double> weighted(size * rows_at_once);
+  Triangle h(columns_);
+  for (std::size_t begin = 0; begin < n; begin += rows_at_once) {
+    const std::size_t m = std::min(rows_at_once, n - begin);
+    const double* rows = phi_.data() + (fit.fold->begin + begin) * stride_;
+    for (std::size_t j = 0; j < size; ++j)
+      for (std::size_t i = 0; i < m; ++i) weighted[j * m + i] = fit.v[begin + i] * rows[i * stride_ + j];
+    h.add_products(weighted.data(), rows, stride_, m);
+  }
+  for (std::size_t k = 0; k < points_; ++k)
+    for (std::size_t l = 0; l <= k; ++l) h.at(k, l) += fit.lam * phi_[place_[k] * stride_ + l];
+  h.at(points_, points_) += fit.lam;
+  return Solver::of_symmetric(std::move(h), std::numeric_limits<double>::min());
+}
+
+// H^-1 x for each output, H as it was factored.
+std::vector<double> ValidationLoss::solved(const Fit& fit, std::vector<double> x) const {
+  std::vector<double> column(round_up(columns_, Triangle::lanes));
+  for (std::size_t o = 0; o < outputs_; ++o) {
+    std::fill(column.begin(), column.end(), 0.0);
+    std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(o * columns_), columns_, column.begin());
+    fit.factor->solve(column);
+    fit.factor->solve_transposed(column);
+    std::copy_n(column.begin(), columns_, x.begin() + static_cast<std::ptrdiff_t>(o * columns_));
+  }
+  return x;
+}
+
+// H^-1 x with the present H. In logistic regression the curvature changes from step to step: the Cholesky factor of the
+// first one preconditions conjugate gradients, since a factorisation costs as much as many of their steps. Once these
+// steps have cost as much, as they do while rare labels are being learned, the curvature is factored anew.
+std::vector<double> ValidationLoss::solved_here(Fit& fit, std::vector<double> rest, double tolerance) const {
+  if (!is_logistic()) return solved(fit, std::move(rest));
+  if (fit.conjugate_steps >= max_conjugate_steps) {
+    fit.factor = hessian(fit);
+    fit.conjugate_steps = 0;
+  }
+  std::vector<double> x(rest.size(), 0.0), near = solved(fit, rest), direction = near;
+  double length = dot(rest, near);
+  const double enough = tolerance * length;
+  for (int step = 0; step < max_conjugate_steps && length > enough; ++step, ++fit.conjugate_steps) {
+    const std::vector<double> along = curved(direction, fit.v, fit.lam, fit.fold->begin, fit.fold->end);
+    const double by = length / dot(direction, along);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] += by * direction[i];
+      rest[i] -= by * along[i];
+    }
+    near = solved(fit, rest);
+    const double before = std::exchange(length, dot(rest, near));
+    for (std::size_t i = 0; i < x.size(); ++i) direction[i] = near[i] + length / before * direction[i];
+  }
+  return x;
+}
+
+// phi' e - lam K a: minus the slope of the penalised loss in the coefficients.
+std::vector<double> ValidationLoss::descent(const Fit& fit) const {
+  std::vector<double> rest = transposed_times(fit.e, fit.fold->begin, fit.fold->end);
+  const std::vector<double> held = penalty_times(fit.a);
+  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= fit.lam * held[i];
+  return rest;
+}
+
+// One step of Newton's method from the scores at the previous scales, which are close to those at the present ones; for
+// squared errors that is kernel ridge regression, whatever the scores. Returns the penalised loss.
+double ValidationLoss::fit_ridge(Fit& fit) const {
+  judge(fit);
+  fit.factor = hessian(fit);
+  std::vector<double> wanted(fit.e.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = fit.v[i / outputs_] * fit.fold->scores[i] + fit.e[i];
+  return move(fit, solved(fit, transposed_times(wanted, fit.fold->begin, fit.fold->end)));
+}
+
+// The further steps, each halved until it helps; `value` is the penalised loss before them.
+void ValidationLoss::fit_logistic(Fit& fit, double value) const {
   double least = std::numeric_limits<double>::infinity();  // the smallest decrement so far
   int stalls = 0;
-  for (int step = 0; logistic && step < max_newton_steps; ++step) {
-    std::vector<double> rest = transposed_times(e, own.begin, own.end);
-    const std::vector<double> held = penalty_times(a);
-    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= lam * held[i];
-    const std::vector<double> towards = solved_here(rest, rough);
-    const std::vector<double> before = a;
+  for (int step = 0; step < max_newton_steps; ++step) {
+    const std::vector<double> rest = descent(fit), towards = solved_here(fit, rest, rough), before = fit.a;
     double length = 1.0, reached = value;
     for (int halving = 0; halving < max_halvings; ++halving, length /= 2) {
-      for (std::size_t i = 0; i < a.size(); ++i) a[i] = before[i] + length * towards[i];
-      reached = evaluate(a);
+      std::vector<double> next = before;
+      for (std::size_t i = 0; i < next.size(); ++i) next[i] = before[i] + length * towards[i];
+      reached = move(fit, std::move(next));
       if (reached <= value) break;
     }
     const double gain = value - reached;
-    if (gain < 0) evaluate(a = before);
+    if (gain < 0) move(fit, before);
     const double decrement = dot(rest, towards);
     if (decrement > least / 2 && gain <= negligible * value) ++stalls;
     if (!(decrement > converged * total_) || gain < 0 || stalls == max_stalls) break;
     least = std::min(least, decrement);
     value = reached;
   }
+}
 
-  // The other fold: its loss, r = its slopes; u = H^-1 phi_B' r.
-  const std::size_t count = other.end - other.begin;
-  const std::vector<double> f = times(a, other.begin, other.end);
-  std::vector<double> r(count * outputs_);
+// The loss of the fit on the other fold, and its slope in each score there, [row][output].
+std::pair<double, std::vector<double>> ValidationLoss::loss_elsewhere(const Fit& fit, const Fold& other) const {
+  const std::vector<double> f = times(fit.a, other.begin, other.end);
+  std::vector<double> r(f.size());
   double loss = 0.0;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < other.end - other.begin; ++i)
     for (std::size_t o = 0; o < outputs_; ++o) {
       const double y = targets_[(other.begin + i) * outputs_ + o], score = f[i * outputs_ + o];
       const double share = weights_[other.begin + i] / total_;
-      loss += share * (logistic ? softplus(-y * score) : 0.5 * (score - y) * (score - y));
-      r[i * outputs_ + o] = share * (logistic ? -y * onkel::logistic(-y * score) : score - y);
+      loss += share * (is_logistic() ? softplus(-y * score) : 0.5 * (score - y) * (score - y));
+      r[i * outputs_ + o] = share * (is_logistic() ? -y * logistic(-y * score) : score - y);
     }
-  const std::vector<double> u = solved_here(transposed_times(r, other.begin, other.end), exact);
-  const std::vector<double> held = penalty_times(a);
-  slope -= lam * dot(u, held);
-  if (logistic) {  // the loss at the limit of Newton's method, to second order in the distance from it
-    const std::vector<double> rest = transposed_times(e, own.begin, own.end);
-    for (std::size_t i = 0; i < rest.size(); ++i) loss += u[i] * (rest[i] - lam * held[i]);
-  }
+  return {loss, std::move(r)};
+}
 
-  // The derivative with respect to each kernel value, divided by that value: r a' on B, e u' - v (phi u) a' on A, -lam
-  // u a' among the points.
-  const std::vector<double> along = times(u, own.begin, own.end);
-  const Buffer<double> fitted = padded(a, points_), adjoint = padded(u, points_);
+// The derivative with respect to each kernel value, divided by that value: r a' on the other fold, e u' - v (phi u) a'
+// on the fold of the fit, -lam u a' among the points; u is the adjoint.
+void ValidationLoss::add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other,
+                                  const std::vector<double>& r) {
+  const std::vector<double> along = times(u, fit.fold->begin, fit.fold->end);
+  const Buffer<double> fitted = padded(fit.a, points_), adjoint = padded(u, points_);
   std::vector<double> down(along.size());
-  for (std::size_t i = 0; i < down.size(); ++i) down[i] = -v[i / outputs_] * along[i];
+  for (std::size_t i = 0; i < down.size(); ++i) down[i] = -fit.v[i / outputs_] * along[i];
   add_products(r, fitted, other.begin);
-  add_products(down, fitted, own.begin);
-  add_products(e, adjoint, own.begin);
+  add_products(down, fitted, fit.fold->begin);
+  add_products(fit.e, adjoint, fit.fold->begin);
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t o = 0; o < outputs_; ++o)
-      isa::routines<double>().axpy(-lam * u[o * columns_ + k], fitted.data() + o * stride_,
+      isa::routines<double>().axpy(-fit.lam * u[o * columns_ + k], fitted.data() + o * stride_,
                                    g_.data() + place_[k] * stride_, stride_);
+}
+
+// The loss on the other fold of the function fitted to this one; adds the derivative with respect to each kernel value
+// to g_, and that with respect to log lambda to `slope`.
+double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
+  const Fold& other = folds_[1 - which];
+  Fit fit{.fold = &folds_[which], .lam = lam};
+  const double value = fit_ridge(fit);
+  if (is_logistic()) fit_logistic(fit, value);
+  auto [loss, r] = loss_elsewhere(fit, other);
+  const std::vector<double> u = solved_here(fit, transposed_times(r, other.begin, other.end), exact);
+  slope -= lam * dot(u, penalty_times(fit.a));
+  // The loss at the limit of Newton's method, to second order in the distance from it.
+  if (is_logistic()) {
+    const std::vector<double> rest = descent(fit);
+    for (std::size_t i = 0; i < rest.size(); ++i) loss += u[i] * rest[i];
+  }
+  add_gradient(fit, u, other, r);
   return loss;
 }
 

@@ -10,11 +10,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "first_order/loss.hpp"
 #include "isa/isa.hpp"
+#include "linalg/triangle.hpp"
 
 namespace onkel {
 
@@ -42,8 +45,29 @@ class ValidationLoss {
     std::vector<double> scores;      // of the fit at its own rows, [row][output]; the next fit starts from them
   };
 
+  // A function fitted to a fold.
+  struct Fit {
+    Fold* fold;
+    double lam;
+    std::vector<double> a{};         // its coefficients, [output][column]
+    std::vector<double> e{}, v{};    // minus the slopes of the weighted loss at the fold's rows, and its curvatures
+    std::optional<Solver> factor{};  // of the Hessian at one of the steps
+    int conjugate_steps = 0;         // since that was factored
+  };
+
+  bool is_logistic() const { return data_.task == Task::binary; }
   void compute_kernel(std::span<const double> at);
   double validate(std::size_t fold, double lam, double& slope);
+  double judge(Fit& fit) const;
+  double move(Fit& fit, std::vector<double> a) const;
+  Solver hessian(const Fit& fit) const;
+  std::vector<double> solved(const Fit& fit, std::vector<double> x) const;
+  std::vector<double> solved_here(Fit& fit, std::vector<double> rest, double tolerance) const;
+  std::vector<double> descent(const Fit& fit) const;
+  double fit_ridge(Fit& fit) const;
+  void fit_logistic(Fit& fit, double value) const;
+  std::pair<double, std::vector<double>> loss_elsewhere(const Fit& fit, const Fold& other) const;
+  void add_gradient(const Fit& fit, const std::vector<double>& u, const Fold& other, const std::vector<double>& r);
   std::vector<double> times(std::span<const double> coefficients, std::size_t begin, std::size_t end) const;
   std::vector<double> transposed_times(std::span<const double> values, std::size_t begin, std::size_t end) const;
   std::vector<double> curved(std::span<const double> coefficients, std::span<const double> v, double lam,

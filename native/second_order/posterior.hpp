@@ -51,7 +51,7 @@ struct Row {
 
 class Posterior {
  public:
-  // `max_points` is the largest number of points it may have.
+  // `max_points` is the largest number of points that the caller lets join; one that is full may exchange them.
   Posterior(double forget, double lam, bool constant, std::size_t max_points, std::size_t outputs);
 
   bool fades() const { return forget_ < 1; }

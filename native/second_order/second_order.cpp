@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -24,13 +25,16 @@ struct Memory {
 };
 constexpr Memory short_memories[] = {{1000, 2, 150}, {100, 4, 70}, {10, 10, 30}};
 
+// The first has all points, which the dictionary keeps within the budget: a hedge may change that at any row.
+constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
+
 std::vector<Posterior> make_posteriors(const Spec& memory, double lam, bool constant, std::size_t budget,
                                        std::size_t outputs) {
   std::vector<Posterior> result;
   if (memory.name == "FadingMemory") {
-    result.emplace_back(memory.at("forget"), lam, constant, budget, outputs);
+    result.emplace_back(memory.at("forget"), lam, constant, no_limit, outputs);
   } else if (memory.name == "StreamMemory") {
-    result.emplace_back(1.0, lam, constant, budget, outputs);
+    result.emplace_back(1.0, lam, constant, no_limit, outputs);
     for (const Memory& each : short_memories)
       result.emplace_back(1 - 1 / each.rows, lam, constant, each.points(budget), outputs);
   } else {
