@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "isa/compiler.hpp"
+#include "isa/isa.hpp"
 
 namespace onkel::isa {
 namespace {
@@ -21,6 +22,7 @@ inline constexpr std::size_t vector_bytes = 32;
 #else
 inline constexpr std::size_t vector_bytes = 16;
 #endif
+inline constexpr std::size_t vectors_per_tile = tile_bytes / vector_bytes;
 
 typedef float F32 ONKEL_VECTOR(vector_bytes);
 typedef double F64 ONKEL_VECTOR(vector_bytes);

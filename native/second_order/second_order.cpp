@@ -94,7 +94,6 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
 }
 
 void SecondOrder::limit_memories(std::size_t budget) {
-  first().limit(budget);
   for (std::size_t e = 1; e < posteriors_.size(); ++e) posteriors_[e].limit(short_memories[e - 1].points(budget));
 }
 
