@@ -158,7 +158,6 @@ def test_a_budget_of_one_or_two_is_learned_with_and_saved(model, tmp_path):
     assert onkel.load(tmp_path / "model.onkel").predict(X).tobytes() == model.predict(X).tobytes()
 
 
-@pytest.mark.xfail(reason="load refuses the file: it has fitted attributes, but no learner")
 def test_a_model_whose_rows_had_no_weight_is_saved_and_goes_on(tmp_path):
     X, y = rows_of(40, 2)
     model = onkel.NewtonClassifier(budget=20, random_state=0)
@@ -168,7 +167,6 @@ def test_a_model_whose_rows_had_no_weight_is_saved_and_goes_on(tmp_path):
     assert loaded.decision_function(X).tobytes() == model.partial_fit(X, y).decision_function(X).tobytes()
 
 
-@pytest.mark.xfail(reason="ValueError: math domain error")
 def test_platt_learns_when_the_first_rows_have_no_weight():
     X, y = rows_of(40, 2)
     weight = np.ones(40)
@@ -181,7 +179,6 @@ def test_platt_learns_when_the_first_rows_have_no_weight():
     assert opened.partial_fit(X, y, sample_weight=weight).t_ == 37
 
 
-@pytest.mark.xfail(reason="the number of threads is saved, and refused by load")
 def test_a_number_of_threads_is_refused_by_fit_or_loaded(tmp_path):
     model = onkel.OGDClassifier(gamma=0.5, n_jobs=5000)
     try:
@@ -193,7 +190,6 @@ def test_a_number_of_threads_is_refused_by_fit_or_loaded(tmp_path):
         assert onkel.load(tmp_path / "model.onkel").n_jobs == 5000
 
 
-@pytest.mark.xfail(reason="TypeError: ufunc 'isfinite' not supported for the input types")
 @pytest.mark.parametrize("parameter", ["random_state", "budget"])
 def test_integers_beyond_64_bits_are_refused_by_name(parameter):
     with pytest.raises(ValueError, match=rf"{parameter} must be .*, got 18446744073709551616"):

@@ -54,7 +54,7 @@ class Settings:
         check_number("n_classes", n_classes, at_least=1, at_most=2**20, integer=True)
         check_seed("seed", seed)
         if budget is not None:
-            check_number("budget", budget, at_least=1, integer=True)
+            check_number("budget", budget, at_least=1, at_most=2**62, integer=True)
         if average is not None:
             check_flag("average", average)
         if recipe.loss.regression != (task == "regression"):

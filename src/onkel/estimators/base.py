@@ -29,6 +29,7 @@ from onkel.parameters import COMMON, FittingParameters, FunctionParameters, Kern
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
+    MOST_THREADS,
     are_float_rows,
     check_choice,
     check_feature_names,
@@ -46,7 +47,7 @@ from onkel.utils.validation import (
 )
 
 Floats = NDArray[np.float64]
-_OF_A_FIT = ("_learner", "_choice", "_tally", "_progress")  # beside the attributes that end in "_"
+_OF_A_FIT = ("_learner", "_choice", "_open", "_tally", "_progress")  # beside the attributes that end in "_"
 
 
 @estimator
@@ -349,7 +350,7 @@ class KernelEstimator(
     def _from_saved_fields(cls, fields: dict[str, Any]) -> Self:
         estimator = with_parameters(cls, fields.pop("parameters"))
         if estimator.n_jobs is not None:
-            check_number("n_jobs", estimator.n_jobs, at_least=-4096, at_most=4096, integer=True)
+            check_number("n_jobs", estimator.n_jobs, at_least=-MOST_THREADS, at_most=MOST_THREADS, integer=True)
         choice = fields.pop("_choice", None)
         estimator.__dict__.update(fields)
         if "_learner" in fields:

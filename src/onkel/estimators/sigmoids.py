@@ -57,7 +57,7 @@ class Sigmoids:
         Only classes known so far have one; before anything was learned all are equal.
         """
         if not self.table:
-            return [0.0] if self.binary else [-math.log(len(scores))] * len(scores)
+            return [0.0] if self.binary else [-math.log(max(1, len(scores)))] * len(scores)
         each = [s[0] * score + s[1] for s, score in zip(self.table, scores, strict=False)]
         if self.binary:
             return each

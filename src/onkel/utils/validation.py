@@ -27,7 +27,7 @@ def check_number(
     """Refuse a parameter that is not a number in its range."""
     kind = numbers.Integral if integer else numbers.Real
     ok = isinstance(value, kind) and not isinstance(value, bool)
-    ok = ok and bool(np.isfinite(value))
+    ok = ok and (isinstance(value, numbers.Integral) or bool(np.isfinite(value)))  # an integer may be of any size
     ok = ok and (above is None or value > above)
     ok = ok and (at_least is None or value >= at_least)
     ok = ok and (below is None or value < below)
@@ -45,11 +45,14 @@ def check_seed(name: str, value: Any) -> None:
     check_number(name, value, at_least=0, at_most=2**64 - 1, integer=True)
 
 
+MOST_THREADS = 4096
+
+
 def n_threads(n_jobs: Any) -> int:
     """Return the number of threads for ``n_jobs``, as in scikit-learn: None means 1, -1 means one per core."""
     if n_jobs is None:
         return 1
-    check_number("n_jobs", n_jobs, integer=True)
+    check_number("n_jobs", n_jobs, at_least=-MOST_THREADS, at_most=MOST_THREADS, integer=True)
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; 1 is one thread, -1 all cores")
     from joblib import effective_n_jobs
