@@ -14,7 +14,7 @@ from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial
 from onkel.choice.change import BLOCK, RisingLoss
 from onkel.choice.competition import Competition
-from onkel.choice.rows import Rows, Window
+from onkel.choice.rows import Rows, Window, losses_of
 
 N = 4000
 
@@ -131,6 +131,15 @@ def test_a_challenger_takes_over_only_if_it_is_better():
         challenger = np.maximum(0, incumbent - gain + 0.5 * rng.normal(size=400))
         trial = Trial(None, 0).and_of(INCUMBENT, incumbent).and_of(CHALLENGER, challenger)
         assert trial.is_won is won, gain
+
+
+def test_losses_are_those_of_the_classes_known_at_the_row():
+    scores = np.random.default_rng(0).normal(size=(6, 4))
+    y, known = np.array([0.0, 0.0, 2.0, 1.0, 3.0, 0.0]), [2, 2, 3, 3, 4, 4]
+    expected = [np.log(np.exp(row[:k]).sum()) - row[int(own)] for row, own, k in zip(scores, y, known, strict=True)]
+    np.testing.assert_allclose(losses_of("multiclass", scores, y, 2), expected)
+    parts = [losses_of("multiclass", scores[:3], y[:3], 2), losses_of("multiclass", scores[3:], y[3:], 3)]
+    assert np.concatenate(parts).tobytes() == losses_of("multiclass", scores, y, 2).tobytes()
 
 
 def test_where_nothing_changes_nobody_begins_anew():
