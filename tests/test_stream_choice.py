@@ -219,6 +219,19 @@ def test_a_function_from_elsewhere_has_its_width():
     assert small._choice is None
 
 
+@loop
+@pytest.mark.parametrize("held", [np.asarray, csr_array])
+def test_numbers_too_large_for_a_width_are_refused_and_change_nothing(held):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.arange(30) % 2
+    model = onkel.NewtonClassifier(random_state=0).partial_fit(held(X[:10]), y[:10], classes=[0, 1])
+    before = model._fingerprint()
+    X[17, 2] = -3e200
+    with pytest.raises(ValueError, match=r"X contains -3e\+200 at row 7, column 2, .* at most 1e\+150; scale"):
+        model.partial_fit(held(X[10:]), y[10:])
+    assert model._fingerprint() == before
+
+
 def test_what_it_cannot_choose_for():
     with pytest.raises(ValueError, match="rbf"):
         Chooses(onkel.Learner(recipes.OGD(), kernel="poly"), ["gamma"])

@@ -96,9 +96,15 @@ class StreamChoice:
             return
         values = rows[0] if isinstance(rows, tuple) else rows.data if issparse(rows) else rows
         if max(float(values.max(initial=0)), -float(values.min(initial=0))) > LARGEST:
+            first = int(np.flatnonzero(np.abs(values).ravel() > LARGEST)[0])
+            if values is rows:
+                row, column = divmod(first, values.shape[1])
+            else:
+                features, offsets = rows[1:] if isinstance(rows, tuple) else (rows.indices, rows.indptr)
+                row, column = int(np.searchsorted(offsets, first, side="right")) - 1, int(features[first])
             raise ValueError(
-                f"X contains {np.abs(values).max():.3g}, and gamma='stream' chooses a width by squared distances: "
-                f"expected numbers of at most {LARGEST:g}; scale the columns"
+                f"X contains {values.flat[first]:.3g} at row {row}, column {column}, and gamma='stream' chooses a "
+                f"width by squared distances: expected numbers of at most {LARGEST:g}; scale the columns"
             )
 
     # -- observing -----------------------------------------------------------------------------------------------------
