@@ -39,7 +39,10 @@ def pytest_configure(config):
 
 
 # Tests that start programs one after the other take the longest: they begin first, so that no core waits at the end.
-LONG = ("test_docs.py", "test_dask.py", "test_reproduce.py", "test_serve_kills.py", "test_examples.py")
+LONG = (
+    "test_native.py", "test_dask.py", "test_reproduce.py", "test_docs.py", "test_serve_kills.py", "test_examples.py",
+    "test_cli.py", "test_checkpoint.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items):

@@ -374,7 +374,8 @@ def test_wrong_calls_end_with_2_and_the_usage(run, words):
 
 
 def test_nothing_to_read_from(folder):
-    done = subprocess.run([*COMMAND, "fit", "-", "-o", "m"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    words = [warm.python(), "-m", "onkel", "fit", "-", "-o", "m"]
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "onkel: standard input has no rows\n")
     closed = subprocess.run(["sh", "-c", f"'{sys.executable}' -m onkel fit - -o m <&-"], capture_output=True, text=True)
     assert (closed.returncode, closed.stderr) == (1, "onkel: standard input is closed\n")
@@ -431,7 +432,7 @@ def test_in_a_terminal_the_run_can_be_watched(folder):
     ours, theirs = pty.openpty()
     Path("long.txt").write_text(Path("two.txt").read_text() * 60)
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    command = [*COMMAND, "evaluate", "long.txt", "-l", "polk", "--budget", "100"]
+    command = [warm.python(), "-m", "onkel", "evaluate", "long.txt", "-l", "polk", "--budget", "100"]
     with subprocess.Popen(command, stderr=theirs, stdout=subprocess.PIPE, text=True, env=environment) as process:
         os.close(theirs)
         watched = b""

@@ -461,7 +461,7 @@ def cell_of(*, seed):
     return {"seed": seed}
 
 if __name__ == "__main__":
-    with Lab("results", jobs=2) as lab:
+    with Lab("results", jobs=int(sys.argv[1])) as lab:
         results = lab.run({seed: cell(cell_of, seed=seed) for seed in range(20)})
     assert [result["seed"] for result in results.values()] == list(range(20))
     print("whole")
@@ -473,7 +473,7 @@ def test_it_goes_on_after_a_crash(tmp_path, end):
     (tmp_path / "program.py").write_text(PROGRAM)
     started, results = tmp_path / "started", tmp_path / "results"
     command = [sys.executable, "program.py"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen([*command, "2"], cwd=tmp_path, stderr=subprocess.DEVNULL)
     while not results.exists() or len(list(results.glob("*.json"))) < 4:
         assert process.poll() is None
         time.sleep(0.02)
@@ -488,7 +488,7 @@ def test_it_goes_on_after_a_crash(tmp_path, end):
     n_started = len(started.read_text().splitlines())
     assert len(kept) == 4
     (tmp_path / "go").touch()
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, "1"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "whole\n"
     assert len(started.read_text().splitlines()) - n_started == 20 - len(kept)  # nothing was run twice
     assert {name: (results / name).read_bytes() for name in kept} == kept
