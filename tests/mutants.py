@@ -91,7 +91,7 @@ MUTANTS = [
     Mutant(
         "a sum that is put together again has its weights to the last bit",
         "native/experts/hedge.cpp",
-        "    logs_ = like->logs_;",
+        "    logs_ = like->log_weights();",
         "    logs_.assign(m, 0.0);",
         "test_sums.py -k learners_of_their_own",
     ),

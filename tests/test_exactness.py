@@ -13,6 +13,7 @@ import onkel
 from interrupting import interrupted_midway
 from looping import loop
 from onkel import checks, parts, recipes
+from onkel.utils.digest import Digest
 from states import state_of
 from table import CASES, cases, loop_by_learner, variants
 
@@ -315,16 +316,23 @@ def test_interrupted_and_continued(case):
 def test_the_fingerprint_sees_one_bit():
     case = CASES[0]
     _, learner = learned(case)
-    state = state_of(learner)
-    for name, values in state.items():
-        if values.size == 0 or not values.any():
-            continue
-        changed = {key: array.copy() for key, array in state.items()}
-        changed[name].reshape(-1)[:1].view(np.uint8)[0] ^= 1
-        learner.state = lambda changed=changed: changed
-        altered = learner.fingerprint()
-        del learner.state
-        assert altered != learner.fingerprint(), name
+    state, shown = state_of(learner), []
+    learner._core.show(lambda *array: shown.append((*array[:3], array[3].copy())))
+    assert {name: values.tobytes() for name, _, _, values in shown} == {k: v.tobytes() for k, v in state.items()}
+    assert all((dtype, shape[0]) == (state[name].dtype.str, len(state[name])) for name, dtype, shape, _ in shown)
+
+    def digest():
+        found = Digest()
+        for array in shown:
+            found.show(*array)
+        return found.hex()
+
+    assert digest() == learner.fingerprint()
+    for name, _, _, values in shown:
+        if values.size:
+            values[0] ^= 1
+            assert digest() != learner.fingerprint(), name
+            values[0] ^= 1
 
 
 @cases(one_task=True, loop=True)

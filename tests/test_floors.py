@@ -53,12 +53,10 @@ NATIVE = [
     {"isa": "vector routines, one source compiled per instruction set"},
     {"linalg": "buffers, views of rows, draws, the archive of named arrays; factors and inverses of matrices"},
     {"basis": "points and kernel values: dense, sparse, callable, pool and views, random features"},
-    {
-        "loop": "the loop; `Scored`; functions and their average",
-        "first_order": "losses, admissions, steps; `evictions/` with a file for each rule",
-        "second_order": "posteriors, their memories and weights",
-        "experts": "several learners as one: the hedges",
-    },
+    {"loop": "the loop; `Scored`; functions and their average; what an update may provide"},
+    {"first_order": "losses, admissions, steps; `evictions/` with a file for each rule"},
+    {"second_order": "posteriors, their memories and weights"},
+    {"experts": "several learners as one: the hedges; what makes the learners of a configuration"},
     {
         "search": "the search for relevances",
         "partitions": "what learners of partitions share: a span, sums of rows",

@@ -163,6 +163,7 @@ class Basis {
   // The random features are the columns [first_feature(), first_feature() + n_features()).
   std::size_t first_feature() const { return constant_ ? isa::score_lanes : 0; }
   std::size_t n_features() const { return fourier_.count(); }
+  const Fourier& fourier() const { return fourier_; }
   std::size_t first_slot() const { return first_feature() + rounded(fourier_.count()); }
   std::size_t columns() const { return first_slot() + rounded(births_.size()); }
   // The slots are [first_slot(), end_slot()), holes and ghosts included.
@@ -271,7 +272,6 @@ class Basis {
   T scaled(std::size_t metric, std::size_t feature, T value) const {
     return metric == 0 ? value : static_cast<T>(static_cast<double>(value) * scale(metric, feature));
   }
-  const Fourier& fourier() const { return fourier_; }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
   void write_constant(T* row) const {

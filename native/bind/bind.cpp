@@ -22,7 +22,9 @@
 #include "bind/interrupts.hpp"
 #include "bind/search.hpp"
 #include "bind/spans.hpp"
+#include "experts/make.hpp"
 #include "first_order/evictions/eviction.hpp"
+#include "first_order/loss.hpp"
 #include "io/libsvm.hpp"
 #include "io/scaler.hpp"
 #include "loop/learner.hpp"
@@ -38,7 +40,7 @@ using KernelIn = std::variant<Formula, nb::callable>;
 // A learner, with what the binding needs to check its arguments.
 class PyLearner {
  public:
-  explicit PyLearner(const Config& config) : core_(std::make_unique<Learner>(config)) {}
+  explicit PyLearner(const Config& config) : core_(std::make_unique<Learner>(config, make)) {}
   PyLearner(const PyLearner& other) : core_(other.core_->clone()) {}
   explicit PyLearner(std::unique_ptr<Learner> core) : core_(std::move(core)) {}
 
@@ -92,6 +94,10 @@ class PyLearner {
     return array(std::move(values), {rows.count});
   }
 
+  template <class T>
+  bool takes() const {
+    return config().type == type_of<T>() && !config().sparse;
+  }
   template <class T>
   Rows dense(const RowsIn<T>& x) const {
     check<T>(x.shape(1), false);
@@ -553,11 +559,18 @@ NB_MODULE(_core, m) {
             },
             "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
         .def(
-            "learn_one", [](PyLearner& self, const RowIn<T>& x, double y) { self.learn_one(self.single_row<T>(x), y); },
+            "learn_one",
+            [](PyLearner& self, const RowIn<T>& x, double y) {
+              if (!self.takes<T>()) return false;
+              self.learn_one(self.single_row<T>(x), y);
+              return true;
+            },
             "x"_a.noconvert(), "y"_a);
   };
   take_rows(double{});
   take_rows(float{});
+  // What is no row as the core takes it is left for the caller to convert.
+  learner.def("learn_one", [](PyLearner&, const nb::object&, double) { return false; }, "x"_a, "y"_a);
   learner
       .def(
           "__init__",

@@ -41,10 +41,11 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       log_discount_(std::log(config.discount)),
       logs_(members_.size()),
       errors_(members_.size()) {
+  find_informed();
   scores_.resize(members_.size() * outputs());
   update_weights();
   limit_points();
-  if (is_uncertain()) divide_budget();
+  if (is_informed()) divide_budget();
 }
 
 // Between two rows: what is prepared is not copied.
@@ -74,6 +75,16 @@ Hedge::Hedge(const Hedge& other, Basis& points)
     auto learner = member.learner->clone(*view);
     members_.push_back({std::move(view), std::move(learner), member.number, member.seen});
   }
+  find_informed();
+}
+
+void Hedge::find_informed() {
+  for (Member& member : members_) member.informed = member.learner->faces().informed;
+}
+
+Faces Hedge::faces() {
+  if (!is_informed()) return {.ensemble = this};
+  return {.ensemble = this, .uncertain = this, .sum = this};
 }
 
 void Hedge::widen(std::size_t outputs) {
@@ -230,7 +241,7 @@ void Hedge::move_along_gradient() {
 }
 
 void Hedge::limit_points() {
-  if (is_uncertain() && budget_ < unbounded) pool_->set_limit(whole_budget());
+  if (is_informed() && budget_ < unbounded) pool_->set_limit(whole_budget());
 }
 
 // The work of a second-order learner grows with the square of its number of points: all of them together have the work
@@ -240,26 +251,25 @@ void Hedge::divide_budget() {
   const auto m = static_cast<double>(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const double points = static_cast<double>(whole_budget()) * std::sqrt(evenly / m + (1 - evenly) * weights_[i]);
-    members_[i].learner->budget() = std::clamp<std::size_t>(static_cast<std::size_t>(points), 1, whole_budget());
+    members_[i].learner->set_budget(std::clamp<std::size_t>(static_cast<std::size_t>(points), 1, whole_budget()));
   }
 }
 
 // Learners that know their uncertainty can give points up, and do so whenever the number of rows has doubled.
 void Hedge::share_budget(std::int64_t t) {
-  if (!is_uncertain() || t <= config_.start || (t & (t - 1)) != 0) return;
+  if (!is_informed() || t <= config_.start || (t & (t - 1)) != 0) return;
   divide_budget();
   for (Member& member : members_)
-    if (member.view->size() > member.learner->budget())
-      dynamic_cast<Informed&>(*member.learner).eliminate(0.0, member.learner->budget());
+    if (member.view->size() > member.learner->budget()) member.informed->eliminate(0.0, member.learner->budget());
 }
 
 const Informed& Hedge::heaviest() const {
   const auto found = std::max_element(weights_.begin(), weights_.end()) - weights_.begin();
-  return dynamic_cast<const Informed&>(*members_[static_cast<std::size_t>(found)].learner);
+  return *members_[static_cast<std::size_t>(found)].informed;
 }
 
 Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_points) {
-  if (!is_uncertain())
+  if (!is_informed())
     throw std::invalid_argument("this learner keeps no information: its kernels vote, or it takes first-order steps");
   const std::size_t m = members_.size();
   std::size_t all = 0;
@@ -269,20 +279,19 @@ Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_poi
     Member& member = members_[i];
     const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
     const double own = max_distance / (std::max(weights_[i], least_weight) * std::sqrt(static_cast<double>(m)));
-    const Informed::Displacement part = dynamic_cast<Informed&>(*member.learner).eliminate(own, kept);
+    const Informed::Displacement part = member.informed->eliminate(own, kept);
     moved.data += weights_[i] * weights_[i] * part.data;
     moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
-    if (max_points < unbounded) member.learner->budget() = kept;
+    if (max_points < unbounded) member.learner->set_budget(kept);
   }
   if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
   limit_points();
   return moved;
 }
 
-bool Hedge::is_uncertain() const {
-  return sums() && std::all_of(members_.begin(), members_.end(), [](const Member& member) {
-           return dynamic_cast<const Informed*>(member.learner.get()) != nullptr;
-         });
+bool Hedge::is_informed() const {
+  return sums() &&
+         std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.informed != nullptr; });
 }
 
 double Hedge::variance(Block& block, std::size_t row) const {
@@ -290,7 +299,7 @@ double Hedge::variance(Block& block, std::size_t row) const {
   double deviation = 0.0;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].view->project(block, row, block.views[i]);
-    const auto& learner = dynamic_cast<const Uncertain&>(*members_[i].learner);
+    const Informed& learner = *members_[i].informed;
     const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
     deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
   }
@@ -302,8 +311,7 @@ double Hedge::variance(Block& block, std::size_t row) const {
 double Hedge::noise_variance() const {
   if (moves_ > 0) return squares_ / static_cast<double>(moves_);
   double mean = 0.0;
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    mean += weights_[i] * dynamic_cast<const Uncertain&>(*members_[i].learner).noise_variance();
+  for (std::size_t i = 0; i < members_.size(); ++i) mean += weights_[i] * members_[i].informed->noise_variance();
   return mean;
 }
 
@@ -317,11 +325,10 @@ void Hedge::with_budget(Member& member, const Work& work) {
   }
   const std::size_t others = total_ - member.view->size();
   const std::size_t room = budget_ > others ? budget_ - others : 0;
-  std::size_t& budget = member.learner->budget();
-  budget = room;
+  member.learner->set_budget(room);
   work();
-  budget_ += budget - room;
-  budget = budget_;
+  budget_ += member.learner->budget() - room;
+  member.learner->set_budget(budget_);
   total_ = others + member.view->size();
 }
 
@@ -418,13 +425,19 @@ void Hedge::keep(const std::vector<std::size_t>& functions) {
   limit_points();
 }
 
+std::vector<Sum::Part> Hedge::parts() const {
+  std::vector<Part> parts;
+  for (const Member& member : members_) parts.push_back({*member.view, *member.informed, member.learner->budget()});
+  return parts;
+}
+
 void Hedge::limit_memories(std::size_t budget) {
-  for (Member& member : members_) dynamic_cast<Informed&>(*member.learner).limit_memories(budget);
+  for (Member& member : members_) member.informed->limit_memories(budget);
 }
 
 // Points born at the same row are held once.
 void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std::span<const double> weights,
-                 double noise, bool moved, const Hedge* like) {
+                 double noise, bool moved, const Sum* like) {
   const std::size_t m = members_.size();
   std::map<std::int64_t, std::pair<const Basis*, std::size_t>> first;
   for (const Part& part : parts)
@@ -436,13 +449,13 @@ void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std
     std::vector<std::size_t> places;
     for (const std::size_t slot : parts[i].basis.held_slots()) places.push_back(pooled[parts[i].basis.born(slot)]);
     member.view->take_over(parts[i].basis, places);
-    dynamic_cast<Informed&>(*member.learner).take(parts[i].learner);
+    member.informed->take(parts[i].learner);
     member.seen = t;
   }
   scores_.resize(m * outputs());
   // A logarithm and its exponential cost bits.
-  if (like != nullptr && std::equal(weights.begin(), weights.end(), like->weights_.begin(), like->weights_.end())) {
-    logs_ = like->logs_;
+  if (like != nullptr && std::ranges::equal(weights, like->weights())) {
+    logs_ = like->log_weights();
   } else {
     const double largest = *std::max_element(weights.begin(), weights.end());
     for (std::size_t i = 0; i < m; ++i) logs_[i] = std::max(std::log(weights[i] / largest), log_of_nothing);
@@ -455,8 +468,8 @@ void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std
   // The budget of each is that of terms of equal weight, and at least what it has.
   for (Member& member : members_) {
     const double share = static_cast<double>(std::min(budget_, unbounded)) * std::sqrt(static_cast<double>(m));
-    member.learner->budget() = std::max({std::size_t{1}, member.view->size_with_ghosts(),
-                                         budget_ < unbounded ? static_cast<std::size_t>(share) : budget_});
+    member.learner->set_budget(std::max({std::size_t{1}, member.view->size_with_ghosts(),
+                                         budget_ < unbounded ? static_cast<std::size_t>(share) : budget_}));
   }
   limit_points();
   count();
@@ -488,7 +501,7 @@ void Hedge::visit(Archive& archive) {
                         std::all_of(budgets.begin(), budgets.end(), [](std::int64_t b) { return b >= 1; }),
                     "budgets", "must hold one positive number for each kernel");
     for (std::size_t i = 0; i < members_.size(); ++i)
-      members_[i].learner->budget() = static_cast<std::size_t>(budgets[i]);
+      members_[i].learner->set_budget(static_cast<std::size_t>(budgets[i]));
   }
   if (task_ == Task::regression) {
     archive.scalar("lowest", lowest_);

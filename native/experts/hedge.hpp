@@ -28,29 +28,20 @@
 #include "basis/pool.hpp"
 #include "first_order/loss.hpp"
 #include "linalg/draws.hpp"
+#include "loop/config.hpp"
 #include "loop/informed.hpp"
 #include "loop/update.hpp"
 
 namespace onkel {
 
-enum class Combination { uniform, deterministic, stochastic, spa, sum };
-
-struct HedgeConfig {
-  Combination combination = Combination::deterministic;
-  double discount = 0.99;    // gamma in the paper
-  double smoothing = 0.001;  // delta in the paper
-  double share = 0.0;        // alpha of the fixed share
-  std::int64_t start = 0;    // for a sum: the number of first rows that do not move the weights
-  bool zero_votes = false;   // for two classes: a score of exactly 0 is a vote for the first class, not a mistake
-};
-
-class Hedge final : public Update, public Ensemble, public Uncertain {
+class Hedge final : public Update, public Ensemble, public Uncertain, public Sum {
  public:
   struct Member {
     std::unique_ptr<View> view;
     std::unique_ptr<Update> learner;
-    std::uint32_t number;   // the kernel's number
-    std::int64_t seen = 0;  // rows that the learner saw
+    std::uint32_t number;          // the kernel's number
+    std::int64_t seen = 0;         // rows that the learner saw
+    Informed* informed = nullptr;  // the learner, if it keeps information
 
     void visit(Archive& archive);
   };
@@ -77,36 +68,29 @@ class Hedge final : public Update, public Ensemble, public Uncertain {
   std::vector<double> coefficients(std::size_t function, std::size_t output, Which which) const override;
   double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const override;
   double norm_squared() const override;
-  std::size_t& budget() override { return budget_; }
+  Faces faces() override;
+  std::size_t budget() const override { return budget_; }
+  void set_budget(std::size_t budget) override { budget_ = budget; }
   std::vector<double> weights() const override { return weights_; }
   std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
   std::vector<std::int64_t> sizes() const override;
   void keep(const std::vector<std::size_t>& functions) override;
   // For a sum of second-order learners: the standard deviation is the weighted sum of those of its terms.
-  bool is_uncertain() const override;
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
-  // For a sum of second-order learners, the one with the largest weight.
-  const Informed& heaviest() const;
-  // Removes points of each (see Informed) until there are no more than `max_points` in all, and then further ones while
-  // the sum moves by at most `max_distance` in the direct sum of the kernels' spaces. `max_points`, where it is given,
-  // is the budget from then on.
-  Informed::Displacement eliminate(double max_distance, std::size_t max_points);
-  const std::vector<Member>& members() const { return members_; }
-  void limit_memories(std::size_t budget);  // of each; see Informed
-  // For a fresh sum: it consists of these learners, one for each kernel, which have learned from t rows. `weights` are
-  // theirs; those of `like`, where they are equal, have logarithms of their own. `noise` is the variance of the
-  // residuals of a regression, and `moved` whether any row has moved the weights. `points` are those of the pool.
-  struct Part {
-    const Basis& basis;
-    const Informed& learner;
-  };
+  std::vector<Part> parts() const override;
+  const std::vector<double>& log_weights() const override { return logs_; }
+  const Informed& heaviest() const override;
+  Informed::Displacement eliminate(double max_distance, std::size_t max_points) override;
+  void limit_memories(std::size_t budget) override;
   void join(Basis& points, std::span<const Part> parts, std::int64_t t, std::span<const double> weights, double noise,
-            bool moved, const Hedge* like);
+            bool moved, const Sum* like) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
  private:
+  bool is_informed() const;  // a sum of learners that keep information
+  void find_informed();
   bool sums() const { return config_.combination == Combination::sum; }
   void evaluate_sum(const Example& example);
   void move_along_gradient();

@@ -44,7 +44,8 @@ class FirstOrder final : public Update {
   double compress(double max_distance, std::size_t max_points) override;
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
-  std::size_t& budget() override { return budget_; }
+  std::size_t budget() const override { return budget_; }
+  void set_budget(std::size_t budget) override { budget_ = budget; }
 
  private:
   EvictionContext context() { return {basis_, function_, draws_, budget_, radius_ > 0 ? &norm_squared_ : nullptr}; }

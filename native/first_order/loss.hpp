@@ -8,13 +8,11 @@
 
 #include <functional>
 
+#include "loop/config.hpp"
 #include "loop/scored.hpp"
 #include "loop/spec.hpp"
 
 namespace onkel {
-
-// What the learner predicts.
-enum class Task { binary, multiclass, regression };
 
 struct CurvePoint {
   double value, slope, curvature;

@@ -51,4 +51,29 @@ class Informed : public Uncertain {
   virtual Displacement eliminate(double max_distance, std::size_t max_points) = 0;
 };
 
+// What a sum of such learners provides: it can be taken apart into them, and put together.
+class Sum {
+ public:
+  virtual ~Sum() = default;
+  struct Part {
+    const Basis& basis;
+    const Informed& learner;
+    std::size_t budget;
+  };
+  virtual std::vector<Part> parts() const = 0;
+  virtual std::vector<double> weights() const = 0;
+  virtual const std::vector<double>& log_weights() const = 0;
+  virtual const Informed& heaviest() const = 0;  // the one with the largest weight
+  // Removes points of each (see Informed) until there are no more than `max_points` in all, and then further ones while
+  // the sum moves by at most `max_distance` in the direct sum of the kernels' spaces. `max_points`, where it is given,
+  // is the budget from then on.
+  virtual Informed::Displacement eliminate(double max_distance, std::size_t max_points) = 0;
+  virtual void limit_memories(std::size_t budget) = 0;  // of each
+  // For a fresh sum: it consists of these learners, one for each kernel, which have learned from t rows. `weights` are
+  // theirs; those of `like`, where they are equal, have logarithms of their own. `noise` is the variance of the
+  // residuals of a regression, and `moved` whether any row has moved the weights. `points` are those of the pool.
+  virtual void join(Basis& points, std::span<const Part> parts, std::int64_t t, std::span<const double> weights,
+                    double noise, bool moved, const Sum* like) = 0;
+};
+
 }  // namespace onkel

@@ -5,15 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
-
-#include "first_order/first_order.hpp"
-#include "second_order/second_order.hpp"
 
 namespace onkel {
 namespace {
 
-constexpr std::size_t max_frequencies = std::size_t{1} << 28;
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 constexpr std::int64_t max_rows = std::int64_t{1} << 62;
 
@@ -25,66 +20,6 @@ History since(std::int64_t origin, History history) {
   return history;
 }
 
-// The random features that the eviction asks for.
-Fourier fourier_of(const Config& config) {
-  const std::size_t count = features_asked(config.recipe);
-  return count == 0 ? Fourier()
-                    : Fourier(count, config.kernels.at(0).terms.at(0).factors.at(0).gamma, Draws{config.seed});
-}
-
-template <class T>
-std::unique_ptr<Basis> make_basis(const Config& config) {
-  std::vector<Plane> planes;
-  bool constant = config.constant;
-  Fourier fourier;
-  if (config.hedge) {
-    planes = shared_planes(config.kernels);
-    constant = false;  // each kernel has its own constant
-  } else {
-    const KernelConfig& kernel = config.kernels.at(0);
-    if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
-    planes = {{kernel.terms, kernel.scales}};
-    // The random features take memory from the first row on, whatever the data: a file must not be able to demand it
-    // with two numbers.
-    if (features_asked(config.recipe) > max_frequencies / config.width)
-      throw std::invalid_argument("random features times features must be at most 2^28");
-    fourier = fourier_of(config);
-  }
-  return config.sparse ? make_sparse_basis<T>(planes, constant, fourier, config.width)
-                       : make_dense_basis<T>(planes, constant, fourier, config.width);
-}
-
-std::unique_ptr<Update> make_one(const Config& config, std::uint32_t number, Basis& basis) {
-  const auto make = [&]<class Made>(std::type_identity<Made>) {
-    return std::make_unique<Made>(config.recipe, config.task, config.outputs, config.average, config.budget,
-                                  Draws{config.seed, number}, basis);
-  };
-  if (config.recipe.name == "FirstOrder") return make(std::type_identity<FirstOrder>());
-  if (config.recipe.name == "SecondOrder") return make(std::type_identity<SecondOrder>());
-  unknown_part("recipe", config.recipe);
-}
-
-template <class T>
-std::unique_ptr<Update> make_hedge(const Config& config, Basis& basis) {
-  if (features_asked(config.recipe) > 0)
-    throw std::invalid_argument("random features belong to one kernel: several cannot share a learner with them");
-  auto pool = std::make_unique<Pool>(basis);
-  const std::vector<Plane> planes = shared_planes(config.kernels);
-  std::vector<Hedge::Member> members;
-  for (const KernelConfig& kernel : config.kernels) {
-    auto view = make_view<T>(kernel, planes, config.constant, config.width, *pool);
-    auto learner = make_one(config, kernel.number, *view);
-    members.push_back({std::move(view), std::move(learner), kernel.number});
-  }
-  return std::make_unique<Hedge>(*config.hedge, Loss(config.recipe.part("loss"), config.task), config.task,
-                                 std::move(pool), std::move(members), config.budget, Draws{config.seed});
-}
-
-std::unique_ptr<Update> make_update(const Config& config, Basis& basis) {
-  if (!config.hedge) return make_one(config, 0, basis);
-  return config.type == Type::f32 ? make_hedge<float>(config, basis) : make_hedge<double>(config, basis);
-}
-
 bool is_foreign(const Config& config) {
   return config.recipe.is_foreign() || std::any_of(config.kernels.begin(), config.kernels.end(),
                                                    [](const KernelConfig& kernel) { return bool(kernel.function); });
@@ -92,18 +27,24 @@ bool is_foreign(const Config& config) {
 
 }  // namespace
 
-Learner::Learner(const Config& config)
+Learner::Learner(const Config& config, Maker make) : Learner(config, make, make(config)) {}
+
+Learner::Learner(const Config& config, Maker make, Made made)
     : config_(config),
+      make_(make),
       foreign_(is_foreign(config)),
-      basis_(config.type == Type::f32 ? make_basis<float>(config) : make_basis<double>(config)),
-      update_(make_update(config, *basis_)) {}
+      basis_(std::move(made.basis)),
+      update_(std::move(made.update)),
+      faces_(update_->faces()) {}
 
 // The number of the block goes on: what was computed for one is not taken for another.
 Learner::Learner(const Learner& other)
     : config_(other.config_),
+      make_(other.make_),
       foreign_(other.foreign_),
       basis_(other.basis_->clone()),
       update_(other.update_->clone(*basis_)),
+      faces_(update_->faces()),
       origin_(other.origin_),
       t_(other.t_) {
   block_.number = other.block_.number;
@@ -238,15 +179,12 @@ double Learner::noise_variance() const {
 }
 
 Informed& Learner::informed() const {
-  if (auto* second_order = dynamic_cast<Informed*>(update_.get())) return *second_order;
+  if (faces_.informed != nullptr) return *faces_.informed;
   throw std::invalid_argument("this learner keeps no information: it takes first-order steps");
 }
 
 // For a sum, the learner with the largest weight.
-const Informed& Learner::with_memories() const {
-  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
-  return hedge != nullptr && hedge->is_uncertain() ? hedge->heaviest() : informed();
-}
+const Informed& Learner::with_memories() const { return faces_.sum != nullptr ? faces_.sum->heaviest() : informed(); }
 
 Informed::Knowledge Learner::knowledge() const {
   Informed::Knowledge information = informed().information();
@@ -268,7 +206,7 @@ void Learner::set_information(std::span<const double> half, double noise, std::i
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
                               std::int64_t steps, double weight) {
   const std::lock_guard call(call_lock_);
-  Learner other(config_);
+  Learner other(config_, make_);
   other.set(expansion);
   other.set_information(half, noise, steps);
   const std::lock_guard turn(state_lock_);
@@ -290,9 +228,8 @@ Informed::Displacement Learner::eliminate(double max_distance, std::size_t max_p
   const std::lock_guard turn(state_lock_);
   Informed::Displacement moved;
   all_or_nothing([&] {
-    auto* hedge = dynamic_cast<Hedge*>(update_.get());
-    moved =
-        hedge != nullptr ? hedge->eliminate(max_distance, max_points) : informed().eliminate(max_distance, max_points);
+    moved = faces_.sum != nullptr ? faces_.sum->eliminate(max_distance, max_points)
+                                  : informed().eliminate(max_distance, max_points);
   });
   return moved;
 }
@@ -334,29 +271,27 @@ std::size_t Learner::budget() const {
 void Learner::limit_memories(std::size_t budget) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  const_cast<Hedge&>(sum()).limit_memories(budget);
+  sum().limit_memories(budget);
   config_.budget = budget;
 }
 
-const Hedge& Learner::sum() const {
-  const auto* hedge = dynamic_cast<const Hedge*>(update_.get());
-  if (hedge == nullptr || !hedge->is_uncertain())
-    throw std::invalid_argument("this learner is not a sum of second-order learners");
-  return *hedge;
+Sum& Learner::sum() const {
+  if (faces_.sum == nullptr) throw std::invalid_argument("this learner is not a sum of second-order learners");
+  return *faces_.sum;
 }
 
 std::vector<std::unique_ptr<Learner>> Learner::split() const {
   const std::lock_guard turn(state_lock_);
   std::vector<std::unique_ptr<Learner>> parts;
-  for (const Hedge::Member& member : sum().members()) {
+  for (const Sum::Part& own : sum().parts()) {
     Config config = config_;
     config.hedge.reset();
     config.kernels = {config_.kernels[parts.size()]};
     config.kernels[0].number = 0;
-    if (config.budget < unbounded) config.budget = member.learner->budget();
-    auto part = std::make_unique<Learner>(config);
-    part->basis_->take(*member.view);
-    part->informed().take(dynamic_cast<const Informed&>(*member.learner));
+    if (config.budget < unbounded) config.budget = own.budget;
+    auto part = std::make_unique<Learner>(config, make_);
+    part->basis_->take(own.basis);
+    part->informed().take(own.learner);
     part->origin_ = origin_;
     part->t_ = t_;
     parts.push_back(std::move(part));
@@ -368,16 +303,16 @@ void Learner::join(std::span<const Learner* const> parts, std::span<const double
                    const Learner* like) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  auto& hedge = const_cast<Hedge&>(sum());
-  if (t_ > 0 || parts.size() != hedge.members().size() || weights.size() != parts.size())
+  Sum& own = sum();
+  if (t_ > 0 || parts.size() != own.parts().size() || weights.size() != parts.size())
     throw std::invalid_argument("a fresh sum is joined of one learner and one weight for each kernel");
-  std::vector<Hedge::Part> taken;
+  std::vector<Sum::Part> taken;
   for (const Learner* part : parts) {
     const std::lock_guard other(part->state_lock_);
     if (part->t_ != parts[0]->t_) throw std::invalid_argument("the terms of a sum must have seen the same rows");
-    taken.push_back({*part->basis_, part->informed()});
+    taken.push_back({*part->basis_, part->informed(), part->update_->budget()});
   }
-  hedge.join(*basis_, taken, parts[0]->t_, weights, noise, moved, like == nullptr ? nullptr : &like->sum());
+  own.join(*basis_, taken, parts[0]->t_, weights, noise, moved, like == nullptr ? nullptr : &like->sum());
   origin_ = parts[0]->origin_;
   t_ = parts[0]->t_;
 }
@@ -390,7 +325,7 @@ void Learner::flush() {
 
 void Learner::set(const Expansion& expansion) {
   const std::lock_guard call(call_lock_);
-  Learner fresh(config_);
+  Learner fresh(config_, make_);
   fresh.t_ = expansion.t;
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
@@ -493,7 +428,7 @@ std::vector<double> Learner::constants(Which which) const {
 
 Learner::RandomFeatures Learner::random_features() const {
   const std::lock_guard turn(state_lock_);
-  const Fourier fourier = fourier_of(config_);
+  const Fourier& fourier = basis_->fourier();
   const Scales& scales = config_.kernels[0].scales;
   RandomFeatures result;
   for (std::size_t i = 0; i < fourier.count(); ++i) {
@@ -519,7 +454,7 @@ Learner::Learned Learner::learned(bool informed) const {
                   .average = all_coefficients(Which::predicting),
                   .weights = {},
                   .knowledge = {}};
-  if (const auto* several = dynamic_cast<const Ensemble*>(update_.get())) learned.weights = several->weights();
+  if (faces_.ensemble != nullptr) learned.weights = faces_.ensemble->weights();
   if (informed && has_information()) learned.knowledge = knowledge();
   return learned;
 }
@@ -541,17 +476,16 @@ Learner::Learned::Coefficients Learner::all_coefficients(Which which) const {
       all.features.push_back(update_->fixed(0, basis_->first_feature() + i, output, which));
   return all;
 }
-const Ensemble& Learner::ensemble() const {
-  const auto* ensemble = dynamic_cast<const Ensemble*>(update_.get());
-  if (ensemble == nullptr) throw std::invalid_argument("this learner has one kernel and one function, not several");
-  return *ensemble;
+Ensemble& Learner::ensemble() const {
+  if (faces_.ensemble == nullptr)
+    throw std::invalid_argument("this learner has one kernel and one function, not several");
+  return *faces_.ensemble;
 }
 
 const Uncertain& Learner::uncertain() const {
-  const auto* uncertain = dynamic_cast<const Uncertain*>(update_.get());
-  if (uncertain == nullptr || !uncertain->is_uncertain())
+  if (faces_.uncertain == nullptr)
     throw std::invalid_argument("this learner does not know its variance: it takes first-order steps");
-  return *uncertain;
+  return *faces_.uncertain;
 }
 
 std::vector<double> Learner::weights() const {
@@ -572,7 +506,7 @@ std::vector<std::int64_t> Learner::sizes() const {
 void Learner::keep(const std::vector<std::size_t>& functions) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  const_cast<Ensemble&>(ensemble()).keep(functions);
+  ensemble().keep(functions);
   std::vector<KernelConfig> kernels;
   for (const std::size_t i : functions) kernels.push_back(config_.kernels[i]);
   config_.kernels = std::move(kernels);
@@ -593,7 +527,7 @@ State Learner::save() const {
 
 void Learner::load(const State& state) {
   const std::lock_guard call(call_lock_);
-  Learner fresh(config_);
+  Learner fresh(config_, make_);
   Loader loader(state);
   fresh.visit(loader);
   loader.finish();
@@ -605,6 +539,7 @@ void Learner::load(const State& state) {
 void Learner::adopt(Learner&& fresh) {
   basis_ = std::move(fresh.basis_);
   update_ = std::move(fresh.update_);
+  faces_ = fresh.faces_;
   origin_ = fresh.origin_;
   t_ = fresh.t_;
 }

@@ -15,32 +15,23 @@
 #include <vector>
 
 #include "basis/basis.hpp"
-#include "experts/hedge.hpp"
 #include "linalg/archive.hpp"
+#include "loop/config.hpp"
 #include "loop/informed.hpp"
 #include "loop/ticket_lock.hpp"
 #include "loop/update.hpp"
 
 namespace onkel {
 
-struct Config {
-  Spec recipe;
-  std::vector<KernelConfig> kernels;  // one, or any number with a hedge over them
-  std::optional<HedgeConfig> hedge;
-  Task task = Task::binary;
-  Type type = Type::f64;    // of rows and kernel values
-  bool sparse = false;      // whether rows are CSR
-  std::size_t width = 0;    // features
-  std::size_t outputs = 1;  // 1, or the classes known so far
-  std::size_t budget = 0;
-  bool average = false;
-  bool constant = false;
-  std::uint64_t seed = 0;
-};
-
 class Learner {
  public:
-  explicit Learner(const Config& config);
+  // What a configuration says, without a row yet; who makes it knows all kinds of updates.
+  struct Made {
+    std::unique_ptr<Basis> basis;
+    std::unique_ptr<Update> update;
+  };
+  using Maker = Made (*)(const Config&);
+  Learner(const Config& config, Maker make);
   const Config& config() const { return config_; }
   // A copy of this moment, in memory: between two rows another thread may be learning.
   std::unique_ptr<Learner> clone() const;
@@ -75,7 +66,7 @@ class Learner {
   std::vector<double> variance(const Rows& rows) const;
   double noise_variance() const;
   // For second-order learners (see Informed); other learners refuse.
-  bool has_information() const { return dynamic_cast<const Informed*>(update_.get()) != nullptr; }
+  bool has_information() const { return faces_.informed != nullptr; }
   Informed::Knowledge information() const;
   void set_information(std::span<const double> half, double noise, std::int64_t steps);
   Informed::Displacement eliminate(double max_distance, std::size_t max_points);
@@ -172,6 +163,7 @@ class Learner {
   void load(const State& state);
 
  private:
+  Learner(const Config& config, Maker make, Made made);
   Learner(const Learner& other);  // with its state locked
   void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
   template <class Work>
@@ -181,23 +173,25 @@ class Learner {
   std::vector<double> coefficients_of_points(Which which) const;
   std::vector<double> constant_terms(Which which) const;
   Learned::Coefficients all_coefficients(Which which) const;
-  const Ensemble& ensemble() const;
+  Ensemble& ensemble() const;
   const Uncertain& uncertain() const;
   void adopt(Learner&& fresh);
   std::size_t outputs_after(const Batch& batch) const;
   Informed& informed() const;
   const Informed& with_memories() const;
-  const Hedge& sum() const;
+  Sum& sum() const;
   void visit(Archive& archive);
   void check_rows() const;
 
   Config config_;
+  Maker make_;
   bool foreign_;  // whether a kernel or a part is from outside the core
   // A call that changes something holds `call_lock_` throughout, and `state_lock_` for each of its steps; a call that
   // only reads holds `state_lock_` alone. `config_` is changed with both held.
   mutable TicketLock call_lock_, state_lock_;
   std::unique_ptr<Basis> basis_;
   std::unique_ptr<Update> update_;
+  Faces faces_;              // of the update
   std::int64_t origin_ = 0;  // the number of rows of the stream before the first that it saw
   std::int64_t t_ = 0;       // the number of rows of non-zero weight since; births of points count these
   Block block_;              // scratch of learning

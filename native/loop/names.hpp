@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "experts/hedge.hpp"
-#include "first_order/loss.hpp"
+#include "loop/config.hpp"
 #include "loop/spec.hpp"
 
 namespace onkel {

@@ -24,9 +24,23 @@ struct Diverged : std::runtime_error {
 // Throws Diverged if a value is not a number below 1e100; `position` is that of the row in the stream.
 void require_in_range(std::span<const double> values, const char* what, std::int64_t position);
 
+class Ensemble;
+class Uncertain;
+class Informed;
+class Sum;
+
+// What an update provides beyond an Update: null where it does not. Whoever holds one asks once.
+struct Faces {
+  Ensemble* ensemble = nullptr;
+  Uncertain* uncertain = nullptr;
+  Informed* informed = nullptr;
+  Sum* sum = nullptr;
+};
+
 class Update {
  public:
   virtual ~Update() = default;
+  virtual Faces faces() { return {}; }
   // A copy over a copy of the basis.
   virtual std::unique_ptr<Update> clone(Basis& basis) const = 0;
   virtual std::size_t outputs() const = 0;
@@ -51,7 +65,8 @@ class Update {
   virtual double fixed(std::size_t function, std::size_t column, std::size_t output, Which which) const = 0;
   virtual double norm_squared() const = 0;
   // The largest number of points, which an eviction may raise and a hedge may redistribute.
-  virtual std::size_t& budget() = 0;
+  virtual std::size_t budget() const = 0;
+  virtual void set_budget(std::size_t budget) = 0;
   // For a fresh update: as if `t` rows had led to the function and its average, which are now set column by column.
   virtual void begin_at(std::int64_t) { refuse_expansion(); }
   virtual void set(std::size_t /*column*/, std::size_t /*output*/, double /*last*/, double /*average*/) {
@@ -88,7 +103,6 @@ class Ensemble {
 class Uncertain {
  public:
   virtual ~Uncertain() = default;
-  virtual bool is_uncertain() const { return true; }  // a hedge is uncertain if its learners are
   // At a row, in units of the noise's variance; and that variance.
   virtual double variance(Block& block, std::size_t row) const = 0;
   virtual double noise_variance() const = 0;

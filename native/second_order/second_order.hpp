@@ -43,6 +43,7 @@ class SecondOrder final : public Update, public Informed {
               Basis& basis);
   SecondOrder(const SecondOrder& other, Basis& basis);
 
+  Faces faces() override { return {.uncertain = this, .informed = this}; }
   std::unique_ptr<Update> clone(Basis& basis) const override { return std::make_unique<SecondOrder>(*this, basis); }
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
@@ -59,7 +60,8 @@ class SecondOrder final : public Update, public Informed {
     return function_.coefficient(column, output, which);
   }
   double norm_squared() const override { return function_.norm_squared(basis_); }
-  std::size_t& budget() override { return budget_; }
+  std::size_t budget() const override { return budget_; }
+  void set_budget(std::size_t budget) override { budget_ = budget; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
   // Only the number of the earlier rows is known: their information is taken to be spread evenly over the span.

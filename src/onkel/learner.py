@@ -172,12 +172,15 @@ class Learner:
 
     def learn(self, x: ArrayLike, y: float) -> None:
         """Learn from one row."""
-        row = np.ascontiguousarray(x, dtype=self.settings.dtype)
-        core = self._core or self.started(row.shape[-1])
+        if self._core is not None and self._core.learn_one(x, y):
+            return
+        row = np.ascontiguousarray(x, dtype=self.dtype)
+        if row.ndim != 1:
+            raise ValueError(f"x must be one row, got an array of {row.ndim} dimensions")
         if self.sparse:
             self.learn_rows(row[None], np.array([y], dtype=np.float64))
         else:
-            core.learn_one(row, y)
+            self.started(len(row)).learn_one(row, y)
 
     def score(self, x: ArrayLike) -> float | Floats:
         """Return the decision value of one row; with several classes one value per class."""

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experts/make.hpp"
 #include "loop/learner.hpp"
 
 namespace onkel {

@@ -39,7 +39,7 @@ double hostile(FuzzInput& input, Type type) {
 class Session {
  public:
   Session(const NamedConfig& named, FuzzInput& input)
-      : named_(named), config_(named.config), input_(input), learner_(config_), values_(config_.width) {}
+      : named_(named), config_(named.config), input_(input), learner_(config_, make), values_(config_.width) {}
 
   void run() {
     for (int calls = 0; !input_.empty() && calls < 40; ++calls) {
@@ -128,7 +128,7 @@ class Session {
   }
   void save_and_load() {
     const State state = learner_.save();
-    Learner other(config_);
+    Learner other(config_, make);
     try {
       other.load(state);
     } catch (const std::invalid_argument& error) {

@@ -44,7 +44,7 @@ void learn(Learner& learner, const Stream& stream, std::size_t begin, std::size_
 
 const char* error(const Config& config) {
   const Stream stream = make_stream(config);
-  Learner row_by_row(config), by_two(config), saved(config), beside(config);
+  Learner row_by_row(config, make), by_two(config, make), saved(config, make), beside(config, make);
   const Learner::Execution one{1, 48}, two{2, 8};
   learn(row_by_row, stream, 0, n_rows, 1, one);
   const State expected = row_by_row.save();
@@ -57,7 +57,7 @@ const char* error(const Config& config) {
     return "two threads change its scores";
 
   learn(saved, stream, 0, n_rows / 2, 37, one);
-  Learner loaded(config);
+  Learner loaded(config, make);
   loaded.load(saved.save());
   if (expected.at("t") != saved.save().at("t")) learn(loaded, stream, n_rows / 2, n_rows, 37, one);
   if (loaded.save() != expected) return "saving changes it";
