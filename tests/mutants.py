@@ -770,21 +770,21 @@ MUTANTS = [
     ),
     Mutant(
         "River: the order of features in a record does not matter",
-        "src/onkel/river.py",
+        "src/onkel/river/records.py",
         "new = sorted((name for name in names if name not in self.of), key=_by_name)",
         "new = [name for name in names if name not in self.of]",
         "test_river.py -k 'order_of_features'",
     ),
     Mutant(
         "River: a prediction gives no column to a feature",
-        "src/onkel/river.py",
+        "src/onkel/river/models.py",
         "        row = self._columns.row(x, learn=False)",
         "        row = self._columns.row(x, learn=True)",
         "test_river.py -k prediction_changes_nothing",
     ),
     Mutant(
         "River: a refused record leaves no label behind",
-        "src/onkel/river.py",
+        "src/onkel/river/models.py",
         "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
         "            self._codes.setdefault(y, len(self._codes))\n"
         "            scores_before = self._learn_row(x, len(self._codes), w, scores)\n",
@@ -813,9 +813,9 @@ MUTANTS = [
     ),
     Mutant(
         "a recipe refuses what its parameters cannot be",
-        "src/onkel/catalogue/learners.py",
-        "                    check(takes[name], value)\n",
-        "                    pass\n",
+        "src/onkel/recipes/checked.py",
+        "                _check(takes[name], value)\n",
+        "                pass\n",
         "test_facts.py -k 'range_is or choices'",
     ),
     Mutant(

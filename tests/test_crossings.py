@@ -26,8 +26,8 @@ from exported import READERS
 from formulas import Expansion, distance
 from looping import WHOLE, loop
 from onkel import _public, recipes
-from onkel.catalogue import LEARNERS
 from onkel.cli._app import COMMANDS, app
+from onkel.estimators import named
 from onkel.files.format import kinds
 from onkel.inside import inside
 from onkel.parts import (
@@ -346,7 +346,7 @@ def on_file(table, action, name):
 def tasks(name):
     """The tasks of a model; those of named learners, which differ in their parameters only, take turns."""
     found = [task for called, task in MODELS if called == name]
-    is_named = any(name in row.estimators.values() for row in LEARNERS.values())
+    is_named = name in named.__all__
     return [found[NAMES.index(name) % len(found)]] if is_named and not WHOLE else found
 
 

@@ -20,9 +20,9 @@ PYTHON = [
         "utils": "checks of arguments, files written whole, extras",
         "_core": "what native/ is compiled to",
         "parameters": "what the parameters of all learners mean",
+        "docstrings": "docstrings that list parameters",
     },
     {"parts": "what recipes are made of"},
-    {"catalogue": "every fact about a learner and its parameters, once"},
     {"recipes": "the learners as choices of parts"},
     {
         "settings": "what a learner is told before its first row",

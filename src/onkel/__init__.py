@@ -14,7 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from onkel._public import *  # noqa: F403
-    from onkel.estimators.named import *  # noqa: F403
+    from onkel.estimators.budgeted import *  # noqa: F403
+    from onkel.estimators.newton import *  # noqa: F403
+    from onkel.estimators.projecting import *  # noqa: F403
+    from onkel.estimators.sampling import *  # noqa: F403
+    from onkel.estimators.unbudgeted import *  # noqa: F403
 
 __version__ = "0.1.0"
 

@@ -1,9 +1,10 @@
 """What there is to know of a parameter, written once.
 
-A parameter's name, type and default stand where Python has them: in a recipe's signature (:mod:`onkel.recipes`), or as
-a field of one of the classes below, which hold the parameters that all learners share. A :class:`Note` on its type says
-the rest: the sentence that explains it and the range it must lie in. Estimators, River's classes, the command, the
-docstrings and the tables of learners are made from these. Nothing here needs NumPy, so that ``onkel --help`` is quick.
+A parameter's name, type and default stand where Python has them: as a field of an estimator or of what it inherits, or
+in a recipe's signature (:mod:`onkel.recipes`). A :class:`Note` on its type says the rest: the sentence that explains it
+and the range it must lie in. Where several declare the same parameter, type and note are an alias of
+:mod:`onkel.recipes.parameters`. Docstrings, checks, and the help of the command read these. Nothing here needs NumPy,
+so that ``onkel --help`` is quick.
 
 >>> COMMON["budget"].default, COMMON["budget"].note.says
 (None, 'The largest number of support vectors.')
@@ -13,9 +14,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_origin
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,8 @@ class Note:
     more: str = ""  # further sentences for the docstrings
     kind: str = ""  # the type as a docstring has it, where the annotation does not tell
     choices: tuple[str, ...] = ()
-    part: str = ""  # whose number of that name it becomes: the part has its range
+    part: type[Any] | None = None  # whose number of that name it becomes: the part has its range
     limits: Mapping[str, Any] = field(default_factory=dict)  # otherwise its range, as `check_number` takes it
-    regression: bool = False  # whether only regressors have it
     stream: str = ""  # what "stream" chooses, where an estimator may leave it to the stream
 
 
@@ -45,14 +47,17 @@ class Parameter:
     note: Note
 
     @property
-    def annotation(self) -> Any:
-        """The type with the note on it."""
-        return Annotated[self.type, self.note]
-
-    @property
     def optional(self) -> bool:
         """Whether it may be None."""
         return type(None) in get_args(self.type)
+
+    @property
+    def limits(self) -> Mapping[str, Any]:
+        """Its range as `check_number` takes it: its own, or that of the part's number that it becomes."""
+        if self.note.part is None:
+            return self.note.limits
+        limits = self.note.part.__dataclass_fields__[self.name].metadata
+        return {name: limit for name, limit in limits.items() if name != "integer"}
 
 
 def parameters_of(thing: Callable[..., Any]) -> dict[str, Parameter]:
@@ -89,25 +94,21 @@ def _note(hints: list[Any]) -> Note:
     return next((note for notes in annotated for note in notes if isinstance(note, Note)), Note())
 
 
-def declare(cls: type[Any], parameters: Mapping[str, Parameter], **defaults: Any) -> None:
-    """Make parameters fields of a class that is about to become a dataclass, some with defaults of its own."""
-    own = dict(vars(cls).get("__annotations__", {}))
-    cls.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()} | own
-    for name, parameter in parameters.items():
-        default = defaults.get(name, parameter.default)
-        if name not in own and default is not inspect.Parameter.empty:
-            setattr(cls, name, default)
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def parameter_class(cls: type[T]) -> type[T]:
+    """Turn a class into a dataclass whose fields are parameters, for estimators to inherit."""
+    return dataclass(kw_only=True, repr=False, eq=False)(cls)
 
 
-def with_note(parameter: Parameter, **changes: Any) -> Parameter:
-    """Return a parameter of which something else is said."""
-    return replace(parameter, note=replace(parameter.note, **changes))
+def is_stream(value: Any) -> bool:
+    """Whether a parameter is left to the stream to choose."""
+    return isinstance(value, str) and value == "stream"
 
 
 # -- what all learners share ------------------------------------------------------------------------------------------
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class KernelParameters:
     """The parameters of a learner with one kernel."""
 
@@ -132,7 +133,7 @@ class KernelParameters:
     ] = None
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class FunctionParameters:
     """What a learner is told besides its recipe and its kernel."""
 
@@ -142,11 +143,11 @@ class FunctionParameters:
             "The kernel's width.",
             '"scale" and "auto" are those of :class:`sklearn.svm.SVC`, fixed by the rows of the first call.',
             kind='{{"scale", "auto", "stream"}} or float',
-            part="RBF",
+            limits={"above": 0},
             stream='the width of kernel "rbf"',
         ),
     ] = "scale"
-    degree: Annotated[int, Note('Degree of kernel "poly".', part="Polynomial")] = 3
+    degree: Annotated[int, Note('Degree of kernel "poly".', limits={"at_least": 1, "at_most": 100})] = 3
     coef0: Annotated[float, Note('Constant term of kernels "poly" and "sigmoid".')] = 0.0
     budget: Annotated[
         int | None,
@@ -163,7 +164,7 @@ class FunctionParameters:
     fit_intercept: Annotated[bool, Note("Whether to learn a constant term: the kernel becomes k + (5/16)^2.")] = False
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class FittingParameters:
     """How an estimator learns."""
 
@@ -183,7 +184,7 @@ class FittingParameters:
     ] = None
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class ClassifierParameters:
     """What only a classifier is told."""
 

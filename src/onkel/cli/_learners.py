@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from onkel.cli._guard import Misused
 from onkel.cli._options import Learning, Scale
 
+_ENDINGS = {"classification": "Classifier", "regression": "Regressor"}  # of the estimators' names, by task
 _WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -18,24 +19,21 @@ def names(task: str) -> dict[str, type[Any]]:
     >>> names("classification")["spa"].__name__, "klr" in names("regression")
     ('SPAClassifier', False)
     """
-    from onkel.catalogue import LEARNERS
     from onkel.estimators import named
 
-    found = {row.name.lower(): row.estimators[task] for row in LEARNERS.values() if task in row.estimators}
-    return {name: getattr(named, found[name]) for name in sorted(found)}
+    ending = _ENDINGS[task]
+    found = {name.removesuffix(ending).lower(): getattr(named, name) for name in named.__all__ if name.endswith(ending)}
+    return dict(sorted(found.items()))
 
 
 def make(wanted: str, source: Any, options: Learning) -> dict[str, Any]:
     """Create the learners in a comma-separated list of names ("all": every one), with the given options."""
-    from onkel.catalogue import TASKS
-
     task = source.task
-
     known = names(task)
     picked = list(known) if wanted == "all" else list(dict.fromkeys(wanted.lower().split(",")))
     for name in picked:
         if name not in known:
-            other = next((t for t in TASKS if t != task and name in names(t)), None)
+            other = next((t for t in _ENDINGS if t != task and name in names(t)), None)
             reason = f"there is no learner {name!r} for {task}" if other else f"there is no learner {name!r}"
             raise Misused(f"{reason}; expected one of {', '.join(known)}" + ("" if other else f" (for {task})"))
     chosen = [_assignment(text) for text in options.set or []]

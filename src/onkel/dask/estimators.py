@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Self
 
 from onkel.dask.collections import is_collection, mapped, partitions_in
 from onkel.dask.engine import cluster_of
 from onkel.estimators import generic, named
 from onkel.estimators.making import estimator
-from onkel.parameters import Note
+from onkel.parameters import Note, parameter_class
 from onkel.partitions import Report
 from onkel.partitions.fitting import fit
 from onkel.partitions.newton import Rounds
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class OnCluster:
     """What all estimators on a cluster share."""
 

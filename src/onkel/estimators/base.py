@@ -7,8 +7,7 @@ change: a refused call leaves the estimator as it was.
 from __future__ import annotations
 
 import copy
-import inspect
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from onkel.catalogue import Named
 from onkel.choice import LearnerHolder, StreamChoice
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator, svc_hint
@@ -25,7 +23,7 @@ from onkel.estimators.notebook import NotebookView
 from onkel.estimators.progress import Progress
 from onkel.inside import Inside
 from onkel.learner import Learner
-from onkel.parameters import COMMON, FittingParameters, FunctionParameters, KernelParameters
+from onkel.parameters import COMMON, FittingParameters, FunctionParameters, KernelParameters, is_stream
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
@@ -60,8 +58,6 @@ class KernelEstimator(
     BaseEstimator,  # type: ignore[misc]
 ):
     """Fit, partial_fit and predict_then_learn over any recipe and any kernels."""
-
-    _row: ClassVar[Named]  # the row of its learner in the table, for a named learner
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also by the names of a search such as `GridSearchCV`.
@@ -203,14 +199,8 @@ class KernelEstimator(
         raise NotImplementedError
 
     def _recipe(self, horizon: int | None) -> Recipe:
-        """The learner's row of the table, with this estimator's parameters."""
-        make = type(self)._row.recipe
-        given = {name: getattr(self, name) for name in inspect.signature(make).parameters if hasattr(self, name)}
-        if self._stream_chooses("lam"):
-            del given["lam"]
-        if "horizon" in given:
-            given["horizon"] = horizon
-        return make(**given)
+        """What to learn with, for a stream of so many rows, or of nobody knows how many."""
+        raise NotImplementedError
 
     def _chosen_on_stream(self, learner: Learner) -> list[str]:
         """The names of what is chosen from the stream: nothing for a kernel that is not gaussian."""
@@ -227,7 +217,7 @@ class KernelEstimator(
         value = getattr(self, name, None)
         if name == "gamma" and self._has_no_width():
             return False
-        return isinstance(value, str) and value == "stream"
+        return is_stream(value)
 
     def _has_no_width(self) -> bool:
         """Whether the kernel is one of dot products, for which there is no width to choose."""

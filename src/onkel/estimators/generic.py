@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from onkel.estimators.making import estimator
 from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
-from onkel.parameters import Note
+from onkel.parameters import Note, parameter_class
 from onkel.parts import Recipe
 
 
-@dataclass(kw_only=True, repr=False, eq=False)
+@parameter_class
 class RecipeParameter:
     """The parameter `recipe` of a generic estimator."""
 

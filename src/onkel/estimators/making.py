@@ -1,20 +1,17 @@
-"""How a class becomes an estimator: a dataclass whose fields are its parameters, with a docstring that lists them.
-
-The class of a named learner holds its summary and its example; its fields are its recipe's parameters
-(:mod:`onkel.catalogue`) and those that all learners share (:mod:`onkel.parameters`).
-"""
+"""How a class becomes an estimator: a dataclass whose fields are its parameters, with a docstring that lists them."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar, dataclass_transform
 
-from onkel.catalogue import LEARNERS, TASKS, Named
-from onkel.catalogue.docstrings import complete, entries, one_of
-from onkel.parameters import COMMON, declare, parameters_of
-from onkel.parts import KERNELS
+from onkel import recipes
+from onkel.docstrings import complete, entries, one_of, section
+from onkel.parameters import COMMON, parameter_class, parameters_of
+from onkel.parts import KERNELS, Recipe
+from onkel.recipes.checked import losses_of
 
 T = TypeVar("T")
 
@@ -69,7 +66,7 @@ feature_names_in_ : ndarray of shape (n_features,), where X has names"""
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(cls: type[T]) -> type[T]:
     """Turn a class of fields into an estimator; add the parameters to its docstring if it has an example and none."""
-    completed = dataclass(kw_only=True, repr=False, eq=False)(cls)
+    completed = parameter_class(cls)
     completed.__init__.__annotations__ = {name: parameter.type for name, parameter in parameters_of(completed).items()}
     _answer_svc(completed)
     if completed.__doc__ and "Examples\n" in completed.__doc__ and "Parameters\n" not in completed.__doc__:
@@ -101,35 +98,41 @@ def _answer_svc(cls: type[Any]) -> None:
     cls.__init__ = __init__
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
-def named_estimator(cls: type[T]) -> type[T]:
-    """Create the estimator of the learner after which a class is named."""
-    task = next(task for task, ending in TASKS.items() if cls.__name__.endswith(ending))
-    row = LEARNERS[cls.__name__.removesuffix(TASKS[task])]
-    own = row.defaults[task]
-    declare(cls, {name: replace(COMMON[name], default=own[name]) for name in COMMON if name in own})
-    declare(cls, row.parameters(task))
-    cls._row = row  # type: ignore[attr-defined]
-    return estimator(cls)
-
-
 def _documented(cls: type[Any]) -> str:
-    row: Named | None = getattr(cls, "_row", None)
-    words = {"kernels": one_of(KERNELS), "losses": "", "output": ""}
-    if row is not None:
-        task = next(task for task, name in row.estimators.items() if name == cls.__name__)
-        words |= row.words(task) | {"output": ": the average" if row.averages else ": the last one"}
     has = parameters_of(cls)
-    own_first = [has[name] for name in has if name not in COMMON] + [has[name] for name in COMMON if name in has]
     attributes = [
         _CLASSES if "class_weight" in has else "",
         _LAM if hasattr(cls, "lam_") else "",
         getattr(cls, "_function_attributes", FUNCTION_ATTRIBUTES),
         _COMMON_ATTRIBUTES,
     ]
+    learner = getattr(recipes, re.sub("(Classifier|Regressor)$", "", cls.__name__), None)
     return complete(
         cls.__doc__,
-        Parameters=entries(own_first, words),
+        Parameters=described_parameters(cls, regression="class_weight" not in has),
         Attributes="\n".join(text for text in attributes if text),
-        References=row.reference if row is not None else "",
+        References=section(getattr(learner, "__doc__", ""), "References"),
     )
+
+
+def described_parameters(cls: type[Any], regression: bool) -> str:
+    """Return the section on the parameters of a class, its own before those of all learners."""
+    has = parameters_of(cls)
+    declared = dict.fromkeys(name for each in cls.__mro__ for name in vars(each).get("__annotations__", {}))
+    own = [has[name] for name in declared if name in has and name not in COMMON]
+    return entries(own + [has[name] for name in COMMON if name in has], _words(cls, regression))
+
+
+def _words(cls: type[Any], regression: bool) -> dict[str, str]:
+    """What the braces in notes stand for in the docstring of a class."""
+    kernels = one_of(KERNELS)
+    if "recipe" in parameters_of(cls):
+        return {"kernels": kernels, "output": ""}
+
+    def recipe(**given: Any) -> Recipe:
+        made = object.__new__(cls)  # with the defaults of its fields
+        vars(made).update(given)
+        return cls._recipe(made, None)  # type: ignore[no-any-return]
+
+    output = ": the average" if recipe().average else ": the last one"
+    return {"kernels": kernels, "output": output, "losses": losses_of(recipe, regression)}

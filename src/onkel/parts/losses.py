@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from onkel.parts._part import Part, Spec, number
-from onkel.utils.validation import check_choice
+from onkel.utils.validation import check_choice, check_number
 
 __all__ = [
     "LOSSES",
@@ -113,7 +114,7 @@ LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in Loss.__subclasses__
 
 
 def loss_named(name: str | Loss, **numbers: float) -> Loss:
-    """Make a loss from its scikit-learn name, taking of ``numbers`` the ones it has.
+    """Make a loss from its scikit-learn name, taking of ``numbers`` the ones it has; the others are checked, too.
 
     Examples
     --------
@@ -124,5 +125,15 @@ def loss_named(name: str | Loss, **numbers: float) -> Loss:
     if isinstance(name, Loss):
         return name
     check_choice("loss", name, LOSSES)
-    kind = LOSSES[name]
-    return kind(**{f.name: numbers[f.name] for f in fields(kind) if f.name in numbers})
+    own = {f.name for f in fields(LOSSES[name])}
+    for each in numbers.keys() - own:
+        check_number(each, numbers[each], **_limits(each))
+    return LOSSES[name](**{each: numbers[each] for each in numbers.keys() & own})
+
+
+def _limits(name: str) -> Mapping[str, Any]:
+    """The range of a number of losses: that of the first that has it."""
+    found = [f.metadata for loss in LOSSES.values() for f in fields(loss) if f.name == name]
+    if not found:
+        raise TypeError(f"no loss has a number {name!r}")
+    return found[0]

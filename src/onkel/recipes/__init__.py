@@ -1,4 +1,4 @@
-"""The learners of the literature, each as a choice of parts: one row of the table :data:`onkel.catalogue.LEARNERS`.
+"""The learners of the literature, each as a choice of parts.
 
 With their default parameters they are
 
@@ -55,7 +55,7 @@ and SPA with BOGD's is
 (50, True)
 """
 
-# In the order of the tables: each module enters its learners when it is imported.
+# In the order of the tables.
 # isort: off
 from onkel.recipes.unbudgeted import Perceptron, OGD, PA, Pegasos, FSGD
 from onkel.recipes.sampling import KLR, OSKL, SPA

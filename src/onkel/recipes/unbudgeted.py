@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from onkel.catalogue import named
-from onkel.parameters import Note
 from onkel.parts import (
     DecayingStep,
     FirstOrder,
@@ -20,20 +16,17 @@ from onkel.parts import (
     Step,
     loss_named,
 )
-from onkel.recipes._parameters import (
-    ONLINE_LEARNING_WITH_KERNELS,
-    Aggressiveness,
-    AnyLoss,
-    Epsilon,
-    Regularisation,
-    Shrinking,
-    StepSize,
-)
+from onkel.recipes import parameters
+from onkel.recipes.checked import checked
 
 
-@named("Rosenblatt 1958; Freund and Schapire 1999", "Large Margin Classification Using the Perceptron Algorithm")
+@checked
 def Perceptron() -> FirstOrder:
     """Rosenblatt's perceptron with a kernel: every mistake joins with coefficient ``y``.
+
+    References
+    ----------
+    Rosenblatt 1958; Freund and Schapire 1999, "Large Margin Classification Using the Perceptron Algorithm".
 
     Examples
     --------
@@ -44,14 +37,18 @@ def Perceptron() -> FirstOrder:
     return FirstOrder(PerceptronLoss(), OnMistake(), GradientStep(eta=1.0))
 
 
-@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
+@checked
 def OGD(
-    eta: StepSize = 0.5,
-    lam: Shrinking = 0.0,
-    loss: AnyLoss = "hinge",
-    epsilon: Epsilon = 0.1,
+    eta: parameters.StepSize = 0.5,
+    lam: parameters.Shrinking = 0.0,
+    loss: parameters.LossChoice = "hinge",
+    epsilon: parameters.Epsilon = 0.1,
 ) -> FirstOrder:
     """Online gradient descent: ``f <- (1 - eta lam) f - eta g k(x, .)``.
+
+    References
+    ----------
+    Kivinen, Smola and Williamson 2004, "Online Learning with Kernels".
 
     Examples
     --------
@@ -62,21 +59,21 @@ def OGD(
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
 
 
-@named(
-    "Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006",
-    "Online Passive-Aggressive Algorithms",
-    regressor={"loss": "epsilon_insensitive"},
-)
+@checked
 def PA(
-    C: Aggressiveness = 1.0,
-    variant: Annotated[str, Note("How far a step may go.", choices=("PA", "PA-I", "PA-II"))] = "PA-I",
-    loss: AnyLoss = "hinge",
-    epsilon: Epsilon = 0.1,
+    C: parameters.PAAggressiveness = 1.0,
+    variant: parameters.PAVariant = "PA-I",
+    loss: parameters.LossChoice = "hinge",
+    epsilon: parameters.Epsilon = 0.1,
 ) -> FirstOrder:
     """Passive-aggressive learning: the smallest change that repairs a row's loss.
 
     Each row with a loss joins with the step that removes the loss, ``l/k(x, x)`` (PA), that step cut at ``C`` (PA-I),
     or the softer ``l/(k(x, x) + 1/(2C))`` (PA-II).
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006, "Online Passive-Aggressive Algorithms".
 
     Examples
     --------
@@ -92,16 +89,17 @@ def PA(
     return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), steps[variant])
 
 
-@named(
-    "Shalev-Shwartz, Singer and Srebro 2007",
-    "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM",
-)
+@checked
 def Pegasos(
-    lam: Regularisation = 0.01,
-    project: Annotated[bool, Note("Keep the function in the ball of radius 1/√λ, which holds the optimum.")] = False,
-    loss: AnyLoss = "hinge",
+    lam: parameters.Regularisation = 0.01,
+    project: parameters.PegasosProject = False,
+    loss: parameters.LossChoice = "hinge",
 ) -> FirstOrder:
     """Pegasos: ``eta_t = 1/(lam t)``, shrink ``1 - 1/t``.
+
+    References
+    ----------
+    Shalev-Shwartz, Singer and Srebro 2007, "Pegasos: Primal Estimated sub-GrAdient SOlver for SVM".
 
     Examples
     --------
@@ -113,17 +111,19 @@ def Pegasos(
     return FirstOrder(loss_named(loss), OnGradient(), step, ball=lam**-0.5 if project else None)
 
 
-@named(*ONLINE_LEARNING_WITH_KERNELS, regressor={"loss": "squared_error"})
+@checked
 def FSGD(
-    eta: StepSize = 0.5,
-    lam: Shrinking = 1e-4,
-    schedule: Annotated[
-        str, Note("η_t = η, or η/(1 + ηλt), which is O(1/t).", choices=("constant", "inverse"))
-    ] = "constant",
-    loss: AnyLoss = "hinge",
-    epsilon: Epsilon = 0.1,
+    eta: parameters.StepSize = 0.5,
+    lam: parameters.Shrinking = 1e-4,
+    schedule: parameters.FSGDSchedule = "constant",
+    loss: parameters.LossChoice = "hinge",
+    epsilon: parameters.Epsilon = 0.1,
 ) -> FirstOrder:
     """Functional stochastic gradient descent, any loss.
+
+    References
+    ----------
+    Kivinen, Smola and Williamson 2004, "Online Learning with Kernels".
 
     Examples
     --------

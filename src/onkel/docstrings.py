@@ -6,24 +6,36 @@ A class or a recipe writes what only it can say: its summary and its example. Th
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from types import NoneType
 from typing import get_args
 
-from onkel.catalogue.ranges import limits_of
 from onkel.parameters import Parameter
 from onkel.utils.validation import range_in_words
 
 _WIDTH = 112
+_LAST = re.compile(r"^(References|Examples)\n-+$", re.MULTILINE)  # the sections that come last
 
 
 def complete(document: str | None, **sections: str) -> str:
-    """Return a docstring with these sections, where they are not empty, before its examples."""
+    """Return a docstring with these sections, where they are not empty, before its references and examples."""
     text = inspect.cleandoc(document or "")
-    before, heading, examples = text.partition("Examples\n--------\n")
-    titles = [f"{name}\n{'-' * len(name)}\n{section}" for name, section in sections.items() if section]
-    return "\n\n".join([before.rstrip(), *titles, *([heading + examples] if heading else [])]) + "\n"
+    start = _LAST.search(text)
+    before, after = (text[: start.start()], [text[start.start() :]]) if start else (text, [])
+    titles = [f"{name}\n{'-' * len(name)}\n{body}" for name, body in sections.items() if body]
+    return "\n\n".join([before.rstrip(), *titles, *after]) + "\n"
+
+
+def section(document: str | None, name: str) -> str:
+    """Return what a section of a docstring says; nothing where there is no such section.
+
+    >>> section(section.__doc__, "References")
+    ''
+    """
+    found = re.search(rf"^{name}\n-+\n(.*?)(?=\n\n|\Z)", inspect.cleandoc(document or ""), re.MULTILINE | re.DOTALL)
+    return found[1] if found else ""
 
 
 def entries(parameters: Iterable[Parameter], words: Mapping[str, str]) -> str:
@@ -54,7 +66,7 @@ def _kind(parameter: Parameter, words: Mapping[str, str]) -> str:
     plain = {NoneType, str} if note.stream else {NoneType}  # "or None" and "stream" are added below
     types = [each.__name__ for each in get_args(parameter.type) or (parameter.type,) if each not in plain]
     kind = one_of(note.choices) if note.choices else note.kind.format_map(words) or " or ".join(types)
-    limits = range_in_words(**limits_of(parameter))
+    limits = range_in_words(**parameter.limits)
     kind = f"{kind} {limits}" if limits else kind
     if parameter.optional and not kind.endswith("None"):
         kind += " or None"
