@@ -19,6 +19,13 @@ MUTANTS = [
         "test_relevances.py -k to_the_bit",
     ),
     Mutant(
+        "an easy row counts for those that it stands for",
+        "native/second_order/second_order.cpp",
+        "? easy_slope_ / slope : 0.0",
+        "? 1.0 : 0.0",
+        "test_newton.py -k right_on_average",
+    ),
+    Mutant(
         "the points of a sum are limited by its budget",
         "native/basis/pool.hpp",
         "position == newest_ || points_.size() < limit_",
@@ -210,8 +217,8 @@ MUTANTS = [
     Mutant(
         "no weight takes the digits of all rows that follow",
         "native/second_order/second_order.cpp",
-        "$row.weight = std::min($row.weight, max_weight);",
-        "",
+        "std::min(times * own.weight, max_weight)",
+        "times * own.weight",
         "test_information.py -k diverges",
     ),
     Mutant(

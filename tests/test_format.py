@@ -211,7 +211,7 @@ def test_former_parts():
         parts.SquaredError(), parts.GaussianPrior(0.01), parts.GrowingDictionary(8.0, 0.0), parts.FadingMemory(0.999)
     )
     assert recipe("custom-recipe").ball == 2.0
-    assert recipe("newton-three").dictionary.min_slope == 0.1
+    assert recipe("newton-three").dictionary.easy_slope == 0.1
 
 
 @loop

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from looping import loop
-from onkel import parts, recipes
+from onkel import _core, parts, recipes
 from reference.newton import Newton
 from states import state_of
 from table import Case, cases
@@ -80,20 +80,37 @@ def test_after_the_budget_is_full_it_is_recursive_least_squares():
     np.testing.assert_allclose(learner.score_rows(X[:50])[:, 0], probe @ w, atol=1e-8)
 
 
-def test_easy_rows_change_nothing():
+def test_easy_rows_are_learned_from_by_chance():
     X, y = waves(800, noise=0.0)
-    learner = onkel.Learner(recipes.Newton(forget=1.0), gamma=0.5, budget=50)
+    learner = onkel.Learner(recipes.Newton(forget=1.0), gamma=0.5, budget=50, seed=3)
     learner.learn_rows(X, (y > 0).astype(float))
-    easy = X[np.abs(learner.score_rows(X)[:, 0]) > 3]
-    label = (learner.score_rows(easy)[:, 0] > 0).astype(float)
-    before = state_of(learner)
-    learner.learn_rows(easy, label)
-    after = state_of(learner)
-    assert {name for name in after if not np.array_equal(after[name], before[name])} == {
-        "t",
-        "update.function.ticks",
-        "update.function.scale_sum",
-    }
+    scores = learner.score_rows(X)[:, 0]
+    rows, labels = X[np.abs(scores) > 3], (scores[np.abs(scores) > 3] > 0).astype(float)
+    taken = []
+    for x, label in zip(rows, labels, strict=True):
+        score, t = learner.score(x), learner.t
+        slope = 1 / (1 + np.exp(np.abs(score)))
+        taken.append(_core.uniform(3, 0, t + 1, 4) < slope / 0.1)
+        learner.learn(x, label)
+        assert learner.t == t + 1
+        assert (learner.score(x) != score) == taken[-1]
+    assert 0 < np.sum(taken) < len(rows) / 2  # both kinds came
+
+
+@loop
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("settings", [{}, {"forget": 1.0, "relevances": None}], ids=str)
+def test_probabilities_are_right_on_average(rate, settings):
+    """The mean probability of a class is its base rate, however rare the class is."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12000, 4))
+    signal = 1.5 * np.sin(2 * X[:, 0]) + X[:, 1]
+    offset = np.quantile(signal + rng.logistic(size=len(X)), 1 - rate)
+    y = rng.random(len(X)) < 1 / (1 + np.exp(offset - signal))
+    model = onkel.NewtonClassifier(budget=200, random_state=0, **settings).fit(X[:6000], y[:6000])
+    p = model.predict_proba(X[6000:])[:, 1]
+    standard_error = np.sqrt(np.mean(p * (1 - p)) * 2 / 6000)  # of both halves
+    np.testing.assert_allclose(p.mean(), y[6000:].mean(), atol=0.05 * rate + 2 * standard_error)
 
 
 def test_near_duplicates_do_not_make_it_singular():

@@ -183,20 +183,20 @@ void bind_spans(nb::module_& m) {
           },
           "linear"_a);
   // The keys of rows with these scores: log(u) / (weight |g|^2), with |g| the largest slope; minus infinity where |g|
-  // is at most min_slope.
+  // is at most easy_slope.
   m.def(
       "slope_keys",
       [](const nb::tuple& loss, const std::string& task, const RowsIn<double>& scores, const Numbers& y,
-         const Numbers& weight, const Numbers& u, double min_slope) {
+         const Numbers& weight, const Numbers& u, double easy_slope) {
         const std::size_t n = scores.shape(0);
         if (y.shape(0) != n || weight.shape(0) != n || u.shape(0) != n)
           throw nb::value_error("scores, y, the weights and the draws must have the same number of rows");
         std::vector<double> keys =
             slope_keys({Loss(spec(loss), task_named(task)), task_named(task), scores.shape(1), false}, scores.data(),
-                       {y.data(), n}, weight.data(), u.data(), min_slope);
+                       {y.data(), n}, weight.data(), u.data(), easy_slope);
         return array(std::move(keys), {n});
       },
-      "loss"_a, "task"_a, "scores"_a, "y"_a, "weight"_a, "u"_a, "min_slope"_a);
+      "loss"_a, "task"_a, "scores"_a, "y"_a, "weight"_a, "u"_a, "easy_slope"_a);
 }
 
 }  // namespace onkel

@@ -10,7 +10,7 @@
 namespace onkel {
 
 // What a number is drawn for. The values are part of the file format: never renumber.
-enum class Purpose : std::uint32_t { admission = 0, eviction = 1, feature = 2, visit = 3 };
+enum class Purpose : std::uint32_t { admission = 0, eviction = 1, feature = 2, visit = 3, easy = 4 };
 
 inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {

@@ -233,7 +233,7 @@ std::vector<double> RowSums::slopes() const {
 // ---- Points -------------------------------------------------------------------------------------------------------
 
 std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores, std::span<const double> y,
-                               const double* weight, const double* u, double min_slope) {
+                               const double* weight, const double* u, double easy_slope) {
   std::vector<double> keys(y.size(), -std::numeric_limits<double>::infinity());
   Scored row(setup.outputs);
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -241,7 +241,7 @@ std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores
     std::copy_n(scores + i * setup.outputs, setup.outputs, row.f.begin());
     judge(setup, y[i], weight[i], row);
     const double slope = largest(row.g);
-    if (slope > min_slope) keys[i] = std::log1p(-u[i]) / (weight[i] * slope * slope);
+    if (slope > easy_slope) keys[i] = std::log1p(-u[i]) / (weight[i] * slope * slope);
   }
   return keys;
 }

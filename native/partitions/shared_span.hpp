@@ -100,9 +100,9 @@ class RowSums {
 };
 
 // The key of each row for weighted sampling, log(u) / (weight |g|^2), with |g| the largest slope at its scores
-// ([row][output]); minus infinity where |g| is at most `min_slope`.
+// ([row][output]); minus infinity where |g| is at most `easy_slope`.
 std::vector<double> slope_keys(const RowSums::Setup& setup, const double* scores, std::span<const double> y,
-                               const double* weight, const double* u, double min_slope);
+                               const double* weight, const double* u, double easy_slope);
 
 // Chooses points among candidates, one after the other, always the one with the largest key log(u) / (q sqrt(novelty)),
 // where novelty is the squared distance from the span of those chosen before; none whose novelty is below the tolerance

@@ -12,6 +12,7 @@ namespace {
 // A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
 // for all later rows.
 constexpr double max_certainty = 1e10;
+constexpr double largest_part = 0.001;  // of a memory that one row may stand for
 constexpr std::size_t max_candidates = 32;
 constexpr int max_halvings = 20;
 constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
@@ -56,7 +57,7 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       inner_steps_(task == Task::regression ? 1 : 3),
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
-      min_slope_(recipe.part("dictionary").at("min_slope")),
+      easy_slope_(recipe.part("dictionary").at("easy_slope")),
       spread_(recipe.part("dictionary").at("spread")),
       posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
       share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
@@ -78,7 +79,7 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
       inner_steps_(other.inner_steps_),
       budget_(other.budget_),
       lam_(other.lam_),
-      min_slope_(other.min_slope_),
+      easy_slope_(other.easy_slope_),
       spread_(other.spread_),
       posteriors_(other.posteriors_),
       share_(other.share_),
@@ -136,7 +137,7 @@ void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predi
 }
 
 void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
-  auto& [kept, seen, informative, several, row, each, k, nearest, slot, placed] = in_hand_;
+  auto& [kept, seen, draw, times, several, row, each, k, nearest, slot, placed] = in_hand_;
   kept.emplace(example);
   nearest.reset();
   slot.reset();
@@ -151,11 +152,11 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   // inequality).
   const double self = row.self();
   require_in_range({&self, 1}, "the kernel value", example.position);
-  // A hedge may show this learner only a fraction of the rows.
   seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
-  informative = is_informative(row) && seen;
+  draw = draw_of(example.t);
+  times = seen ? multiplicity(first(), row, draw) : 0.0;
   several = n_active() > 1 && example.in_order;
-  if (informative || several) {
+  if (times > 0 || several) {
     k.resize(basis_.columns());
     basis_.values(example.block, example.row, k);
     require_in_range(k, "the kernel values", example.position);
@@ -174,27 +175,28 @@ void SecondOrder::commit() {
   InHand& row = in_hand_;
   const Example& example = *row.example;
   Scored& mixed = row.mixed;
-  const double residual = largest(mixed.g), max_weight = max_certainty * lam_ / mixed.self();
+  const double residual = largest(mixed.g), max_weight = max_certainty * lam_ / mixed.self(),
+               weight = std::min(row.times * mixed.weight, max_weight);
   if (!example.in_order) suspend_others();
   if (row.several) update_weights(row);
-  if (row.informative) offer(row);
+  if (row.is_informative()) offer(row);
   grow(row);
   double variance = 0.0;
   for (std::size_t e = 0; e < (row.several ? posteriors_.size() : 1); ++e) {
     Scored& own = row.seen_by(e);
-    own.weight = std::min(own.weight, max_weight);
-    if (!row.seen || rests(e) || !is_informative(own)) continue;
+    const double times = multiplicity(posteriors_[e], own, row.draw);
+    if (!row.seen || rests(e) || times == 0) continue;
+    own.weight = std::min(times * own.weight, max_weight);
     if (e > 0) exchange(e, row);
     variance += share_.weights()[e] * take_step(e, row);
   }
-  if (row.informative) {
-    const double weight = std::min(mixed.weight, max_weight);
+  if (row.is_informative()) {
     noise_ += weight * residual * residual / (1 + weight * variance);
     ++steps_;
   }
   for (std::size_t e = 0; e < n_active(); ++e)
     if (!rests(e)) posteriors_[e].fade(example.t);
-  if (row.several || row.informative) publish();
+  if (row.several || row.is_informative()) publish();
   if (others_suspended_ && example.in_order) resume_others();
   function_.tick();
 }
@@ -215,7 +217,14 @@ void SecondOrder::publish() {
   }
 }
 
-bool SecondOrder::is_informative(const Scored& row) const { return largest(row.g) > min_slope_; }
+// How many rows this one stands for, 1/p or 0; the slope is that of the loss without the row's weight. No row counts
+// for more than a thousandth of what a memory holds: among few rows one that stands for many would unsettle the
+// function.
+double SecondOrder::multiplicity(const Posterior& posterior, const Scored& row, double draw) const {
+  const double slope = largest(row.g), most = std::max(1.0, posterior.memory() * largest_part);
+  if (slope >= easy_slope_) return 1.0;
+  return draw * easy_slope_ < slope && easy_slope_ <= most * slope ? easy_slope_ / slope : 0.0;
+}
 
 // ---- The dictionary ---------------------------------------------------------------------------------------------
 
@@ -355,8 +364,10 @@ void SecondOrder::precompute(Posterior& posterior, const InHand& in_hand) const 
   Scored row(outputs());
   row.begin(example, basis_);
   Buffer<double> values(basis_.columns());
+  std::int64_t t = example.t;
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
     if (example.block_weight != nullptr && example.block_weight[i] == 0) continue;
+    ++t;
     if (posterior.is_precomputed(example.block.number, i)) {
       ++found;
       continue;
@@ -371,7 +382,7 @@ void SecondOrder::precompute(Posterior& posterior, const InHand& in_hand) const 
           row.f[o] = basis_.dot(example.block, i, posterior.coefficients(o).data());
       }
       loss_.evaluate(row);
-      if (!is_informative(row)) continue;
+      if (multiplicity(posterior, row, draw_of(t)) == 0) continue;
     }
     basis_.values(example.block, i, values);
     ahead.add(i, posterior.pick(values));

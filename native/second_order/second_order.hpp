@@ -1,8 +1,11 @@
 // Newton: second-order learning on a budget (docs/newton.md).
 //
 // f is a Gaussian process with kernel k / lam, restricted to the span of the points (the dictionary) and the constant.
-// An informative row, one whose slope |g| is above a threshold, makes one Newton step on
-//   |f' - f|^2 / (2 s) + loss(f'),  s the variance of f there.
+// An informative row makes one Newton step on
+//   |f' - f|^2 / (2 s) + weight loss(f'),  s the variance of f there.
+// A row is informative with the probability p = min(1, |g| / easy_slope), and then its weight is divided by p: what is
+// learned from easy rows is what would be learned from all of them, in expectation, for a fraction of the time. The
+// draw belongs to the row: all memories, and all learners of a hedge, share it.
 // In the orthonormal coordinates z = L^-1 k of the span this is w += P z b, with P their covariance: that form is the
 // definition (and the one in the tests); the form that is computed needs no triangular solve for each row (see
 // posterior.hpp).
@@ -93,16 +96,18 @@ class SecondOrder final : public Update, public Informed {
   // What is known of the row in hand, from `prepare` to the end of `commit`.
   struct InHand {
     std::optional<Example> example;
-    bool seen = false, informative = false;  // by a hedge that shows rows; to the function
-    bool several = false;                    // whether each posterior judges it by itself
-    Scored mixed;                            // as the function sees it
-    std::vector<Scored> each;                // as the posteriors do, where there are several
-    Buffer<double> k;                        // its values at the columns of the basis, if it is informative or several
-    std::optional<std::size_t> nearest;      // the slot of the point with the largest of them, once found
+    bool seen = false;                   // a hedge may show this learner only a fraction of the rows
+    double draw = 0.0, times = 0.0;      // its draw, and how many rows it stands for to the function
+    bool several = false;                // whether each posterior judges it by itself
+    Scored mixed;                        // as the function sees it
+    std::vector<Scored> each;            // as the posteriors do, where there are several
+    Buffer<double> k;                    // its values at the columns of the basis, if it is informative or several
+    std::optional<std::size_t> nearest;  // the slot of the point with the largest of them, once found
     // The candidate that it became, and where it lies as long as the points are those of the time.
     std::optional<std::size_t> slot;
     Placement placed{};
 
+    bool is_informative() const { return times > 0; }
     Scored& seen_by(std::size_t posterior) { return several ? each[posterior] : mixed; }
   };
 
@@ -110,7 +115,8 @@ class SecondOrder final : public Update, public Informed {
   const Posterior& first() const { return posteriors_[0]; }
   // The number of posteriors that learn.
   std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
-  bool is_informative(const Scored& row) const;
+  double draw_of(std::int64_t t) const { return Draws{draws_.seed, 0}.uniform(t, Purpose::easy); }
+  double multiplicity(const Posterior& posterior, const Scored& row, double draw) const;
   double log_likelihood(const Scored& row) const;
   bool is_full(std::int64_t position) const;
   void offer(InHand& row);
@@ -156,7 +162,7 @@ class SecondOrder final : public Update, public Informed {
   bool logistic_;
   int inner_steps_;
   std::size_t budget_;
-  double lam_, min_slope_, spread_;
+  double lam_, easy_slope_, spread_;
   std::vector<Posterior> posteriors_;
   FixedShare share_;
   RecentLoss recent_loss_;         // of the function

@@ -23,6 +23,7 @@ MEMORIES = ((1000, 2, 150), (100, 4, 70), (10, 10, 30))  # rows, the share of th
 SHARE = 1e-3
 LEAST_LIKELIHOOD = 1e-2
 LEAST_WEIGHT = 0.01  # of a memory that does not rest
+EASY = 4  # the purpose of the draw of an easy row
 
 
 @dataclass
@@ -168,30 +169,34 @@ class Newton(Budgeted):
         self.t += 1
         row, gap = self._look(self.columns(x), label, weight, x)
         self.gaps.append(gap)
-        slope, threshold = np.abs(row.g).max(), 0.0 if self.task == "regression" else 0.1
+        slope, draw = np.abs(row.g).max(), _core.uniform(self.seed, 0, self.t, EASY)
 
-        def hard(slope):
-            if threshold:
-                self.close_call(abs(slope - threshold))
-            return slope > threshold
+        def multiplicity(posterior, slope):
+            """An easy row is learned from with probability p = slope / 0.1, and then counts 1/p times, unless that is
+            more than a thousandth of the memory."""
+            p = 1.0 if self.task == "regression" else min(1.0, slope / 0.1)
+            if p < 1:
+                self.close_call(abs(draw - p))
+            return 1 / p if draw < p and 1 / p <= max(1.0, posterior.memory / 1000) else 0.0
 
         several = len(self.posteriors) > 1
         if several:
             part = self.weigh(x, label, weight)
             self.observe(self.columns(x) @ self._full(self.f), label, part)
-        informative = hard(slope)
-        if informative:
+        times = multiplicity(self.first, slope)
+        if times:
             self.offer(x, slope, weight)
         self.grow()
-        weight = min(weight, MOST_CERTAIN * self.lam / self.self_kernel)
+        most = MOST_CERTAIN * self.lam / self.self_kernel
         variance = 0.0
         for posterior, share in zip(self.posteriors, self.weights, strict=True):
             own = np.abs(self.at(posterior.z(x) @ posterior.w, label, 1.0)[1]).max() if several else slope
-            if not self.rests(posterior) and hard(own):
+            if not self.rests(posterior) and multiplicity(posterior, own):
                 if several and posterior is not self.first:
                     self.exchange(posterior, x)
-                variance += share * self.step(posterior, x, label, weight)
-        if informative:
+                variance += share * self.step(posterior, x, label, min(multiplicity(posterior, own) * weight, most))
+        if times:
+            weight = min(times * weight, most)
             self.noise += weight * slope**2 / (1 + weight * variance)
             self.steps += 1
         for posterior in self.posteriors:
@@ -305,6 +310,8 @@ class Newton(Budgeted):
         if new <= TOLERANCE:
             return
         key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
+        if not np.isfinite(key):
+            return
         for other, _ in self.reservoir:
             self.close_call(abs(key - other) / abs(key + other))
         if len(self.reservoir) >= room:

@@ -241,7 +241,8 @@ class StreamChoice:
         try:
             if self._is_first(learner.t):
                 return first_learner(learner, self._rows(), self.chosen)
-            self._challenge(learner, 0 < learner.t - self.begun == stages.AGAIN)
+            n = learner.t - self.begun
+            self._challenge(learner, after_change=self.begun > 0 and n <= stages.KEPT)
         except ArithmeticError as error:  # for these rows it would come again
             warnings.warn(f"nothing was chosen after {learner.t} rows: {error}", RuntimeWarning, stacklevel=2)
         return learner
@@ -265,7 +266,7 @@ class StreamChoice:
 
     def _challenge(self, learner: Learner, after_change: bool) -> None:
         """Create a challenger if another choice is better on the latest rows."""
-        if self.spent > learner.t:
+        if self.spent > learner.t and not after_change:
             return
         n = learner.t - self.begun
         challenger, spent = better_learner(learner, self._rows(), self.chosen, n, after_change)

@@ -356,4 +356,4 @@ def _competitor(own: Learner) -> SecondOrder:
     loss = SquaredError() if regression else LogLoss()
     if isinstance(own.recipe, SecondOrder):
         return replace(own.recipe, loss=loss)
-    return SecondOrder(loss, dictionary=GrowingDictionary(min_slope=0.0 if regression else 0.1))
+    return SecondOrder(loss, dictionary=GrowingDictionary(easy_slope=0.0 if regression else 0.1))

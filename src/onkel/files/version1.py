@@ -80,7 +80,7 @@ def _recipe(members: Tree) -> Tree:
         "is": "SecondOrder",
         "loss": members["loss"],
         "prior": {"is": "GaussianPrior", "lam": numbers["lam"]},
-        "dictionary": {"is": "GrowingDictionary", "spread": numbers["spread"], "min_slope": numbers["hard"]},
+        "dictionary": {"is": "GrowingDictionary", "spread": numbers["spread"], "easy_slope": numbers["hard"]},
         "memory": {"is": "FadingMemory", "forget": numbers["forget"]},
         "average": members["average"],
     }

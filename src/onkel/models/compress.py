@@ -209,7 +209,7 @@ def information_of(function: Expansion, like: Learner, rows: Any) -> Information
     """Return the information of rows about the function: the sum of z z', as in recursive least squares."""
     term = function.only
     prior = GaussianPrior()
-    recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(min_slope=0.0))
+    recipe = SecondOrder(SquaredError(), prior, dictionary=GrowingDictionary(easy_slope=0.0))
     probe = like.blank(recipe=recipe, task="regression", average=False, budget=len(term))
     n = len(term)
     nothing = Coefficients(np.zeros((1, n)), np.zeros(1), np.empty((1, 0)))

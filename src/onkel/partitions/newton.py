@@ -195,7 +195,7 @@ def shared_points(sampled: Learner, census: Census, encoding: RowEncoding, worke
     n_first = min(len(term), round(FIRST_SHARE * budget))
     first = Subspace(whole.learner, term.points[:n_first])
     limit = SPARE * (budget - n_first)
-    wanted = Wanted(whole, function, first, encoding, limit, sampled.recipe.dictionary.min_slope)
+    wanted = Wanted(whole, function, first, encoding, limit, sampled.recipe.dictionary.easy_slope)
     proposals: Proposals = workers.total("points", propose, wanted, Proposals.with_others)
     return chosen(first, proposals, term.points[n_first:], budget)
 

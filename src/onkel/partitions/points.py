@@ -57,7 +57,7 @@ class Wanted:
     first: Subspace  # that of its first points
     encoding: RowEncoding
     limit: int  # of rows
-    min_slope: float
+    easy_slope: float
 
 
 def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
@@ -70,7 +70,7 @@ def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
         u = rng.random(len(y))
         weight = np.ones(len(y)) if weight is None else weight
         scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
-        keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.min_slope)
+        keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.easy_slope)
         informative = np.flatnonzero(np.isfinite(keys))
         novelty = wanted.first.core.novelty(wanted.first.as_rows(X[informative]))
         new = novelty > 0

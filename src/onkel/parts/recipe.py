@@ -152,7 +152,7 @@ class SecondOrder(Recipe):
     --------
     >>> from onkel.parts import *
     >>> SecondOrder(LogLoss(), prior=GaussianPrior(lam=0.1)).dictionary
-    GrowingDictionary(spread=8.0, min_slope=0.1)
+    GrowingDictionary(spread=8.0, easy_slope=0.1)
     >>> SecondOrder(HingeLoss())
     Traceback (most recent call last):
     ValueError: a second-order learner needs a loss with a curvature, and hinge has none

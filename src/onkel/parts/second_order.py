@@ -31,12 +31,13 @@ class GrowingDictionary(Dictionary):
     """Points join and stay: at most ``sqrt(t B / spread)`` after t rows, so that the budget B is full after
     ``spread * B``.
 
-    Rows whose slope is at most ``min_slope`` are predicted well enough: they change nothing. The others are candidates,
-    the likelier to join the larger their slope is and the further they lie from the span of the points.
+    Rows whose slope is below ``easy_slope`` are easy: one is learned from with the probability ``slope / easy_slope``,
+    and then counts for as many as it stands for. The rows that are learned from are candidates, the likelier to join
+    the larger their slope is and the further they lie from the span of the points.
     """
 
     spread: float = number(8.0, at_least=1)
-    min_slope: float = number(0.1, at_least=0)
+    easy_slope: float = number(0.1, at_least=0)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,6 @@ def Newton(
     GaussianPrior(lam=0.01)
     """
     loss_part = loss_named(loss)
-    dictionary = GrowingDictionary(spread=spread, min_slope=0.0 if loss_part.regression else 0.1)
+    dictionary = GrowingDictionary(spread=spread, easy_slope=0.0 if loss_part.regression else 0.1)
     memory = StreamMemory() if isinstance(forget, str) else FadingMemory(forget=forget)
     return SecondOrder(loss_part, GaussianPrior(lam=lam), dictionary, memory)
