@@ -154,7 +154,7 @@ class BOGDParameters(LearnerParameters):
     eta: parameters.StepSize = 0.125
     lam: parameters.Shrinking = 1e-4
     cap: parameters.BOGDCap = 16.0
-    sampling: parameters.BOGDSampling = "uniform"
+    sampling: parameters.BOGDSampling = "weighted"
     budget: int | None = 500
 
     def _recipe(self, horizon: int | None) -> Recipe:

@@ -667,10 +667,11 @@ def kernel_named(name: str | Kernel | Callable[[Any, Any], Any], **numbers: floa
         return name
     if callable(name):
         return CallableKernel(name)
-    if not (isinstance(name, str) and name in KERNELS):
+    given: object = name
+    if not (isinstance(given, str) and given in KERNELS):
         raise ValueError(
             f"kernel must be one of {', '.join(map(repr, KERNELS))}, a kernel of onkel.parts such as RBF(0.5), a "
             f"function of two matrices of rows or, of an estimator, 'stream'; got {name!r}"
         )
-    kind = KERNELS[name]
+    kind = KERNELS[given]
     return kind(**{f.name: numbers[f.name] for f in fields(kind) if f.name in numbers})

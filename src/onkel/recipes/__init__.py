@@ -17,7 +17,7 @@ RBP         perceptron  OnMistake         GradientStep                 RemoveRan
 Forgetron   perceptron  OnMistake         GradientStep                 ShrinkAndRemoveOldest  last
 NORMA       hinge       OnGradient        GradientStep                 RemoveOldest           last
 BPA         hinge       OnGradient        PassiveAggressiveStep        ProjectOnNewcomer      last
-BOGD        hinge       OnGradient        GradientStep                 ResampleUniformly      last
+BOGD        hinge       OnGradient        GradientStep                 ResampleByWeight       last
 BSGD        hinge       OnGradient        PegasosStep                  RemoveSmallest         last
 NPBSGD      hinge       OnGradient        PegasosStep                  RemoveSmallest         last
 DualSGD     hinge       OnGradient        PegasosStep                  MoveIntoFeatures       last

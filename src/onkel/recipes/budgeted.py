@@ -127,7 +127,7 @@ def BOGD(
     eta: parameters.StepSize = 0.125,
     lam: parameters.Shrinking = 1e-4,
     cap: parameters.BOGDCap = 16.0,
-    sampling: parameters.BOGDSampling = "uniform",
+    sampling: parameters.BOGDSampling = "weighted",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
 ) -> FirstOrder:
