@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -63,6 +64,8 @@ def interrupted_at(
     calls = Calls()
 
     def is_counted(code: CodeType) -> bool:
+        if code.co_flags & inspect.CO_GENERATOR:  # it is also "called" when it is thrown away, where no error may go
+            return False
         return code.co_filename.startswith(_PACKAGE) if of is None else code is of.__code__
 
     def count(frame: FrameType, event: str, _: object) -> None:
