@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
@@ -229,3 +230,15 @@ def test_bad_parameters_are_refused(model, sentence):
         model().fit(X, y)
     with pytest.raises(ValueError, match=sentence):
         model().partial_fit(X, y)
+
+
+def test_weights_of_a_table_are_those_of_its_rows():
+    n = 60
+    X = {"town": [f"town {i % 3}" for i in range(n)], "x": np.random.default_rng(0).normal(size=n)}
+    y, weight = np.arange(n) % 2, np.where(np.arange(n) % 3, 1.0, 0.0)
+    model = onkel.PlattClassifier(onkel.make_stream_pipeline(onkel.OGDClassifier(gamma=0.5, random_state=0)))
+    assert model.partial_fit(X, y, classes=[0, 1], sample_weight=weight).t_ == 40
+    assert model.fit(X, y, sample_weight=weight).t_ == 40
+    one_column = {"x": X["x"]}
+    model = clone(model).partial_fit(one_column, y, classes=[0, 1])
+    assert model.partial_fit(one_column, y).t_ == 120

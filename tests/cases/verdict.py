@@ -33,7 +33,7 @@ def failure_of(case: Case) -> str | None:
 def _outcome(way: Any) -> dict[str, Any] | str:
     try:
         return way()
-    except ValueError as error:
+    except (ValueError, FloatingPointError) as error:  # a learner that diverges is refused as well
         return f"ValueError: {error}"
     except Exception:
         return traceback.format_exc()

@@ -91,7 +91,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         scored: list[tuple[Any, Floats]] = []
         estimator._fit(X, y, sample_weight, scored)
         sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        labels, weight = label_vector(y), check_weights(sample_weight, _num_samples(X))
+        labels, weight = label_vector(y), check_weights(sample_weight, _num_samples(y))
         for rows, scores in scored:
             _learn(sigmoids, estimator, scores, labels[rows], None if weight is None else weight[rows], known=0)
         self._take_over(estimator, sigmoids)
@@ -131,7 +131,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
             As `decision_function`; 0 for a class that was not known yet.
         """
         options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
-        if self.__sklearn_is_fitted__() and _num_samples(X) == 1 and sample_weight is None:
+        if self.__sklearn_is_fitted__() and _num_samples(y) == 1 and sample_weight is None:
             return self._learn_one(X, y, options)
         # Both learn in copies, which replace the models together: whatever stops the call, they stay consistent.
         known = 0
@@ -147,7 +147,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
             return np.zeros_like(scores)
         if sigmoids is None:
             sigmoids = Sigmoids(self.forget, _is_binary(estimator))
-        weight = check_weights(sample_weight, _num_samples(X))
+        weight = check_weights(sample_weight, scores.shape[0])
         probabilities = _learn(sigmoids, estimator, scores, label_vector(y), weight, known)
         self._take_over(estimator, sigmoids)
         return probabilities

@@ -126,7 +126,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     @in_turn
     def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, scored: Any = None) -> Self:
         transformers, estimator = self._clones()
-        counts, rows = _counts(X, sample_weight), X
+        counts, rows = _counts(y, sample_weight), X
         for transformer in transformers:
             if isinstance(transformer, LEARNING):
                 rows, transformer._statistics = transformer._fitted(rows, counts)
@@ -451,11 +451,11 @@ def _rows_of(estimator: Any) -> int:
     return int(estimator.t_) if hasattr(estimator, "_learner") else 0
 
 
-def _counts(X: Any, sample_weight: ArrayLike | None) -> NDArray[np.bool_] | None:
+def _counts(rows: Any, sample_weight: ArrayLike | None) -> NDArray[np.bool_] | None:
     """Which rows count: those whose weight is not 0."""
     if sample_weight is None:
         return None
-    weight = check_weights(sample_weight, _num_samples(X))
+    weight = check_weights(sample_weight, _num_samples(rows))
     return None if weight is None else weight != 0
 
 
