@@ -138,6 +138,23 @@ def test_rows_of_an_interrupted_call_count_once_for_balanced_classes():
         assert model.class_counts_.tolist() == whole.class_counts_.tolist(), call
 
 
+@pytest.mark.xfail(reason="an interruption after the estimator has learned leaves the rows out of the statistics")
+def test_an_interrupted_pipeline_keeps_its_statistics_in_step():
+    X, y = rows_of(60, 2)
+
+    def new():
+        return onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.OGDClassifier(gamma=0.5, random_state=0))
+
+    whole = new().partial_fit(X, y, classes=[0, 1])
+    for call in range(1, 100):
+        model = new().partial_fit(X[:20], y[:20], classes=[0, 1])
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at(call):
+            model.partial_fit(X[20:], y[20:])
+        if model.t_ < 60:
+            model.partial_fit(X[model.t_ :], y[model.t_ :])
+        assert model.decision_function(X).tobytes() == whole.decision_function(X).tobytes(), call
+
+
 # -- models that could not be saved, loaded or fitted ------------------------------------------------------------------
 
 

@@ -47,6 +47,8 @@ def case_of(seed: int) -> Case:
     chooses = '"stream"' in learner or "Newton" in learner
     if "average=True" in learner and "merge" in change and not MERGED_AVERAGES_ARE_EXACT:
         change = ""
+    if is_table and "merge" in change:  # which may start anew with its own rows: t_ is not where to go on then
+        pieces = tuple(replace(piece, interruption="") for piece in pieces)
     if "balanced" in learner and not INTERRUPTED_ROWS_OF_CLASSES_COUNT:
         pieces = tuple(replace(piece, interruption="") for piece in pieces)
     if chooses and not CHOICES_TAKE_SPARSE_SINGLE and "csr_array" in data:
