@@ -302,7 +302,8 @@ def test_a_generator_is_drawn(run):
     [
         ("fit empty -o m", 1, "empty has no rows"),
         ("fit missing -o m", 1, "there is no file 'missing', and no data set of that name"),
-        ("fit . -o m", 1, "Is a directory"),
+        ("fit nothing -o m", 1, "nothing is a directory without files to read"),
+        ("fit nothing/*.csv -o m", 1, "there is no file 'nothing/*.csv', and no data set of that name"),
         ("fit binary -o m", 1, "binary, line 1, column 1: expected a label"),
         ("fit comments -o m", 1, "comments has no rows"),
         ("fit one-class -o m", 1, "one-class has one class only, 1; expected two or more"),
@@ -348,6 +349,7 @@ def test_refusals(run, words, code, said):
     Path("empty").touch()
     Path("binary").write_bytes(bytes(range(256)) * 20)
     Path("comments").write_text("# nothing\n\n# at all\n")
+    Path("nothing").mkdir(exist_ok=True)
     Path("one-class").write_text("".join(line for line in lines if line.startswith("1")))
     Path("nan").write_text("".join(lines[:1000]) + "1 1:nan\n")
     Path("late").write_text("".join((lines * 5)[:5000]) + "7 1:1\n")

@@ -496,7 +496,7 @@ def test_what_is_read_is_not_overwritten(tmp_path, run, where):
     ):
         code, _, err = run(*words)
         assert code == 1
-        assert "is the file being read: writing to it would destroy it" in err
+        assert "is a file being read: writing to it would destroy it" in err
     assert before == (data.read_bytes(), (tmp_path / "m.onkel").read_bytes())
 
 

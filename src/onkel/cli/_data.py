@@ -20,7 +20,7 @@ from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.cli._rows import PreviewedRows, SeekableRows, plain
 from onkel.estimators.base import gamma_from_rows
-from onkel.streams import generators
+from onkel.streams import files_of, format_of, generators
 from onkel.utils.files import is_special
 from onkel.utils.labels import as_labels
 
@@ -175,7 +175,7 @@ def open_rows(data: str, options: Reading, **how: Any) -> Iterator[PreviewedRows
                 raise Misused(f"{data} is not a file: --format, --target, --n-features and --skip-errors are for files")
             yield SeekableRows(opened.enter_context(_named(data, options, **how)), options.rows)
             return
-        if os.path.isfile(data) or os.path.isdir(data):
+        if os.path.isfile(data) or files_of(data):
             rows: PreviewedRows = SeekableRows(opened.enter_context(onkel.streams.open(data, **how)), options.rows)
         elif data == "-" and sys.stdin is None:
             raise ValueError("standard input is closed")
@@ -208,8 +208,8 @@ def _named(data: str, options: Reading, **how: Any) -> Any:
 
 def check_writable(path: str, source: str | None = None) -> None:
     """Refuse a path that cannot be written, or that is the source, before any learning."""
-    if source is not None and _is_same_file(path, source):
-        raise ValueError(f"{path} is the file being read: writing to it would destroy it")
+    if source is not None and any(_is_same_file(path, file) for file in files_of(source) or [source]):
+        raise ValueError(f"{path} is a file being read: writing to it would destroy it")
     if is_special(path):
         if not os.access(path, os.W_OK):
             raise ValueError(f"{path} cannot be written")
@@ -245,17 +245,17 @@ def names_of(model: Any) -> list[str] | None:
 
 def is_libsvm(data: str, options: Reading) -> bool:
     """Return whether DATA is LIBSVM text, which does not contain its number of features."""
-    return is_file(data) and (options.format or onkel.streams.format_of(data)) == "libsvm"
+    return is_file(data) and (options.format or format_of((files_of(data) or [data])[0])) == "libsvm"
 
 
 def is_table_of(data: str, options: Reading) -> bool:
     """Return whether DATA is a table, with columns of any type."""
-    return is_file(data) and (options.format or onkel.streams.format_of(data)) in _TABLES
+    return is_file(data) and (options.format or format_of((files_of(data) or [data])[0])) in _TABLES
 
 
 def is_file(data: str) -> bool:
-    """Return whether DATA is a file or a pipe; otherwise it is the name of a data set."""
-    return data == "-" or os.path.lexists(data)
+    """Return whether DATA is a file or a pipe, or names several files; otherwise it is the name of a data set."""
+    return data == "-" or os.path.lexists(data) or bool(files_of(data))
 
 
 def _known_task(data: str) -> Task:

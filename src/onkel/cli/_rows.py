@@ -32,6 +32,7 @@ class PreviewedRows:
         self.ids: list[Any] | None = None  # of the chunk handed out last
         self._order: list[int] | None = None  # of the columns, where the model has another one
         self._seen: list[Chunk] = []  # previewed, not handed out yet
+        self._starts: list[Any] = []  # where the previewed chunks begin
         self._out: Any = None  # the chunk handed out last: its first row's number, its targets and weights
 
     def set_aside(self, weight: str | None, id: str | None) -> None:
@@ -66,14 +67,23 @@ class PreviewedRows:
     def peek(self) -> Chunk:
         """Return the first rows, which stay in the stream: always the same number, however slow a pipe is."""
         n_rows = 0
-        while n_rows < FIRST_ROWS and (chunk := next(self.stream, None)) is not None:
+        while n_rows < FIRST_ROWS:
+            start = self._place()
+            chunk = next(self.stream, None)
+            if chunk is None:
+                break
             self._seen.append(chunk)
+            self._starts.append(start)
             n_rows += chunk[0].shape[0]
         if not self._seen:
             raise ValueError(f"{self.name} has no rows")
         X, y = joined_chunks(self._seen)
         first = slice(min(FIRST_ROWS, self.limit or FIRST_ROWS))
         return self._separated(X[first])[0], None if y is None else y[first]
+
+    def _place(self) -> Any:
+        """Where the stream's next chunk begins, if that can be said."""
+        return None
 
     @property
     def rows(self) -> int:
@@ -163,13 +173,12 @@ class PreviewedRows:
 class SeekableRows(PreviewedRows):
     """The same for a stream that can be read again."""
 
-    def __init__(self, stream: Any, limit: int | None = None) -> None:
-        super().__init__(stream, limit)
-        self._start = stream.position()
+    def _place(self) -> Any:
+        return self.stream.position()
 
     def position(self) -> Any:
         """Return the position of the next chunk."""
-        return self._start if self._seen else self.stream.position()
+        return self._starts[-len(self._seen)] if self._seen else self._place()
 
     def seek(self, position: Any) -> None:
         """Go to a position, so that the next chunk is the one that begins there."""

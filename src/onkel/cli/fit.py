@@ -33,6 +33,7 @@ def fit(
     Examples:
       onkel fit customers.csv --target churn
       onkel fit a9a.txt -l spa --budget 1500 -o a9a.onkel
+      onkel fit 'parts/*.parquet' -o clicks.onkel
       onkel fit 'parts/*.parquet' --cluster local:2 -o clicks.onkel
       zcat clicks.gz | onkel fit - --n-features 100 --checkpoint run-1 -o clicks.onkel
 
@@ -81,9 +82,11 @@ def fit(
 
 def _named_after(data: str) -> str:
     """The default path of a model."""
-    from pathlib import PurePath
+    from glob import has_magic
+    from pathlib import Path
 
-    return "model.onkel" if data == "-" else PurePath(data).name.partition(".")[0] + ".onkel"
+    path = Path(data).parent if has_magic(data) else Path(data)
+    return ("model" if data == "-" else path.resolve().name.partition(".")[0]) + ".onkel"
 
 
 def _measured(point: Any) -> dict[str, float]:

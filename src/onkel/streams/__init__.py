@@ -19,6 +19,8 @@ from typing import Any
 from onkel.streams import _objects, _tables, generators
 from onkel.streams._bytes import COMPRESSIONS, Bytes
 from onkel.streams._csv import CsvStream
+from onkel.streams._files import FilesStream
+from onkel.streams._files import files_of as files_of
 from onkel.streams._kafka import SCHEME, KafkaStream
 from onkel.streams._libsvm import LibsvmStream
 from onkel.streams._stream import Stream
@@ -52,8 +54,10 @@ def open(
     Parameters
     ----------
     source : path, "-", binary file, arrays, data frame or iterable
-        A file, plain or compressed (.gz, .bz2, .xz, .zst); standard input; an open file; ``(X, y)`` or ``X`` alone:
-        arrays, a sparse matrix, a frame of pandas or polars; or any iterable of rows ``(x, y)`` or chunks ``(X, y)``.
+        A file, plain or compressed (.gz, .bz2, .xz, .zst); a folder, or a pattern such as ``"parts/*.parquet"``, whose
+        files of one form are read one after the other in the order of their names; standard input; an open file;
+        ``(X, y)`` or ``X`` alone: arrays, a sparse matrix, a frame of pandas or polars; or any iterable of rows
+        ``(x, y)`` or chunks ``(X, y)``.
         ``"kafka://HOST:PORT/TOPIC"`` is a topic whose records are rows as JSON (docs/streams.md).
     format : {"libsvm", "csv", "tsv", "parquet", "arrow", "npy"}, default=None
         None goes by the file's name, whatever its compression; a name that says nothing means LIBSVM text.
@@ -103,8 +107,16 @@ def open(
     ...
     ValueError: a BytesIO, line 1, column 7: expected an index greater than 3, got '2:1'
     """
+    options = {name: value for name, value in locals().items() if name != "source"}
     if format is not None:
         check_choice("format", format, FORMATS)
+    if files := files_of(source):
+
+        def one_of(file: str, n: int | None) -> Stream:
+            is_libsvm = (format or format_of(file)) == "libsvm"
+            return open(file, **{**options, **({"n_features": n} if n is not None and is_libsvm else {})})
+
+        return FilesStream(os.fspath(source), files, one_of)
     if dtype is not None:
         check_choice("dtype", dtype, ("float64", "float32"))
     if target is True:
