@@ -32,11 +32,14 @@ def test_the_mixture_is_about_as_good_as_the_best_memory():
 
 
 def test_where_nothing_changes_all_rows_count():
-    X, y = turning(3000, speed=0.0)
-    y = np.where(np.random.default_rng(1).random(3000) < 0.1, 1 - y, y)  # else there is little to remember
-    mixed, learner = mistakes("stream", X, y)
-    assert mixed < mistakes(1.0, X, y)[0] + 0.005
-    assert learner.memory_weights[np.inf] + learner.memory_weights[1000.0] > 0.9
+    losses = []
+    for seed in range(3):
+        X, y = turning(3000, seed, speed=0.0)
+        y = np.where(np.random.default_rng(1 + seed).random(3000) < 0.1, 1 - y, y)  # else there is little to remember
+        mixed, learner = mistakes("stream", X, y)
+        losses.append(mixed - mistakes(1.0, X, y)[0])
+        assert learner.memory_weights[np.inf] + learner.memory_weights[1000.0] > 0.9
+    assert np.mean(losses) < 0.005
 
 
 def test_rare_rows_of_great_weight_are_remembered_between_each_other():

@@ -137,8 +137,8 @@ def test_models_of_river_are_drawn_by_what_is_inside():
         model.learn_one({"left": row[0], "right": row[1]}, int(label))
     assert len(SupportDisplay.from_estimator(model).ages) == model.n_support
     memory = MemoryDisplay.from_estimator(model)
-    assert memory.memories == list(model.memory_weights)
-    assert np.array_equal(memory.weights, model.memory_weights_history[1])
+    assert memory.memories == list(model._learner.memory_weights)
+    assert np.array_equal(memory.weights, model._learner.memory_weights_history[1])
     importance = ImportanceDisplay.from_estimator(model)
     assert dict(zip(importance.names, importance.importances, strict=True)) == model.feature_importances
     for display in (SupportDisplay, MemoryDisplay, ImportanceDisplay):

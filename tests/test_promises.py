@@ -202,18 +202,22 @@ def test_threads_that_bring_new_labels_lose_none(kind):
 
 
 def beside_learning(model, monkeypatch, call):
-    """Call; as soon as it has asked for the learner's state, another thread learns of a new class, if it may."""
+    """Call; as soon as it copies or saves the learner, another thread learns of a new class, if it may."""
     learning = threading.Thread(target=model.partial_fit, args=(X, ["b"] * 40))
-    state = onkel.Learner.state
 
-    def slowly(self):
-        if threading.current_thread() is not learning and learning.ident is None:
-            learning.start()
-            learning.join(0.5)
-        return state(self)
+    def slow(method):
+        def slowly(self):
+            if threading.current_thread() is not learning and learning.ident is None:
+                learning.start()
+                learning.join(0.5)
+            return method(self)
 
-    monkeypatch.setattr(onkel.Learner, "state", slowly)
+        return slowly
+
+    for name in ("clone", "_saved_fields"):
+        monkeypatch.setattr(onkel.Learner, name, slow(getattr(onkel.Learner, name)))
     made = call(model)
+    assert learning.ident is not None
     learning.join()
     return made
 

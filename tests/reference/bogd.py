@@ -30,7 +30,7 @@ class BOGD(Gradient, Budgeted):
     eta: float = 0.125
     lam: float = 1e-4
     cap: float = 16.0
-    sampling: str = "uniform"
+    sampling: str = "weighted"
 
     def settle(self, newest):
         index = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import numbers
+import sys
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -27,7 +28,9 @@ def check_number(
     """Refuse a parameter that is not a number in its range."""
     kind = numbers.Integral if integer else numbers.Real
     ok = isinstance(value, kind) and not isinstance(value, bool)
-    ok = ok and (isinstance(value, numbers.Integral) or bool(np.isfinite(value)))  # an integer may be of any size
+    # An integer may be of any size where integers are asked for, and must be a double elsewhere.
+    is_whole = isinstance(value, numbers.Integral)
+    ok = ok and (integer or abs(value) <= sys.float_info.max if is_whole else bool(np.isfinite(value)))
     ok = ok and (above is None or value > above)
     ok = ok and (at_least is None or value >= at_least)
     ok = ok and (below is None or value < below)
