@@ -90,7 +90,6 @@ def test_rows_that_nothing_can_be_chosen_for_are_learned_or_refused_for_what_the
     assert not sentences or sentences[0] == sentences[1]
 
 
-@pytest.mark.xfail(reason="RuntimeWarning: 1e100 is no single-precision number")
 def test_relevances_are_chosen_for_sparse_rows_of_single_precision():
     X, y = rows_of(80, 4)
     model = onkel.NewtonClassifier(budget=15, random_state=0).partial_fit(csr_array(X.astype(np.float32)), y)
@@ -124,7 +123,6 @@ def test_scores_of_an_averaged_sum_do_not_depend_on_the_cut():
     assert scores.tobytes() == np.concatenate(rows).tobytes()
 
 
-@pytest.mark.xfail(reason="an interruption after the rows were learned leaves them out of the weights of the classes")
 def test_rows_of_an_interrupted_call_count_once_for_balanced_classes():
     X, y = rows_of(60, 2)
     whole = onkel.OGDClassifier(gamma=0.5, class_weight="balanced", random_state=0).partial_fit(X, y, classes=[0, 1])
@@ -138,7 +136,6 @@ def test_rows_of_an_interrupted_call_count_once_for_balanced_classes():
         assert model.class_counts_.tolist() == whole.class_counts_.tolist(), call
 
 
-@pytest.mark.xfail(reason="an interruption after the estimator has learned leaves the rows out of the statistics")
 def test_an_interrupted_pipeline_keeps_its_statistics_in_step():
     X, y = rows_of(60, 2)
 

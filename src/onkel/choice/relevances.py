@@ -198,8 +198,9 @@ def varying(rows: Any) -> NDArray[np.bool_]:
 def spreads(rows: Any) -> Floats:
     """Return the standard deviation of each feature; 1 where it is 0."""
     if issparse(rows):
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        variance = np.asarray(rows.multiply(rows).mean(axis=0)).ravel() - mean**2
+        exact = rows.astype(np.float64)  # squares of single-precision numbers may overflow
+        mean = np.asarray(exact.mean(axis=0)).ravel()
+        variance = np.asarray(exact.multiply(exact).mean(axis=0)).ravel() - mean**2
     else:
         variance = np.var(rows, axis=0, dtype=np.float64)
     spread = np.sqrt(np.maximum(variance, 0.0))

@@ -148,8 +148,10 @@ class KernelEstimator(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
     ) -> Floats | None:
         """Learn from more rows, in order; with ``scores`` return the scores of each row before learning from it."""
+        first = not hasattr(self, "_learner")
+        if not first:
+            self._learned()  # as far as an interruption has left it undone
         with unchanged_if_refused(self):
-            first = not hasattr(self, "_learner")
             rows, weight = self._checked_rows(X, sample_weight, reset=first)
             targets, weight = self._checked_targets(y, rows, weight, first=first, everything=False, classes=classes)
             if first and (weight is None or weight.any()):
@@ -330,6 +332,8 @@ class KernelEstimator(
             if not hasattr(self, "_learner"):
                 raise ValueError("random_state must be an integer or None to save an estimator that is not fitted")
             parameters["random_state"] = self._learner.seed
+        if hasattr(self, "_learner"):
+            self._learned()
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
         choice = self._settled
         if choice is not None:

@@ -253,22 +253,37 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             factor = np.array([*weights, 0.0])[codes]  # 0.0: there may be no class yet
         else:
             counted = codes[counts]
-            self._tally = n_before, counted
+            before = getattr(self, "class_counts_", np.zeros(0, np.int64))
+            self._tally = n_before, before, counted
             if everything:  # as compute_class_weight of scikit-learn
                 rows_of_class = np.bincount(counted, minlength=len(self.classes_))
                 factor = (len(counted) / (len(self.classes_) * rows_of_class))[codes]
             else:
-                factor = self._balanced(codes, counts)
+                factor = self._balanced(codes, counts, before)
         factor[~counts] = 0.0
         return np.ascontiguousarray(factor if weight is None else factor * weight, dtype=np.float64)
 
-    def _balanced(self, codes: NDArray[np.intp], counts: NDArray[np.bool_]) -> Floats:
+    @property
+    def class_counts_(self) -> NDArray[np.int64]:
+        """The rows of each class so far, which ``class_weight="balanced"`` counts."""
+        if not hasattr(self, "_tally"):
+            raise AttributeError(f"{type(self).__name__} counts classes where class_weight is 'balanced'")
+        # From what was known beforehand and the rows that were learned from, so that no interruption loses one.
+        t, counts, codes = self._tally
+        more = np.bincount(codes[: self._learner.t - t], minlength=len(self.classes_))
+        more[: len(counts)] += counts
+        return more
+
+    @class_counts_.setter
+    def class_counts_(self, counts: NDArray[np.int64]) -> None:
+        self._tally = self._learner.t, counts, np.zeros(0, np.intp)
+
+    def _balanced(self, codes: NDArray[np.intp], counts: NDArray[np.bool_], before: NDArray[np.int64]) -> Floats:
         """Return ``(n + mC) / (C (n_c + m))`` for each row, at most 100, with m = 10.
 
         n rows, C classes and n_c rows of the own class are counted up to and including the row, so that how rows are
         cut into calls does not matter.
         """
-        before = getattr(self, "class_counts_", np.zeros(0, np.int64))
         n = int(before.sum()) + np.cumsum(counts)
         if self._open:
             found = np.maximum.accumulate(np.where(counts, codes + 1, 0))
@@ -281,6 +296,10 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             own[mine] = (before[code] if code < len(before) else 0) + np.cumsum(mine)[mine]
         return np.asarray(np.minimum((n + _SMOOTHING * n_classes) / (n_classes * (own + _SMOOTHING)), _MOST_WEIGHT))
 
+    def _saved_fields(self) -> dict[str, Any]:
+        counts = {"class_counts_": self.class_counts_} if hasattr(self, "class_counts_") else {}
+        return super()._saved_fields() | counts
+
     def _check_loaded(self) -> None:
         check_flag("open_labels", self._open)
         if not isinstance(self.classes_, np.ndarray) or self.classes_.ndim != 1:  # type: ignore[redundant-expr]
@@ -290,11 +309,14 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if len(np.unique(self.classes_)) != len(self.classes_) or (not self._open and len(self.classes_) < 2):
             raise ValueError("classes must be different labels, at least two of them")
         super()._check_loaded()
-        counts = getattr(self, "class_counts_", np.zeros(len(self.classes_), np.int64))
+        counted = "class_counts_" in vars(self)
+        counts = vars(self).pop("class_counts_", np.zeros(len(self.classes_), np.int64))
         if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != self.classes_.shape:
             raise ValueError("class_counts must be integers, one for each class")
         if (counts < 0).any() or counts.sum() > self._learner.t:
             raise ValueError("class_counts must not be negative, nor more than the rows")
+        if counted:
+            self.class_counts_ = counts
         expected = 1 if self._is_binary() else len(self.classes_)
         learner = self._learner
         if learner.t > 0 and learner.n_outputs != expected:
@@ -307,12 +329,6 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         # An interrupted call may have seen fewer new classes than its rows have.
         if self._open:
             self.classes_ = self.classes_[: self._learner.n_outputs]
-        if hasattr(self, "_tally"):
-            before, codes = self.__dict__.pop("_tally")
-            more = np.bincount(codes[: self._learner.t - before], minlength=len(self.classes_))
-            counted = getattr(self, "class_counts_", np.zeros(0, np.int64))
-            more[: len(counted)] += counted
-            self.class_counts_ = more
 
 
 @estimator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -61,6 +61,39 @@ def make_stream_pipeline(
     return StreamPipeline(encoder, NewtonClassifier() if learner is None else learner)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """Rows that an estimator is shown, and what the transformers know when it has learned from all of them."""
+
+    transformers: list[Any]
+    estimator: Any
+    t: int  # the estimator's rows before
+    rows: Any
+    y: Any
+    options: dict[str, Any]
+    counts: NDArray[np.bool_]
+    statistics: list[Any]
+
+    def taken_in(self, first: Any) -> tuple[list[Any], list[Any], Any, Any] | None:
+        """Return transformers, their statistics, the estimator and the labels of the first rows, `first` and those of
+        the rows learned from; None if it has learned from no row."""
+        counted = np.flatnonzero(self.counts)
+        learned = _rows_of(self.estimator) - self.t
+        if not learned:
+            return None
+        kept, statistics = self.counts, self.statistics
+        if learned < len(counted):
+            kept = np.isin(np.arange(len(kept)), counted[:learned])
+            statistics = _through(self.transformers, self.rows, kept)[1]
+        lead = self.transformers[0]
+        if not isinstance(lead, StreamEncoder) or statistics[0].first is None:
+            return self.transformers, statistics, self.estimator, None
+        labels, weight = np.asarray(self.y)[kept], _weights(self.options.get("sample_weight"), kept)
+        if first is not None:
+            labels, weight = joined([first[0], labels]), np.concatenate([first[1], weight])
+        return self.transformers, statistics, self.estimator, (labels, weight)
+
+
 class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     """Transformers before an estimator, all learning from the same stream.
 
@@ -100,6 +133,9 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     >>> model.t_, bool(model.score(X, y) > 0.9)
     (600, True)
     """
+
+    _shown: _Shown | None = None  # while the estimator learns
+    _taken_in: tuple[list[Any], list[Any], Any, Any] | None = None  # while the transformers follow it
 
     def __init__(self, transformers: Any, estimator: Any) -> None:
         self.transformers = transformers
@@ -163,6 +199,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     @in_turn
     def _learn(self, method: str, X: Any, y: ArrayLike, options: dict[str, Any]) -> Any:
         """Learn from rows, cut where a column turns out to be of another kind than so far."""
+        self._settle()
         first = not hasattr(self, "estimator_")
         transformers, estimator = self._clones() if first else (self.transformers_, self.estimator_)
         estimator.n_jobs = self.estimator.n_jobs
@@ -220,34 +257,27 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         """Transform row by row, then learn; transformers keep up with an estimator that stops between two rows."""
         counts = _counts(X, options.get("sample_weight"))
         rows, statistics = _through(transformers, X, counts)
-        before = _rows_of(estimator)
+        counts = np.ones(rows.shape[0], bool) if counts is None else counts
+        self._shown = _Shown(transformers, estimator, _rows_of(estimator), X, y, options, counts, statistics)
         try:
-            result = getattr(estimator, method)(rows, y, **options)
-        except BaseException:
-            learned = _rows_of(estimator) - before
-            if learned:  # an interruption: as many rows count as were learned from
-                counted = np.flatnonzero(np.ones(rows.shape[0], bool) if counts is None else counts)
-                kept = np.isin(np.arange(rows.shape[0]), counted[:learned])
-                self._learned(transformers, estimator, _through(transformers, X, kept)[1], y, options, kept)
-            raise
-        if hasattr(estimator, "_learner"):  # otherwise no row counted: as if it had not been
-            kept = np.ones(rows.shape[0], bool) if counts is None else counts
-            self._learned(transformers, estimator, statistics, y, options, kept)
-        return result
+            return getattr(estimator, method)(rows, y, **options)
+        finally:
+            self._settle()
 
-    def _learned(
-        self, transformers: list[Any], estimator: Any, statistics: list[Any], y: Any, options: Any, kept: Any
-    ) -> None:
-        for transformer, state in zip(transformers, statistics, strict=True):
-            if state is not None:
-                transformer._statistics = state
-        first = None
-        if isinstance(transformers[0], StreamEncoder) and transformers[0].kept is not None:
-            labels, weight = np.asarray(y)[kept], _weights(options.get("sample_weight"), kept)
-            if getattr(self, "_first", None) is not None:
-                labels, weight = joined([self._first[0], labels]), np.concatenate([self._first[1], weight])
-            first = (labels, weight)
-        self.take_over(transformers, estimator, first)
+    def _settle(self) -> None:
+        """Take in the rows that the estimator has learned from, of those that it was shown last.
+
+        What interrupts this leaves it to the next use: nothing is counted twice, and nothing is forgotten.
+        """
+        if self._shown is not None:
+            taken_in = self._shown.taken_in(vars(self).get("_first"))
+            self.__dict__.update(_shown=None, _taken_in=taken_in)
+        if self._taken_in is not None:
+            transformers, statistics, estimator, first = self._taken_in
+            for transformer, state in zip(transformers, statistics, strict=True):
+                if state is not None:
+                    transformer._statistics = state
+            self.__dict__.update(transformers_=transformers, estimator_=estimator, _first=first, _taken_in=None)
 
     def take_over(self, transformers: list[Any], estimator: Any, first: Any = None) -> None:
         """Make transformers and an estimator that were fitted elsewhere the pipeline's own."""
@@ -272,6 +302,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     # -- predicting
 
     def _transformed(self, X: Any) -> Any:
+        self._settle()
         check_is_fitted(self)
         for transformer in self.transformers_:
             X = transformer.transform(X)
@@ -302,6 +333,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
 
     def _scores_of_next(self, X: ArrayLike) -> NDArray[np.float64]:
         """What `predict_then_learn` would return for one row, which is transformed by itself, too."""
+        self._settle()
         lead, model = self.transformers_[0], self
         if isinstance(lead, StreamEncoder):
             changes = lead.changes(lead._validated(X, first=False), np.ones(1, bool))
@@ -319,9 +351,13 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         """The estimator's fitted attributes, and the first transformer's names of the features."""
-        if name.endswith("_") and not name.startswith("_") and "estimator_" in vars(self):
-            owner = self.transformers_[0] if name in ("n_features_in_", "feature_names_in_") else self.estimator_
-            return getattr(owner, name)
+        if name.endswith("_") and not name.startswith("_"):
+            self._settle()
+            if name in vars(self):
+                return vars(self)[name]
+            if "estimator_" in vars(self):
+                owner = self.transformers_[0] if name in ("n_features_in_", "feature_names_in_") else self.estimator_
+                return getattr(owner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __onkel_inside__(self) -> Inside:
@@ -344,6 +380,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     @property
     def _present(self) -> tuple[Any, tuple[Any, ...]]:
         """The estimator and the transformers: the fitted ones, if they are."""
+        self._settle()
         if self.__sklearn_is_fitted__():
             return self.estimator_, tuple(self.transformers_)
         return self.estimator, tuple(self._chain())
@@ -355,7 +392,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         return other
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimator_")
+        self._settle()
+        return "estimator_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -371,6 +409,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     # -- saving (see onkel.files.persistence)
 
     def _saved_fields(self) -> dict[str, Any]:
+        self._settle()
         fitted = vars(self).get("transformers_")
         fields: dict[str, Any] = {
             "transformers": _saved(self.transformers),
