@@ -152,6 +152,24 @@ def test_an_interrupted_pipeline_keeps_its_statistics_in_step():
         assert model.decision_function(X).tobytes() == whole.decision_function(X).tobytes(), call
 
 
+def test_a_row_that_is_interrupted_is_calibrated_with_or_not_at_all():
+    X, y = rows_of(40, 2)
+
+    def new():
+        return onkel.PlattClassifier(onkel.PAClassifier(gamma=0.5, random_state=0)).partial_fit(X[:30], y[:30], [0, 1])
+
+    whole = new()
+    for i in range(30, 40):
+        whole.partial_fit(X[i : i + 1], y[i : i + 1])
+    for call in range(1, 120):
+        model = new()
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at(call):
+            model.partial_fit(X[30:31], y[30:31])
+        for i in range(model.t_, 40):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert model.predict_proba(X).tobytes() == whole.predict_proba(X).tobytes(), call
+
+
 # -- models that could not be saved, loaded or fitted ------------------------------------------------------------------
 
 

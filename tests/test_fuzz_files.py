@@ -49,6 +49,13 @@ SEEDS = {
         onkel.NewtonClassifier(gamma=0.5, lam=0.1, forget=0.9, budget=5, fit_intercept=True, random_state=1),
         csr_array(np.where(X > 0, X, 0)),
     ),
+    "choosing": (onkel.NewtonClassifier(budget=5, class_weight="balanced", random_state=1), X),
+    "sum": (
+        onkel.MultiKernelClassifier(
+            onkel.recipes.Newton(), kernels=["rbf", "laplacian"], combination="sum", gamma=0.5, budget=9, random_state=1
+        ),
+        X,
+    ),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }
 NUMBERS = [0, -1, 1, 2, 3, 7, 16, 2**20, 2**31, 2**40, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e-300, 1e308, True, None]
@@ -132,7 +139,7 @@ def use(model, rows):
 
 
 warnings.simplefilter("ignore")
-path = folder / "fuzzed.onkel"
+path, again = folder / "fuzzed.onkel", folder / "again.onkel"
 contents = {}
 for name, (model, rows) in SEEDS.items():
     model.partial_fit(rows, y, classes=[0, 1])
@@ -167,6 +174,15 @@ while tried < runs:
         raise
     if SEEDS[name][1] is not None:
         use(model, SEEDS[name][1])
+        try:
+            onkel.save(model, again)
+        except (ValueError, FloatingPointError):
+            continue
+        try:
+            onkel.load(again)
+        except BaseException:
+            (folder / "found.onkel").write_bytes(path.read_bytes())
+            raise
 print(f"{tried} files, {refused} refused")
 assert refused > tried / 3
 assert refused < tried

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,17 @@ from onkel.utils.turns import in_turn
 from onkel.utils.validation import check_number, check_weights
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A row that an estimator is shown alone: the rows and classes before it, its scores and its label."""
+
+    t: int
+    known: int
+    scores: Floats
+    labels: NDArray[Any]
+    sigmoids: Sigmoids  # before it
 
 
 class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,6 +77,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
 
     estimator_: Any
     _sigmoids: Sigmoids
+    _shown: _Shown | None = None
 
     def __init__(self, estimator: Any, *, forget: float = 0.999) -> None:
         self.estimator = estimator
@@ -130,6 +142,8 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             As `decision_function`; 0 for a class that was not known yet.
         """
+        self._settle(self._shown)  # what an interruption has left
+        self._shown = None
         options = {name: v for name, v in (("classes", classes), ("sample_weight", sample_weight)) if v is not None}
         if self.__sklearn_is_fitted__() and _num_samples(y) == 1 and sample_weight is None:
             return self._learn_one(X, y, options)
@@ -154,16 +168,26 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
 
     def _learn_one(self, X: ArrayLike, y: ArrayLike, options: dict[str, Any]) -> Floats:
         """Learn from one row in place: a row is learned completely or not at all, and its scores come first."""
-        estimator, before, known = self.estimator_, self.t_, len(self.classes_)
-        scores: Floats = estimator._scores_of_next(X)
+        scores = self.estimator_._scores_of_next(X)
+        self._shown = shown = _Shown(self.t_, len(self.classes_), scores, label_vector(y), self._sigmoids)
         try:
-            estimator.partial_fit(X, y, **options)
-        finally:  # there may have been an interruption after the row
-            if estimator.t_ != before:
-                if scores.ndim == 2:
-                    scores = np.pad(scores, ((0, 0), (0, len(estimator.classes_) - known)))
-                scores = _learn(self._sigmoids, estimator, scores, label_vector(y), None, known)
-        return scores
+            self.estimator_.partial_fit(X, y, **options)
+        finally:  # there may have been an interruption after the row, and this may be interrupted, too
+            before = self._settle(shown)
+            self._shown = None
+        return before
+
+    def _settle(self, shown: _Shown | None) -> Floats:
+        """Let the sigmoids learn from the row that the estimator was shown alone, if it has learned from it; return
+        the row's log odds before that."""
+        if shown is None or self.t_ == shown.t:
+            return np.zeros(0) if shown is None else shown.scores
+        scores, sigmoids = shown.scores, shown.sigmoids.copy()
+        if scores.ndim == 2:
+            scores = np.pad(scores, ((0, 0), (0, len(self.classes_) - shown.known)))
+        before = _learn(sigmoids, self.estimator_, scores, shown.labels, None, shown.known)
+        self.__dict__.update(_sigmoids=sigmoids, _shown=None)
+        return before
 
     def _take_over(self, estimator: Any, sigmoids: Sigmoids) -> None:
         self.__dict__.update(estimator_=estimator, _sigmoids=sigmoids)  # at once: other threads may predict meanwhile
@@ -188,6 +212,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
         check_is_fitted(self)
+        self._settle(self._shown)
         fitted = vars(self).copy()  # both from the same moment, since another thread may learn
         scores = np.asarray(fitted["estimator_"].decision_function(X))
         columns = scores[:, None] if scores.ndim == 1 else scores
@@ -237,6 +262,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
     def sigmoids_(self) -> Floats:
         """Slopes and offsets of the sigmoids."""
         check_is_fitted(self)
+        self._settle(self._shown)
         return self._sigmoids.array()[:, :2]
 
     def __getattr__(self, name: str) -> Any:
@@ -256,9 +282,10 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         return self.estimator_ if self.__sklearn_is_fitted__() else self.estimator
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
+        self._settle(self._shown)
         other = copy.copy(self)
         other.estimator_ = self.estimator_.__onkel_with_learner__(learner)
-        other._sigmoids = copy.deepcopy(self._sigmoids)
+        other._sigmoids, other._shown = self._sigmoids.copy(), None
         return other
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -275,6 +302,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
         fields: dict[str, Any] = {"estimator": self.estimator, "forget": self.forget}
         if not self.__sklearn_is_fitted__():
             return {**fields, "estimator_": None, "sigmoids": None, "rows": None}
+        self._settle(self._shown)
         sigmoids = self._sigmoids
         return {**fields, "estimator_": self.estimator_, "sigmoids": sigmoids.array(), "rows": sigmoids.rows}
 

@@ -45,6 +45,12 @@ class Sigmoids:
                 _step(self.table[index], score, label == (1 if self.binary else index), weight, self.forget)
         self.rows += weight
 
+    def copy(self) -> Sigmoids:
+        """Return sigmoids that learn by themselves."""
+        other = Sigmoids(self.forget, self.binary)
+        other.table, other.rows = [row.copy() for row in self.table], self.rows
+        return other
+
     def _begin(self) -> None:
         """Add a sigmoid with the counts of the rows so far: all of other classes, or all of the first class."""
         alone = not self.table
