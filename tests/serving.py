@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import http.client
 import json
 import threading
@@ -9,17 +10,23 @@ import time
 
 from onkel.serve._served import Served
 from onkel.serve._server import Server, config_of
-from onkel.serve._store import Store
+from onkel.serve._store import Kept, Store
 from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Service
+
+
+def settings_of(**settings):
+    """Settings from their names and those of what is kept."""
+    kept = {each.name: settings.pop(each.name) for each in dataclasses.fields(Kept) if each.name in settings}
+    return ServiceSettings(**settings, kept=Kept(**kept))
 
 
 @contextlib.contextmanager
 def running(folder, models, *, token=None, limits=None, target="label", classes=None, **settings):
     """Serve new models, by name; yields the service, with its port."""
-    chosen = ServiceSettings(**settings)
+    chosen = settings_of(**settings)
     served = {
-        name: Served(name, Store(folder / name, chosen.keep), model, None, classes, target, chosen)
+        name: Served(name, Store(folder / name, chosen.kept), model, None, classes, target, chosen)
         for name, model in models.items()
     }
     service = Service(served, token, limits)

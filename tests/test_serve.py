@@ -12,11 +12,10 @@ import pytest
 import onkel
 from looping import loop
 from onkel.serve._batch import Batch
-from onkel.serve._log import Disk
 from onkel.serve._refusal import Refusal
 from onkel.serve._served import Served
 from onkel.serve._store import Store
-from onkel.serve._tasks import ServiceSettings
+from serving import settings_of
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(400, 3))
@@ -32,10 +31,10 @@ def batch(begin, end, **others):
     return Batch(X[begin:end], Y[begin:end], **others)
 
 
-def serve(folder, model=None, *, disk=None, origin=ORIGIN, classes=("no", "yes"), **settings):
-    chosen = ServiceSettings(**{"every": 100, "keep": 20, **settings})
+def serve(folder, model=None, *, origin=ORIGIN, classes=("no", "yes"), **settings):
+    chosen = settings_of(**{"every": 100, "versions": 20, **settings})
     model = new_model() if model is None else model
-    store = Store(folder, chosen.keep, disk)
+    store = Store(folder, chosen.kept)
     return Served("m", store, model, origin, None if classes is None else list(classes), settings=chosen)
 
 
@@ -43,7 +42,6 @@ def kill(served):
     """Leave everything as a kill would: nothing is finished, nothing is written any more."""
     served._queue.close()
     served._thread.join()
-    served._held.close()
     served._store.close()
 
 
@@ -93,8 +91,8 @@ def test_after_a_crash_the_model_has_the_bytes_of_one_that_never_stopped(tmp_pat
 def test_at_the_end_the_log_is_empty_and_the_newest_version_is_whole(tmp_path):
     with serve(tmp_path) as served:
         served.learn(batch(0, 30)).result()
-    with Store(tmp_path, 20) as store:
-        assert store.open().records == [] and store.is_newest_complete()
+    with Store(tmp_path) as store:
+        assert list(store.waiting()) == [] and store.is_newest_complete()
     with serve(tmp_path):
         pass
     assert onkel.load(tmp_path / "version-000001.onkel").t_ == 30
@@ -173,23 +171,17 @@ def test_predictions_do_not_wait_for_learning(tmp_path):
 
 
 def test_requests_that_wait_share_one_sync(tmp_path):
-    class CountingDisk(Disk):
-        syncs = 0
-
-        def sync(self, handle):
-            CountingDisk.syncs += 1
-            super().sync(handle)
-
-    with serve(tmp_path, disk=CountingDisk(), every=10**6) as served:
+    with serve(tmp_path, every=10**6) as served:
         inside, go = blocked(served)
         first = served.learn(batch(0, 1))
         inside.wait()
-        before = CountingDisk.syncs
+        commits = []
+        served._store._database._connection.set_trace_callback(lambda said: said == "COMMIT" and commits.append(said))
         waiting = [served.learn(batch(n, n + 1)) for n in range(1, 50)]
         go.set()
         for done in (first, *waiting):
             done.result()
-        assert CountingDisk.syncs == before + 1
+        assert len(commits) == 1
 
 
 def test_a_full_queue_says_so(tmp_path):
@@ -206,31 +198,28 @@ def test_a_full_queue_says_so(tmp_path):
         go.set()
 
 
-class FullDisk(Disk):
-    full = False
-
-    def write(self, handle, data):
-        if self.full:
-            os.write(handle, data[: len(data) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        super().write(handle, data)
+def room_for(served, n_pages):
+    """Let the file have so many pages more than it has."""
+    database = served._store._database
+    ((n_now,),) = database.rows("PRAGMA page_count")
+    database.rows(f"PRAGMA max_page_count={n_now + n_pages}")
 
 
-def test_a_full_disk_refuses_learning_and_nothing_else(tmp_path):
-    disk = FullDisk()
-    served = serve(tmp_path, disk=disk)
+@pytest.mark.parametrize("n_pages", [0, 1])
+def test_a_full_disk_refuses_learning_and_nothing_else(tmp_path, n_pages):
+    served = serve(tmp_path)
     served.learn(batch(0, 40)).result()
-    disk.full = True
-    status, sentence = refused(served.learn(batch(40, 80), key="a"))
-    assert status == 507 and "No space left on device" in sentence and "nothing was learned" in sentence
+    room_for(served, n_pages)
+    status, sentence = refused(served.learn(batch(40, 400), key="a"))
+    assert status == 507 and "database or disk is full" in sentence and "nothing was learned" in sentence
     assert served.snapshot.predict(X, ["predict"])["predict"].shape == (400,) and served.snapshot.rows == 40
-    disk.full = False
-    assert served.learn(batch(40, 80), key="a").result() == {"rows": 40, "rows_learned": 80, "repeated": False}
-    disk.full = True
+    assert not served.hold("visit", X, None)
+    room_for(served, 10_000)
+    assert served.learn(batch(40, 400), key="a").result() == {"rows": 360, "rows_learned": 400, "repeated": False}
+    room_for(served, 0)
     kill(served)
-    disk.full = False
     with serve(tmp_path) as served:
-        assert served.snapshot.rows == 80
+        assert served.snapshot.rows == 400 and served.facts()["pending_labels"] == 0
 
 
 def test_without_room_for_a_version_the_log_goes_on(tmp_path, monkeypatch, caplog):
@@ -352,7 +341,7 @@ def test_labels_come_later_by_id(tmp_path):
 
 
 def test_versions_are_kept_and_rolled_back_to(tmp_path):
-    with serve(tmp_path, keep=4) as served:
+    with serve(tmp_path, versions=4) as served:
         for n in range(5):
             served.learn(batch(60 * n, 60 * n + 60), key=str(n)).result()
         assert served.versions() == [0, 1, 2]  # each of a hundred rows or more
@@ -434,12 +423,13 @@ def test_a_spoilt_log_is_refused_with_its_place(tmp_path):
     for n in range(3):
         served.learn(batch(n, n + 1)).result()
     kill(served)
-    (path,) = tmp_path.glob("log-*.wal")
-    spoilt = bytearray(path.read_bytes())
-    spoilt[60] ^= 1
-    path.write_bytes(spoilt)
-    with pytest.raises(ValueError, match=r"log-000000000001.wal is damaged at byte 32 but intact from byte \d+"):
+    path = tmp_path / "state.sqlite"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(X[1].tobytes(), X[2].tobytes(), 1))
+    with pytest.raises(ValueError, match=r"state\.sqlite: request 2 is damaged"):
         serve(tmp_path)
+    path.write_bytes(content)
+    serve(tmp_path).close()
 
 
 def test_full_collections_leave_out_what_was_imported(monkeypatch):

@@ -48,9 +48,10 @@ def test_the_bounds_of_the_page_are_those_of_the_service():
     assert (limits.body_bytes, limits.bodies_bytes) == (16 * 2**20, 128 * 2**20)
     assert f"| rows of a request | {limits.rows:,} " in PAGE
     assert f"| requests and rows that wait | {settings.queue_requests:,} and {settings.queue_rows:,} |" in PAGE
-    assert f"last {settings.keys:,} requests" in PAGE and f"After every {settings.every:,} rows" in PAGE
-    assert f"more than {settings.held_rows:,} rows or 256 MB" in PAGE and settings.held_bytes == 256 * 2**20
-    assert (settings.keep, settings.log_bytes, settings.held_seconds) == (10, 64 * 2**20, 86_400)
+    kept = settings.kept
+    assert f"last {kept.keys:,} requests" in PAGE and f"After every {settings.every:,} rows" in PAGE
+    assert f"more than {kept.held_rows:,} rows or 256 MB" in PAGE and kept.held_bytes == 256 * 2**20
+    assert (kept.versions, settings.log_bytes, kept.held_seconds) == (10, 64 * 2**20, 86_400)
 
 
 # -- the start

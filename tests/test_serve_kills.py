@@ -2,8 +2,11 @@
 
 import os
 import random
+import shutil
 import subprocess
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -11,13 +14,14 @@ import warm
 
 # Everything runs in children of one process that has imported everything, so that a kill costs a fork.
 PROGRAM = """
-import http.client, itertools, os, random, signal, socket, sys, threading, time
+import ctypes, http.client, itertools, os, random, signal, socket, sqlite3, sys, threading, time
 from pathlib import Path
 import numpy as np
 import onkel
 import onkel.serve.start, onkel._public
 from onkel.cli._app import app
-from onkel.serve import Client
+from onkel.serve import Client, ServiceError
+from onkel.serve._store import Request, Store
 
 folder, n_kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 moments = random.Random(seed)
@@ -82,13 +86,13 @@ def until_it_answers(pid, ask):
             raise Killed from error
 
 
-def requests(n):
-    # Rows with a key; and rows that are predicted under an id and get their labels later.
+def requests(n, n_held=4):
+    # Rows with a key; and rows that are predicted under an id and get their labels later: one request of n_held.
     X = rng.normal(size=(n, 37, 3))
     y = np.where(np.sin(2 * X[..., 0]) + X[..., 0] * X[..., 1] > 0, "yes", "no")
     made = []
     for i in range(n):
-        if i % 4 == 3:
+        if i % n_held == n_held - 1:
             made.append(lambda client, i=i: client.predict(X[i, :5], id=f"visit-{i}"))
             made.append(lambda client, i=i: client.label(f"visit-{i}", y[i, :5]))
         else:
@@ -100,8 +104,11 @@ def finished(where, pid):
     os.kill(pid, signal.SIGTERM)
     code = ended(pid)
     assert code == 0, (code, Path(f"{where}.log").read_text()[-3000:])
-    (log,) = (where / "rbp").glob("log-*.wal")
-    assert log.stat().st_size == 32, "the log is not empty"
+    with sqlite3.connect(where / "rbp" / "state.sqlite") as file:
+        after = "SELECT count(*) FROM requests WHERE number > (SELECT max(sequence) FROM versions)"
+        assert file.execute(after).fetchone() == (0,), "the log is not empty"
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    file.close()
     return max((where / "rbp").glob("version-*.onkel")).read_bytes()
 
 
@@ -148,28 +155,15 @@ assert finished(where, pid) == whole
 AT_EVERY_STEP = """
 asked = requests(12)
 whole = without_kills(asked)
-steps = [("write", "after"), ("fsync", "before"), ("replace", "after"), ("unlink", "before")]
-if "ONKEL_WHOLE" in os.environ or "ONKEL_SOAK_KILLS" in os.environ:
-    steps = itertools.product(["write", "fsync", "replace", "unlink"], ["before", "after"])
-for name, when in steps:
-    where = folder / f"{name}-{when}"
-    n_fatal = {"write": 21, "fsync": 15, "replace": 3, "unlink": 1}[name]
-
-    def dies():
-        real, calls = getattr(os, name), itertools.count(1)
-
-        def fatal(*arguments, **options):
-            n = next(calls)
-            if n == n_fatal and when == "before":
-                os.kill(os.getpid(), signal.SIGKILL)
-            result = real(*arguments, **options)
-            if n == n_fatal:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
-
-        setattr(os, name, fatal)
-
-    pid, waiting, killed = service(where, dies), list(asked), False
+faults = ctypes.CDLL(None)
+calls = {"pwrite64": 90, "fdatasync": 18, "fsync": 5, "rename": 3, "unlink": 1}  # fewer than there are
+steps = [("pwrite64", "after"), ("fdatasync", "before"), ("rename", "after"), ("unlink", "before")]
+if n_kills > 5:
+    steps = [moment for moment in itertools.product(calls, ["before", "after"]) for _ in range(n_kills // 10)]
+for number, (name, when) in enumerate(steps):
+    where = folder / f"{name}-{when}-{number}"
+    n_fatal = moments.randint(1, calls[name])
+    pid, waiting, killed = service(where, lambda: faults.arm(name.encode(), when.encode(), n_fatal)), list(asked), False
     client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
     while waiting:
         try:
@@ -181,56 +175,95 @@ for name, when in steps:
             client.close()
             pid = service(where)
     client.close()
-    assert killed, (name, when)
-    assert finished(where, pid) == whole, (name, when)
+    assert killed, (name, when, n_fatal)
+    assert finished(where, pid) == whole, (name, when, n_fatal)
 """
 
-
-AT_A_FULL_DISK = """
+AT_FAILING_DISKS = """
 import resource
-from onkel.serve import ServiceError
 
-asked = requests(12)
+faults = ctypes.CDLL(None)
+with Store(folder / "sync") as store:  # a failed sync takes the group back
+    store.save(onkel.OGDClassifier(), {})
+    faults.arm(b"fdatasync", b"error", 1)
+    try:
+        store.log([Request(b"one", 1)])
+        raise AssertionError("the sync did not fail")
+    except OSError as error:
+        assert "SQLITE_IOERR_FSYNC" in str(error), error
+    store.log([Request(b"two", 1)])
+    assert [found.record for found in store.waiting()] == [b"two"]
+
+asked = requests(12, n_held=100)  # a prediction that was not held has no label later
 whole = without_kills(asked)
-where = folder / "full"
 
 
 def little_room():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, resource.RLIM_INFINITY))  # no file may become longer
+    most = moments.randint(60_000, 120_000)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))  # no file may become longer
 
 
-pid, waiting = service(where, little_room), list(asked)
-client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
-while True:
-    try:
-        until_it_answers(pid, lambda: waiting[0](client))
-        waiting.pop(0)
-    except ServiceError as error:
-        assert error.status == 507 and "File too large" in str(error), error
-        break
-assert waiting and client.predict(np.zeros((2, 3))).shape == (2,)
-try:
-    waiting[0](client)
-except ServiceError as error:
-    assert error.status == 507
-client.close()
-os.kill(pid, signal.SIGTERM)
-assert ended(pid) == 0
-pid = service(where)  # with room again
-client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
-for ask in waiting:
-    until_it_answers(pid, lambda: ask(client))
-client.close()
-assert finished(where, pid) == whole
+def one_error():
+    name, n_calls = moments.choice([("pwrite64", 60), ("fdatasync", 12), ("ftruncate64", 1)])
+    faults.arm(name.encode(), b"error", moments.randint(20 if name == "pwrite64" else 6, n_calls))
+
+
+refusals = 0
+for number in range(max(2, n_kills // 2)):
+    where = folder / f"full-{number}"
+    pid, waiting, failures = service(where, little_room if number % 2 == 0 else one_error), list(asked), 0
+    moments.random()  # for those of the child
+    client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
+    while waiting and failures < 5:
+        try:
+            until_it_answers(pid, lambda: waiting[0](client))
+            waiting.pop(0)
+            failures = 0
+        except ServiceError as error:
+            assert error.status == 507 and "nothing was learned" in str(error), error
+            failures += 1
+            refusals += 1
+            try:
+                assert client.predict(np.zeros((2, 3))).shape == (2,)
+            except ServiceError as error:
+                assert error.status == 503 and "has learned nothing yet" in str(error)
+    client.close()
+    os.kill(pid, signal.SIGTERM)
+    assert ended(pid) == 0
+    pid = service(where)  # with room again
+    client = Client(f"http://127.0.0.1:{PORT}", model="rbp", retries=0)
+    until_it_answers(pid, client.metadata)
+    for ask in waiting:
+        ask(client)
+    client.close()
+    assert finished(where, pid) == whole, number
+assert refusals > 0
 """
 
 
-@pytest.mark.parametrize(
-    "kills", [AT_RANDOM, AT_EVERY_STEP, AT_A_FULL_DISK], ids=["at random", "at every step", "at a full disk"]
-)
-def test_killed_and_started_again(kills, tmp_path):
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory):
+    """A library whose calls kill or fail when they are told to (tests/native/faults.c)."""
+    if not sys.platform.startswith("linux") or shutil.which("cc") is None:
+        pytest.skip("needs a C compiler and Linux, for a library to preload")
+    library = tmp_path_factory.mktemp("faults") / "faults.so"
+    source = Path(__file__).parent / "native" / "faults.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+def run(program, python, folder, **environment):
     number, seed = os.environ.get("ONKEL_SOAK_KILLS", "5"), str(random.randrange(2**31))
-    command = [warm.python(), "-c", textwrap.dedent(PROGRAM + kills), tmp_path, number, seed]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [python, "-c", textwrap.dedent(PROGRAM + program), folder, number, seed]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr}"
+
+
+def test_killed_at_random_and_started_again(tmp_path):
+    run(AT_RANDOM, warm.python(), tmp_path)
+
+
+@pytest.mark.parametrize("program", [AT_EVERY_STEP, AT_FAILING_DISKS], ids=["killed at a step", "failing disks"])
+def test_no_call_of_the_system_is_the_wrong_one_to_stop_at(program, tmp_path, faults):
+    run(program, sys.executable, tmp_path, LD_PRELOAD=str(faults))

@@ -61,6 +61,7 @@ def serve(
     """
     _check_extra()
     from onkel.serve.start import (
+        Kept,
         Limits,
         ServiceSettings,
         is_loopback,
@@ -79,7 +80,7 @@ def serve(
             raise Misused("--learner starts a new learner: it takes no MODEL")
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma)
         fresh = _fresh(learner, task, options, classes)
-    settings = ServiceSettings(every=every, keep=keep, held_seconds=label_seconds, read_only=read_only)
+    settings = ServiceSettings(every=every, kept=Kept(versions=keep, held_seconds=label_seconds), read_only=read_only)
     log_to_standard_error()
     opened = open_models(dir, models or [], fresh, target, settings)
     run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)

@@ -36,7 +36,7 @@ class Batch:
     Examples
     --------
     >>> batch = Batch(np.zeros((1, 2)), np.array(["yes"]))
-    >>> Batch.of_record(batch.record(key="k"))[0].labels.tolist()
+    >>> Batch.of_record(batch.record()).labels.tolist()
     ['yes']
     """
 
@@ -64,8 +64,8 @@ class Batch:
         """Return a digest that distinguishes batches that were sent with the same key."""
         return hashlib.sha256(self.record()).hexdigest()[:32]
 
-    def record(self, **notes: Any) -> bytes:
-        """Return the batch as a record of the log, with notes (JSON)."""
+    def record(self) -> bytes:
+        """Return the batch as a record of the log."""
         text = kind(self.labels) == "text"
         is_table = isinstance(self.rows, Table)
         head = {
@@ -74,7 +74,6 @@ class Batch:
             "labels": self.labels.tolist() if text else self.labels.dtype.newbyteorder("<").str,
             "weighted": self.weights is not None,
             "names": self.names,
-            **notes,
         }
         parts = (
             ([] if is_table else [np.asarray(self.rows, np.float64)])
@@ -84,11 +83,10 @@ class Batch:
         return _packed(head, parts)
 
     @classmethod
-    def of_record(cls, record: bytes | memoryview) -> tuple[Batch, dict[str, Any]]:
-        """Return the batch and the notes of a record."""
+    def of_record(cls, record: bytes) -> Batch:
+        """Return the batch of a record."""
         head, at = _unpacked(record)
-        n, width = head.pop("shape")
-        labelled, names = head.pop("labels"), head.pop("names")
+        (n, width), labelled, names = head["shape"], head["labels"], head["names"]
 
         def taken(dtype: str, count: int) -> NDArray[Any]:
             nonlocal at
@@ -98,23 +96,12 @@ class Batch:
 
         rows: NDArray[np.float64] | Table
         if "table" in head:
-            rows = table_of_kept(head.pop("table"), tuple(names))
+            rows = table_of_kept(head["table"], tuple(names))
         else:
             rows = taken("<f8", n * width).reshape(n, width)
         labels = as_labels(labelled) if isinstance(labelled, list) else taken(labelled, n)
-        weights = taken("<f8", n) if head.pop("weighted") else None
-        return cls(rows, labels, weights, None if names is None else tuple(names)), head
-
-
-def refused_record(number: int, sentence: str) -> bytes:
-    """Return the record which says that learning from another record was refused."""
-    return _packed({"refused": number, "sentence": sentence}, [])
-
-
-def refused_of(record: bytes | memoryview) -> tuple[int, str] | None:
-    """Return the number of the record that was refused, and why; None if the record is a batch."""
-    head, _ = _unpacked(record)
-    return (head["refused"], head["sentence"]) if "refused" in head else None
+        weights = taken("<f8", n) if head["weighted"] else None
+        return cls(rows, labels, weights, None if names is None else tuple(names))
 
 
 def check_names(given: tuple[str, ...], expected: tuple[str, ...], row: int | None = None) -> None:
@@ -138,7 +125,7 @@ def _packed(head: dict[str, Any], parts: list[NDArray[Any]]) -> bytes:
     return b"".join([_LENGTH.pack(len(text)), text, *little])
 
 
-def _unpacked(record: bytes | memoryview) -> tuple[dict[str, Any], int]:
+def _unpacked(record: bytes) -> tuple[dict[str, Any], int]:
     (length,) = _LENGTH.unpack_from(record)
     end = _LENGTH.size + length
-    return json.loads(bytes(record[_LENGTH.size : end])), end
+    return json.loads(record[_LENGTH.size : end]), end

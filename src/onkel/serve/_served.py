@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import logging
 import threading
-import time
-from collections import OrderedDict
+from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,24 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
 from onkel.inside import inside
-from onkel.serve._batch import Batch, refused_of, refused_record
+from onkel.serve._batch import Batch
 from onkel.serve._checks import check_batch, check_classes
-from onkel.serve._held import HeldRows
 from onkel.serve._names import names_put_back, take_names
 from onkel.serve._progress import LiveProgress
 from onkel.serve._queue import TaskQueue
 from onkel.serve._refusal import Refusal
-from onkel.serve._store import Store
-from onkel.serve._tasks import Learn, Logged, Rollback, ServiceSettings, Snapshot
+from onkel.serve._store import Found, Known, Request, Store
+from onkel.serve._tasks import Backup, Learn, Logged, Rollback, ServiceSettings, Snapshot
 from onkel.streams.table import Table
 
 logger = logging.getLogger("onkel.serve")
-_REPLAYED_AT_ONCE = 1000  # records
+_REPLAYED_AT_ONCE = 1000  # requests
 
 
-def _logged(number: int, record: memoryview, refused: str | None) -> Logged:
-    """A record of the log as a request."""
-    batch, notes = Batch.of_record(record)
-    task = Learn(key=notes["key"], id=notes["id"])
-    task.known_as = notes["known"]
-    return Logged(task, batch, number, None if refused is None else Refusal(422, refused))
+def _logged(found: Found) -> Logged:
+    """A request of the log."""
+    refusal = None if found.refused is None else Refusal(422, found.refused)
+    return Logged(Learn(), Batch.of_record(found.record), found.number, refusal)
 
 
 class Served:
@@ -64,7 +62,7 @@ class Served:
     >>> import onkel, pathlib, tempfile
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> model = onkel.OGDClassifier(gamma=1.0, random_state=0)
-    >>> with Served("m", Store(folder, keep=3), model, {"learner": "ogd"}) as served:
+    >>> with Served("m", Store(folder), model, {"learner": "ogd"}) as served:
     ...     done = served.learn(Batch(np.eye(2), np.array(["no", "yes"])), key="first")
     ...     done.result()["rows"], served.snapshot.predict(np.eye(2), ["predict"])["predict"].tolist()
     (2, ['yes', 'yes'])
@@ -113,10 +111,21 @@ class Served:
         return self._put(Rollback(version))
 
     def hold(self, id: str, rows: NDArray[np.float64] | Table, names: tuple[str, ...] | None) -> bool:
-        """Hold predicted rows until their labels come; return whether that was possible."""
-        if self.settings.read_only or f"id {id}" in self._keys:
+        """Hold predicted rows until their labels come; return whether they are on the disk."""
+        if self.settings.read_only or self._store.known(f"id {id}") is not None:
             return False
-        return self._held.hold(id, rows, names, time.time())
+        waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # the labels are still to come
+        return self._store.hold(id, waiting.record(), len(waiting))
+
+    def back_up(self, path: Path) -> Future[dict[str, Any]]:
+        """Write everything, as it is between two requests, to a tar file."""
+        task = Backup(path)
+        self._queue.put(task)
+        return task.done
+
+    def learned(self, begin: float, end: float) -> Iterator[Found]:
+        """Yield the requests of a range of time (seconds since 1970) that the store still has."""
+        return self._store.learned(begin, end)
 
     def versions(self) -> list[int]:
         """Return the versions that are kept, oldest first."""
@@ -136,8 +145,7 @@ class Served:
             "model_bytes": 0 if learner is None else learner.nbytes,
             "gamma": getattr(kernel, "gamma", None),
             "log_bytes": self._store.log_bytes,
-            "pending_labels": len(self._held),
-            "keys": len(self._keys),
+            "pending_labels": self._store.n_held,
         }
 
     def close(self) -> None:
@@ -148,7 +156,6 @@ class Served:
             if not self.settings.read_only and self.broken is None and not self._store.is_newest_complete():
                 self._try_checkpoint()
         finally:
-            self._held.close()
             self._store.close()
 
     def __enter__(self) -> Served:
@@ -175,10 +182,8 @@ class Served:
             self._model, self._rows = fresh, 0
             self._names = take_names(fresh)
             self._origin, self._classes, self.target = origin, classes, target
-            self._keys: OrderedDict[str, dict[str, Any]] = OrderedDict()
             with names_put_back(fresh, self._names):
                 self._version = self._store.save(fresh, self._notes())
-            records: list[tuple[int, memoryview]] = []
         else:
             notes = opened.notes
             if origin is not None and origin != notes["origin"]:
@@ -186,43 +191,25 @@ class Served:
                     f"{self._store.folder} was started with {_in_words(notes['origin'])}, and now with "
                     f"{_in_words(origin)}: use the former, or another directory"
                 )
-            self._model, self._version, records = opened.model, opened.version, opened.records
+            self._model, self._version = opened.model, opened.version
             take_names(self._model)
             self._take_notes(notes)
-            self._keys = OrderedDict((key, known) for key, known in notes["keys"])
-            if opened.torn_bytes:
-                logger.warning("removed a torn end of the log", extra=self._said(bytes=opened.torn_bytes))
         self._rows_at_version = self._rows
-        self._held = HeldRows(
-            self._store.folder,
-            most_rows=self.settings.held_rows,
-            most_bytes=self.settings.held_bytes,
-            seconds=self.settings.held_seconds,
-        )
-        self._replay(records)
         self._publish()
+        self._replay()
 
     def _take_notes(self, notes: dict[str, Any]) -> None:
         self._rows, self._origin, self._classes = notes["rows"], notes["origin"], notes["classes"]
         self.target = notes["target"]
         self._names = None if notes["names"] is None else tuple(notes["names"])
 
-    def _replay(self, records: list[tuple[int, memoryview]]) -> None:
-        """Learn the records after the newest version again, exactly as before."""
-        refused = dict(found for _, record in records if (found := refused_of(record)) is not None)
-        self._publish()
-        for begin in range(0, len(records), _REPLAYED_AT_ONCE):
-            group = [
-                _logged(number, record, refused.get(number))
-                for number, record in records[begin : begin + _REPLAYED_AT_ONCE]
-                if refused_of(record) is None
-            ]
-            self._learn_all(group, watched=False)
-            for logged in group:
-                self._remember(logged)
+    def _replay(self) -> None:
+        """Learn the requests after the newest version again, exactly as before."""
+        waiting = self._store.waiting()
+        while found := list(itertools.islice(waiting, _REPLAYED_AT_ONCE)):
+            self._learn_all([_logged(each) for each in found], watched=False)
             self._publish()
-        if records:
-            logger.info("replayed the log", extra=self._said(records=len(records), rows=self._rows))
+            logger.info("replayed the log", extra=self._said(requests=len(found), rows=self._rows))
 
     # -- the writer
 
@@ -231,6 +218,8 @@ class Served:
             try:
                 if isinstance(group[0], Rollback):
                     self._roll_back(group[0])
+                elif isinstance(group[0], Backup):
+                    self._back_up(group[0])
                 else:
                     self._commit_in_turn([task for task in group if isinstance(task, Learn)])
             except BaseException as error:
@@ -264,14 +253,14 @@ class Served:
                     waiting.update(dict.fromkeys(task.known_as, logged))
                 elif isinstance(known, Logged):
                     repeated.append((task, known))
+                elif known.refused is not None:
+                    raise Refusal(422, known.refused)
                 else:
-                    self._answer(task, known, repeated=True)
+                    self._answer(task, known.n_rows, repeated=True)
             except Refusal as refusal:
                 self._refuse(task, refusal)
         if new and self._log(new):
             self._learn_all(new)
-            for logged in new:
-                self._remember(logged)
             self._publish()
             for logged in new:
                 self._conclude(logged.task, logged, repeated=False)
@@ -279,17 +268,16 @@ class Served:
             self._conclude(task, logged, repeated=True)
         self._checkpoint_if_due()
 
-    def _known(self, task: Learn, waiting: dict[str, Logged]) -> dict[str, Any] | Logged | None:
+    def _known(self, task: Learn, waiting: dict[str, Logged]) -> Known | Logged | None:
         """The result of an earlier request with the same key; refused if that one had other rows."""
         for key, digest in task.known_as.items():
-            earlier = waiting.get(key)
-            known = self._keys.get(key)
-            if earlier is None and known is None:
+            earlier = waiting.get(key) or self._store.known(key)
+            if earlier is None:
                 continue
-            before = earlier.task.known_as[key] if earlier is not None else known["digest"] if known else ""
+            before = earlier.digest if isinstance(earlier, Known) else earlier.task.known_as[key]
             if before != digest:
                 raise Refusal(409, f"the {key!r} was used before, for other rows or labels")
-            return earlier if earlier is not None else known
+            return earlier
         return None
 
     def _checked(self, task: Learn) -> Batch:
@@ -297,9 +285,10 @@ class Served:
         if batch is None:
             assert task.id is not None
             assert task.labels is not None
-            held = self._held.get(task.id, time.time())
-            if held is None:
+            record = self._store.held(task.id)
+            if record is None:
                 raise Refusal(404, f"no row is held under the id {task.id!r}: it has expired, or never existed")
+            held = Batch.of_record(record)
             batch = Batch(held.rows, task.labels, task.weights, held.names)
         if self._names is not None or inside(self._model).learner is not None:
             batch = batch.named(self._names)
@@ -308,13 +297,13 @@ class Served:
 
     def _log(self, new: list[Logged]) -> bool:
         """Make requests durable; refuse them all if they cannot be written."""
-        records = [
-            logged.batch.record(key=logged.task.key, id=logged.task.id, known=logged.task.known_as) for logged in new
+        requests = [
+            Request(logged.batch.record(), len(logged.batch), logged.task.known_as, logged.task.id) for logged in new
         ]
         try:
-            first = self._store.append(records)
+            first = self._store.log(requests)
         except OSError as error:
-            refusal = Refusal(507, f"the log cannot be written ({error.strerror or error}); nothing was learned")
+            refusal = Refusal(507, f"the log cannot be written ({error}); nothing was learned")
             for logged in new:
                 logged.refusal = refusal
                 self._refuse(logged.task, refusal)
@@ -340,8 +329,6 @@ class Served:
                 self._note_refusal(logged)
                 continue
             self._rows += len(logged.batch)
-            if logged.task.id is not None:
-                self._held.release(logged.task.id)
             if watched and inside(self._model).learner is not None:
                 self.progress.add(scores, logged.batch.labels, self._model)
 
@@ -358,20 +345,9 @@ class Served:
     def _note_refusal(self, logged: Logged) -> None:
         assert logged.refusal is not None
         try:
-            self._store.append([refused_record(logged.number, logged.refusal.sentence)])
+            self._store.refuse(logged.number, logged.refusal.sentence)
         except OSError as error:  # the next start will come to the same result
             logger.error("a refusal could not be logged", extra=self._said(reason=str(error)))
-
-    def _remember(self, logged: Logged) -> None:
-        refusal = logged.refusal
-        for key, digest in logged.task.known_as.items():
-            self._keys[key] = {
-                "digest": digest,
-                "rows": len(logged.batch),
-                "error": None if refusal is None else refusal.sentence,
-            }
-        while len(self._keys) > self.settings.keys:
-            self._keys.popitem(last=False)
 
     def _publish(self) -> None:
         """Make what was learned visible to predictions."""
@@ -383,13 +359,11 @@ class Served:
         if logged.refusal is not None:
             self._refuse(task, logged.refusal)
         else:
-            self._answer(task, {"rows": len(logged.batch)}, repeated)
+            self._answer(task, len(logged.batch), repeated)
 
-    def _answer(self, task: Learn, known: dict[str, Any], repeated: bool) -> None:
-        if known.get("error") is not None:
-            self._refuse(task, Refusal(422, known["error"]))
-        elif not task.done.done():
-            task.done.set_result({"rows": known["rows"], "rows_learned": self._rows, "repeated": repeated})
+    def _answer(self, task: Learn, n_rows: int, repeated: bool) -> None:
+        if not task.done.done():
+            task.done.set_result({"rows": n_rows, "rows_learned": self._rows, "repeated": repeated})
 
     def _refuse(self, task: Learn, refusal: Refusal) -> None:
         self.progress.refuse(refusal.status, refusal.sentence)
@@ -405,13 +379,13 @@ class Served:
             "classes": self._classes,
             "target": self.target,
             "names": None if self._names is None else list(self._names),
-            "keys": list(self._keys.items()),
         }
 
     def _checkpoint_if_due(self) -> None:
         rows = self._rows - self._rows_at_version
         if rows >= self.settings.every or self._store.log_bytes > self.settings.log_bytes:
             self._try_checkpoint()
+        self._store.tidy()
 
     def _try_checkpoint(self) -> None:
         """Save a version; if it cannot be written, the log still has everything."""
@@ -425,7 +399,6 @@ class Served:
         self.snapshot = Snapshot(self.snapshot.model, self._names, self._rows, self._version)
 
     def _save(self, model: Any, notes: dict[str, Any]) -> None:
-        self._held.sync()  # rows that were released must not come back once the log is gone
         with names_put_back(model, notes["names"]):
             self._version = self._store.save(model, notes)
         self._rows_at_version = notes["rows"]
@@ -437,7 +410,7 @@ class Served:
             take_names(model)
             if not self._store.is_newest_complete():
                 self._checkpoint()
-            self._save(model, {**notes, "keys": self._notes()["keys"]})
+            self._save(model, notes)
         except LookupError as error:
             task.done.set_exception(Refusal(404, str(error.args[0])))
         except ValueError as error:
@@ -449,6 +422,15 @@ class Served:
             self._take_notes(notes)
             self._publish()
             task.done.set_result({"version": self._version, "rows_learned": self._rows})
+
+    def _back_up(self, task: Backup) -> None:
+        try:
+            self._store.back_up(task.path)
+        except OSError as error:
+            task.done.set_exception(Refusal(507, f"the backup cannot be written ({error})"))
+        else:
+            logger.info("wrote a backup", extra=self._said(version=self._version, rows=self._rows))
+            task.done.set_result({"rows_learned": self._rows})
 
     def _said(self, **facts: Any) -> dict[str, Any]:
         """The fields that a line of the structured log has besides its message."""

@@ -8,6 +8,7 @@ import gc
 import json
 import logging
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import Iterator
@@ -85,6 +86,7 @@ class Server(uvicorn.Server):
         if self.started:
             self.port = self.servers[0].sockets[0].getsockname()[1]
             facts = {"host": self.config.host, "port": self.port, "models": list(self.service.models)}
+            facts["sqlite"] = sqlite3.sqlite_version
             logger.info("ready", extra={"facts": facts})
 
 

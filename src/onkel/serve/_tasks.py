@@ -6,6 +6,7 @@ import contextlib
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from onkel.inside import Inside, inside
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_rows, check_size, refused_by_row
 from onkel.serve._refusal import Refusal
+from onkel.serve._store import Kept
 from onkel.streams.table import Table
 
 
@@ -23,15 +25,11 @@ class ServiceSettings:
     """The limits of a served model."""
 
     every: int = 100_000  # rows between two checkpoints
-    log_bytes: int = 2**26  # the size of the log at which a checkpoint is due
-    keep: int = 10  # the number of versions
-    keys: int = 10_000  # the number of idempotency keys that are remembered
+    log_bytes: int = 2**26  # the size of the requests after the newest version at which a checkpoint is due
+    kept: Kept = field(default_factory=Kept)
     queue_requests: int = 1_000
     queue_rows: int = 200_000
     group_rows: int = 20_000  # the largest number of rows that share one fsync and one snapshot
-    held_rows: int = 100_000
-    held_bytes: int = 2**28
-    held_seconds: float = 86_400.0
     read_only: bool = False
 
 
@@ -109,6 +107,16 @@ class Rollback:
     """A request to go back to an earlier version."""
 
     version: int
+    done: Future[dict[str, Any]] = field(default_factory=Future)
+    alone = True
+    n_rows = 0
+
+
+@dataclass
+class Backup:
+    """A request to write everything to a file."""
+
+    path: Path
     done: Future[dict[str, Any]] = field(default_factory=Future)
     alone = True
     n_rows = 0

@@ -8,6 +8,7 @@ import hmac
 import json
 import math
 import re
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -171,7 +172,9 @@ class Service:
         return JSONResponse({"ready": ready} | ({"error": broken} if broken else {}), 200 if ready else 503)
 
     async def _about(self, request: Request) -> Response:
-        return JSONResponse({"name": "onkel", "version": onkel.__version__, "extensions": ["learn", "rollback"]})
+        extensions = ["learn", "rollback"]
+        about = {"name": "onkel", "version": onkel.__version__, "extensions": extensions}
+        return JSONResponse({**about, "sqlite": sqlite3.sqlite_version})
 
     async def _names(self, request: Request) -> Response:
         return JSONResponse({"models": list(self.models)})
@@ -226,7 +229,7 @@ class Service:
         predictions = await _aside(lambda: snapshot.predict(wanted.rows, wanted.outputs), work)
         parameters: dict[str, Any] = {"rows_learned": snapshot.rows}
         if wanted.id is not None:
-            parameters["held"] = served.hold(wanted.id, wanted.rows, wanted.names)
+            parameters["held"] = await asyncio.to_thread(served.hold, wanted.id, wanted.rows, wanted.names)
         self.metrics.took(served.name, "infer", begin)
         if arrow:
             headers = {f"onkel-{name.replace('_', '-')}": json.dumps(value) for name, value in parameters.items()}

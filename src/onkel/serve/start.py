@@ -5,19 +5,32 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
 
 import onkel
 from onkel.files.tree import Writer
+from onkel.serve._database import is_on_network
 from onkel.serve._served import Served
 from onkel.serve._server import log_to_standard_error, serve
-from onkel.serve._store import Store
+from onkel.serve._store import Kept, Store
 from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Limits, Service
 
-__all__ = ["Limits", "ServiceSettings", "is_loopback", "log_to_standard_error", "open_models", "run", "token_of"]
+__all__ = [
+    "Kept",
+    "Limits",
+    "ServiceSettings",
+    "is_loopback",
+    "log_to_standard_error",
+    "open_models",
+    "run",
+    "token_of",
+]
+
+logger = logging.getLogger("onkel.serve")
 
 Fresh = tuple[str, Any, list[Any] | None]  # the name, the model and the classes to start with
 
@@ -100,7 +113,11 @@ def _served(
 ) -> Served:
     if model is not None and not hasattr(model, "predict_then_learn"):
         raise ValueError(f"{name} holds a {type(model).__name__}, which cannot be served: save an estimator instead")
-    return Served(name, Store(root / name, settings.keep), model, origin, classes, target, settings)
+    store = Store(root / name, settings.kept)
+    if kind := is_on_network(store.folder):
+        facts = {"model": name, "file_system": kind}
+        logger.warning("the state is on a file system of a network, which may lose rows", extra={"facts": facts})
+    return Served(name, store, model, origin, classes, target, settings)
 
 
 def _name(path: Path) -> str:
