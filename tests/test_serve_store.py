@@ -189,6 +189,8 @@ def test_a_failed_transaction_is_taken_back_whole(tmp_path):
         for _ in range(2):
             with pytest.raises(OSError, match=r"database or disk is full \(SQLITE_FULL\)"):
                 store.log([request(b"small"), large])
+        with pytest.raises(sqlite3.IntegrityError):
+            store.log([request(b"small"), request(b"", None)])
         assert log_of(store) == [] and store.known("key k") is None and store.held("visit") == b"rows"
         assert store.log_bytes == 0 and store.n_held == 1
         store._database.rows("PRAGMA max_page_count=10000")
@@ -211,7 +213,7 @@ def test_the_wal_does_not_grow_for_ever(tmp_path, monkeypatch):
 
 
 def test_a_version_ends_the_log(tmp_path):
-    with opened(tmp_path, versions=2) as store:
+    with opened(tmp_path, versions=2, history_bytes=1000) as store:
         assert store.open() is None
         for version in range(4):
             assert store.save(model(), {"n": version}) == version
@@ -220,7 +222,7 @@ def test_a_version_ends_the_log(tmp_path):
         assert store.load(2)[1] == {"n": 2, "sequence": 4}
         with pytest.raises(LookupError, match="there is no version 0; there are 2, 3"):
             store.load(0)
-    with opened(tmp_path, versions=2) as store:
+    with opened(tmp_path, versions=2, history_bytes=1000) as store:
         assert log_of(store) == [(7, b"a"), (8, b"b")]
         store.save(model(), {})
         assert store.is_newest_complete() and log_of(store) == []
