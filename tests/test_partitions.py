@@ -475,10 +475,10 @@ def test_work_for_another_instruction_set_is_refused():
     def count(number, partition, shared):
         return sum(len(chunk.y) for chunk in partition.chunks())
 
-    assert engines.worked(count, 0, part, None, onkel.isa) == 2
-    assert engines.worked(count, 0, part, None, None) == 2
+    assert engines.result_of(count, 0, part, None, onkel.isa) == 2
+    assert engines.result_of(count, 0, part, None, None) == 2
     with pytest.raises(partitions.PartitionError, match="'here' was sent to a worker with the instruction set"):
-        engines.worked(count, 0, part, None, "another")
+        engines.result_of(count, 0, part, None, "another")
 
 
 class Killed(BaseException):

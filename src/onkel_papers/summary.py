@@ -66,17 +66,17 @@ def failing(findings: Sequence[Findings]) -> ResultTable:
     """Return the claims that do not hold, and why."""
     quick = any(one.quick for one in findings)
     worse = (claim for claim in claims_.judged(findings) if claim.verdict == "worse")
-    lines = [{**_said(claim), "why": why_not(claim, quick=quick)} for claim in worse]
+    lines = [{**_row_of(claim), "why": why_not(claim, quick=quick)} for claim in worse]
     return ResultTable("What does not hold", [*_SAID, "why"], lines)
 
 
 def all_claims(findings: Sequence[Findings]) -> ResultTable:
     """Return every claim with its verdict."""
-    lines = [{**_said(claim), "verdict": claim.said} for claim in claims_.judged(findings)]
+    lines = [{**_row_of(claim), "verdict": claim.said} for claim in claims_.judged(findings)]
     return ResultTable("All claims", [*_SAID, "verdict"], lines)
 
 
-def _said(claim: Judged) -> dict[str, str]:
+def _row_of(claim: Judged) -> dict[str, str]:
     return dict(zip(_SAID, (_place(claim), claim.says, claim.paper, claim.ours), strict=True))
 
 

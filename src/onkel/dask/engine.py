@@ -15,7 +15,7 @@ import dask
 from distributed import Client, Future, as_completed, default_client
 
 from onkel import _core
-from onkel.partitions.engines import PartitionError, Tell, Work, tree, worked
+from onkel.partitions.engines import PartitionError, Tell, Work, result_of, tree
 from onkel.partitions.sources import ArrayPartition, Chunk, Partition
 
 # The graph carries what is shared on purpose.
@@ -97,7 +97,7 @@ def _worked(number: int, partition: Any, X: Any, y: Any, weight: Any, common: tu
     work, shared, level = common
     if isinstance(partition, str):
         partition = ArrayPartition(partition, X, y, weight)
-    return worked(work, number, partition, shared, level)
+    return result_of(work, number, partition, shared, level)
 
 
 def _mark(leaf: Any) -> None:

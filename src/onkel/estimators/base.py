@@ -171,7 +171,7 @@ class KernelEstimator(
                 return None
             if weight is None or weight.any():
                 progress: Progress = getattr(self, "_progress", Progress())
-                self._progress = progress.and_of(self._learner, before, targets, weight, n_known)
+                self._progress = progress.with_rows(self._learner, before, targets, weight, n_known)
             return self._shaped(before)
         finally:
             self._learned()

@@ -80,8 +80,8 @@ def svc_hint(name: str, given: Iterable[str], known: Container[str]) -> str | No
     >>> svc_hint("NewtonClassifier", ["shrinking"], ["budget"])
     "NewtonClassifier has no parameter 'shrinking' of SVC: budget bounds the support vectors"
     """
-    strange = next((each for each in given if each in FROM_SVC and each not in known), None)
-    return None if strange is None else f"{name} has no parameter {strange!r} of SVC: {FROM_SVC[strange]}"
+    of_svc = next((each for each in given if each in FROM_SVC and each not in known), None)
+    return None if of_svc is None else f"{name} has no parameter {of_svc!r} of SVC: {FROM_SVC[of_svc]}"
 
 
 def _answer_svc(cls: type[Any]) -> None:

@@ -31,7 +31,7 @@ class Progress:
     total: float = 0.0
     measure: str = ""
 
-    def and_of(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None, n_known: int) -> Progress:
+    def with_rows(self, learner: Learner, scores: Floats, y: Floats, weight: Floats | None, n_known: int) -> Progress:
         """Return the sum including further rows; those of weight 0 do not count, and of a row's scores those of the
         classes known at it; ``n_known`` were known before all of these."""
         counts = np.ones(len(y), bool) if weight is None else weight != 0

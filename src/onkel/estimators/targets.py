@@ -203,26 +203,26 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if known.all():
             return codes, counts
         counts = known.copy() if counts is None else counts
-        strange = ~known if weight is None else counts & ~known
+        unknown = ~known if weight is None else counts & ~known
         if isinstance(self.class_weight, dict):
-            strange[strange] = [self.class_weight.get(label, 1.0) != 0 for label in labels[strange].tolist()]
-            counts &= known | strange
-        if not strange.any():
+            unknown[unknown] = [self.class_weight.get(label, 1.0) != 0 for label in labels[unknown].tolist()]
+            counts &= known | unknown
+        if not unknown.any():
             return codes, counts
-        counts |= strange
+        counts |= unknown
         if labels.dtype.kind == "f":
-            check_labels(np.where(strange, labels, labels.dtype.type(0)))
+            check_labels(np.where(unknown, labels, labels.dtype.type(0)))
         if len(self.classes_):
-            check_kind(labels[strange], self.classes_)
+            check_kind(labels[unknown], self.classes_)
         if not self._open:
-            row = int(strange.argmax())
+            row = int(unknown.argmax())
             raise UnknownLabel(
                 f"y contains the label {labels.item(row)!r} at row {row}, "
                 f"which is not one of the classes {self.classes_.tolist()!r}"
             )
-        new, first_seen, inverse = np.unique(labels[strange], return_index=True, return_inverse=True)
+        new, first_seen, inverse = np.unique(labels[unknown], return_index=True, return_inverse=True)
         order = np.argsort(first_seen)
-        codes[strange] = len(self.classes_) + np.argsort(order)[inverse]
+        codes[unknown] = len(self.classes_) + np.argsort(order)[inverse]
         self.classes_ = joined([self.classes_, new[order]])
         return codes, counts
 
@@ -310,7 +310,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
             raise ValueError("classes must be different labels, at least two of them")
         super()._check_loaded()
         counted = "class_counts_" in vars(self)
-        counts = vars(self).pop("class_counts_", np.zeros(len(self.classes_), np.int64))
+        counts = self.__dict__.pop("class_counts_", np.zeros(len(self.classes_), np.int64))
         if not isinstance(counts, np.ndarray) or counts.dtype != np.int64 or counts.shape != self.classes_.shape:
             raise ValueError("class_counts must be integers, one for each class")
         if (counts < 0).any() or counts.sum() > self._learner.t:

@@ -90,8 +90,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     if of_second_order and weights is None:
         factors = [1.0] * len(learners)
     alike = all((each.kernel, each.recipe) == (learners[0].kernel, learners[0].recipe) for each in learners)
-    together = _together if alike and not learners[0].is_second_order_sum else _sums_together
-    learner, distance, change = together(learners, factors, budget)
+    merged_by = _merged_of_one_kernel if alike and not learners[0].is_second_order_sum else _merged_sums
+    learner, distance, change = merged_by(learners, factors, budget)
     like: Any = models[0]
     merged = like.__onkel_with_learner__(learner)
     estimators = [inside(model).estimator for model in models]
@@ -100,7 +100,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     return Compressed(merged, distance, learner.n_support, None if change is None else change / max(1, rows))
 
 
-def _together(
+def _merged_of_one_kernel(
     learners: Sequence[Learner],
     factors: Sequence[float],
     budget: int | None,
@@ -136,7 +136,7 @@ class _TermGroup(NamedTuple):
     factors: list[float]
 
 
-def _sums_together(
+def _merged_sums(
     learners: Sequence[Learner], factors: Sequence[float], budget: int | None
 ) -> tuple[Learner, float, float | None]:
     """The same for sums over kernels, term by term; the weights are averaged over the models by their rows."""
@@ -148,7 +148,7 @@ def _sums_together(
     for each in groups:
         own = sum(len(function.only) for function in each.functions)
         most = None if budget is None else max(1, budget * own // max(1, size))
-        parts.append(_together(each.terms, each.factors, most, each.functions, learners[0].recipe))
+        parts.append(_merged_of_one_kernel(each.terms, each.factors, most, each.functions, learners[0].recipe))
     weights = np.array([each.weight for each in groups])
     noise = float(np.sum([share * learner.noise_variance for share, learner in zip(shares, learners, strict=True)]))
     kernels = tuple(each.terms[0].kernel for each in groups)
@@ -280,8 +280,8 @@ def _check_alike(one: Any, other: Any) -> None:
         )
 
 
-def _learns_its_kernel(its: Inside) -> bool:
-    return all(its.parameters.get(name) == "stream" for name in ("gamma", "relevances"))
+def _learns_its_kernel(model: Inside) -> bool:
+    return all(model.parameters.get(name) == "stream" for name in ("gamma", "relevances"))
 
 
 def transform_alike(one: Any, other: Any) -> bool:

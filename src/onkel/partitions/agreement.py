@@ -138,11 +138,11 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
             counts=counts,
             sample=rows,
         )
-        counted_so_far = together(counted_so_far, piece)
+        counted_so_far = joined_census(counted_so_far, piece)
     return replace(counted_so_far, transformer=transformer) if counted_so_far.rows else counted_so_far
 
 
-def together(left: Census, right: Census) -> Census:
+def joined_census(left: Census, right: Census) -> Census:
     """Return the census of the partitions of both."""
     if left.rows == 0 or right.rows == 0:
         kept = right if left.rows == 0 else left

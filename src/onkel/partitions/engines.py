@@ -52,7 +52,7 @@ def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
     return sum_of_all
 
 
-def worked(work: Work, number: int, partition: Partition, shared: Any, level: str | None) -> Any:
+def result_of(work: Work, number: int, partition: Partition, shared: Any, level: str | None) -> Any:
     """Do the work of one partition; an error names it. ``level`` is the instruction set that all workers must use."""
     if level is not None and _core.isa != level:
         raise PartitionError(
@@ -76,7 +76,7 @@ class Serial:
 
         def done() -> Iterable[Any]:
             for number, partition in enumerate(partitions):
-                yield worked(work, number, partition, shared, None)
+                yield result_of(work, number, partition, shared, None)
                 tell(number)
 
         return tree(done(), add)
@@ -101,7 +101,7 @@ class Jobs:
         from joblib import Parallel, delayed
 
         jobs = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
-        results = jobs(delayed(worked)(work, i, part, shared, _core.isa) for i, part in enumerate(partitions))
+        results = jobs(delayed(result_of)(work, i, part, shared, _core.isa) for i, part in enumerate(partitions))
 
         def done() -> Iterable[Any]:
             for number, result in enumerate(results):

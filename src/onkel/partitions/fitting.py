@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from onkel.estimators.base import KernelEstimator
 from onkel.inside import fitted_learner
 from onkel.partitions import averaging, newton
-from onkel.partitions.agreement import Census, RowEncoding, Survey, census, together
+from onkel.partitions.agreement import Census, RowEncoding, Survey, census, joined_census
 from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Tell, Workers
@@ -102,7 +102,7 @@ def fit(
     workers = Workers(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
     survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), transformer)
-    counted: Census = workers.total("census", census, survey, together)
+    counted: Census = workers.total("census", census, survey, joined_census)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
     report = Report(counted.rows, len(partitions))

@@ -101,11 +101,11 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
     """
     if inside(model).calibrated and not takes_sigmoids:
         raise ValueError("probabilities by Platt's sigmoids cannot be exported: export the estimator inside")
-    its = inside(snapshot(model, "an export"))
-    learner = its.learner
+    found = inside(snapshot(model, "an export"))
+    learner = found.learner
     assert learner is not None
     assert learner.n_features is not None
-    transformers, columns = its.transformers, tuple[EncodedColumn, ...]()
+    transformers, columns = found.transformers, tuple[EncodedColumn, ...]()
     if takes_tables and transformers and isinstance(transformers[0], StreamEncoder):
         columns, transformers = _columns(transformers[0]), transformers[1:]
     shift, factor = np.zeros(learner.n_features), np.ones(learner.n_features)
@@ -117,7 +117,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
     expansion = learner.expansion()
     plain_model = Plain(
         task=learner.task,
-        classes=_classes(its.classes, learner),
+        classes=_classes(found.classes, learner),
         shift=shift,
         factor=factor,
         points=expansion.terms[0].dense_points(),
@@ -127,7 +127,7 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         ),
         combination=expansion.combination,
         features=_features(expansion),
-        sigmoids=_sigmoids(model) if its.calibrated else None,
+        sigmoids=_sigmoids(model) if found.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
         dtype=learner.dtype,
         columns=columns,
@@ -185,9 +185,9 @@ def _sigmoids(model: Any) -> Floats:
 
 def _only_scaler(transformers: tuple[Any, ...]) -> Any:
     """The scaler that rows go through; anything else is refused."""
-    strange = next((each for each in transformers if not hasattr(each, "inverse_factors")), None)
-    if strange is not None:
-        raise ValueError(f"a {type(strange).__name__} cannot be exported: export the estimator behind it")
+    unsupported = next((each for each in transformers if not hasattr(each, "inverse_factors")), None)
+    if unsupported is not None:
+        raise ValueError(f"a {type(unsupported).__name__} cannot be exported: export the estimator behind it")
     if len(transformers) > 1:
         raise ValueError("several scalers one after the other cannot be exported: use one")
     return transformers[0]

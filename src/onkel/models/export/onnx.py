@@ -137,10 +137,10 @@ class _Graph:
             return [(rows, _type_of(self.dtype), model.n_features)]
         taken = {name for name, _, _ in self.outputs} | {name for _, _, name, _ in self.nodes} | {"", *self.constants}
         names = [column.name for column in model.columns]
-        strange = next((name for name in names if name in taken), None)
-        if strange is not None:
+        taken_name = next((name for name in names if name in taken), None)
+        if taken_name is not None:
             raise ValueError(
-                f"an input of ONNX cannot have the name of the column {strange!r}: rename it before learning"
+                f"an input of ONNX cannot have the name of the column {taken_name!r}: rename it before learning"
             )
         types = [input_type(column, self.dtype) for column in model.columns]
         return [(name, _type_of(dtype), 1) for name, dtype in zip(names, types, strict=True)]
