@@ -228,6 +228,12 @@ def test_integers_beyond_64_bits_are_refused_by_name(parameter):
         onkel.NewtonClassifier(**{parameter: 2**64}).fit([[0.0], [1.0]], [0, 1])
 
 
+def test_a_refusal_is_one_line_whatever_was_given():
+    with pytest.raises(ValueError, match="n_epochs must be an integer") as refused:
+        onkel.OGDClassifier(n_epochs=onkel.make_stream_pipeline()).fit([[0.0], [1.0]], [0, 1])
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 400
+
+
 # -- words and labels --------------------------------------------------------------------------------------------------
 
 

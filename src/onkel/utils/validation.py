@@ -15,6 +15,16 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 
 
+def shown(value: Any) -> str:
+    """Return a value as a sentence shows it: in one line, and a long one by its beginning.
+
+    >>> shown({"n_jobs": 2}), shown(list(range(1000)))[-12:]
+    ("{'n_jobs': 2}", '0, 51, 5 ...')
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 200 else text[:200] + " ..."
+
+
 def check_number(
     name: str,
     value: Any,
@@ -40,7 +50,7 @@ def check_number(
     wanted = range_in_words(above=above, at_least=at_least, below=below, at_most=at_most)
     noun = "an integer" if integer else "a number"
     wanted = f" of {wanted}" if wanted.startswith("at") else f" {wanted}" if wanted else ""
-    raise ValueError(f"{name} must be {noun}{wanted}, got {value!r}")
+    raise ValueError(f"{name} must be {noun}{wanted}, got {shown(value)}")
 
 
 def check_seed(name: str, value: Any) -> None:
@@ -77,13 +87,13 @@ def range_in_words(**limits: float | None) -> str:
 def check_choice(name: str, value: Any, choices: Any) -> None:
     """Refuse a parameter that is not one of its choices."""
     if not (isinstance(value, str) and value in choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
 
 
 def check_flag(name: str, value: Any) -> None:
     """Refuse a parameter that is not True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def are_float_rows(X: Any, n_features: int) -> bool:
