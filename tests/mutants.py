@@ -506,6 +506,20 @@ MUTANTS = [
         "test_encoder.py -k refusals",
     ),
     Mutant(
+        "a stray text does not change what a column is",
+        "src/onkel/preprocess/deciding.py",
+        "(20 * fitting >= 19 * saying)",
+        "(fitting >= saying)",
+        "test_encoder.py -k 'stray or most_of'",
+    ),
+    Mutant(
+        "strays are counted",
+        "src/onkel/preprocess/column_kinds.py",
+        '        after = after | {"strays": state["strays"] + counted.size, "such_as": such_as}',
+        '        after = after | {"such_as": such_as}',
+        "test_encoder.py -k stray",
+    ),
+    Mutant(
         "gaps are not learned from",
         "src/onkel/preprocess/column_kinds.py",
         "    learned = None if counts is None else counts & there\n",

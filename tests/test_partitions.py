@@ -376,7 +376,7 @@ def test_tables_are_encoded_by_the_statistics_of_all(tmp_path):
 
 
 def test_a_column_that_is_a_number_here_and_a_word_there_is_refused(monkeypatch):
-    monkeypatch.setattr(onkel.preprocess.encoder, "FIRST_ROWS", 8)
+    monkeypatch.setattr(onkel.preprocess.deciding, "FIRST_ROWS", 8)
     parts = [(pandas.DataFrame({"x": values * 10}), [0, 1] * 10) for values in ([1.0, 2.0], ["a", "b"])]
     with pytest.raises(ValueError, match=r"column 'x' is of different kinds .* give a schema"):
         partitions.fit(onkel.make_stream_pipeline(estimator("binary")), parts)

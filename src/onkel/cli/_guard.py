@@ -58,6 +58,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                     warnings.simplefilter("default", kind)
                 # Names are checked where the rows are read.
                 warnings.filterwarnings("ignore", "X does not have valid feature names")
+                warnings.filterwarnings("ignore", "column .* of its first")  # said at the end, of all rows
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(**options)
                 sys.stdout.flush()

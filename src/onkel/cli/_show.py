@@ -114,7 +114,7 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
 
 
 def warnings_of_columns(model: Any) -> list[str]:
-    """Return warnings about the columns of a table: categories with more values than places."""
+    """Return warnings about the columns of a table: strays, and categories with more values than places."""
     from onkel.inside import inside
     from onkel.preprocess.encoder import StreamEncoder
 
@@ -123,11 +123,13 @@ def warnings_of_columns(model: Any) -> list[str]:
         return []
     most = encoder.max_categories
     crowded = [repr(name) for name, words in encoder.categories_.items() if len(words) == most]
+    told = list(encoder.worth_telling().values())
     if not crowded:
-        return []
+        return told
     return [
+        *told,
         f"{_listed(crowded)} {'holds' if len(crowded) == 1 else 'hold'} {most} different values or more, of which the "
-        f"first {most} have columns of their own and the rest share one; --drop what only names the rows"
+        f"first {most} have columns of their own and the rest share one; --drop what only names the rows",
     ]
 
 

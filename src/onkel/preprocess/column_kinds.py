@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
-from onkel.streams.values import MISSING, Refused, kind_of_value, number_of, value_as
+from onkel.streams.values import MISSING, Refused, number_of, shown, value_as
 from onkel.utils.labels import is_missing
 
 Floats = NDArray[np.float64]
@@ -25,10 +25,8 @@ Flags = NDArray[np.bool_]
 State = dict[str, Any]
 
 KINDS = ("number", "boolean", "date", "category", "text", "drop")
-_EXPECTED = {"number": "a number", "boolean": "true or false", "date": "a date such as 2024-05-01"}
 DAY = 86_400_000_000  # microseconds
 YEAR = 365.25 * DAY
-_CODES = ("", "boolean", "number", "date", "category")  # of what a value is; the first is missing
 
 
 def split(kind: str) -> tuple[str, bool]:
@@ -36,88 +34,65 @@ def split(kind: str) -> tuple[str, bool]:
     return kind.removesuffix("?"), kind.endswith("?")
 
 
-def joined_kind(kind: str, other: str) -> str:
-    """Return the kind of a column that holds values of both: booleans are numbers, all else is a category.
+def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any], Flags | None]:
+    """Return which values there are, the values as what the kind holds, and which are strays, if any are.
 
-    >>> joined_kind("boolean", "number"), joined_kind("number", "date"), joined_kind("", "date")
-    ('number', 'category', 'date')
+    A stray is a value of another kind. It is a gap, whatever it says; an infinite number is refused.
     """
-    if kind in ("", other) or other == "":
-        return kind or other
-    return "number" if {kind, other} == {"boolean", "number"} else "category"
-
-
-def value_codes(column: NDArray[Any], parse: bool) -> NDArray[np.int8]:
-    """Return what each value of a column is, as a place in ("" for a gap, boolean, number, date, category)."""
-    if column.dtype.kind == "f":
-        return np.where(np.isnan(column), 0, 2).astype(np.int8)
-    if column.dtype.kind == "b":
-        return np.ones(len(column), np.int8)
-    if column.dtype.kind == "M":
-        return np.where(np.isnat(column), 0, 3).astype(np.int8)
-    kinds = (kind_of_value(value, parse) or "" for value in column.tolist())
-    return np.fromiter((_CODES.index(kind) for kind in kinds), np.int8, len(column))
-
-
-def first_change(seen: str, gaps: bool, codes: NDArray[np.int8]) -> int | None:
-    """Return the first row that changes the kind of a column."""
-    changes = (codes == 0) & (not gaps)
-    for code in range(1, len(_CODES)):
-        if joined_kind(seen, _CODES[code]) != seen:
-            changes |= codes == code
-    return int(changes.argmax()) if changes.any() else None
-
-
-def changed(seen: str, gaps: bool, code: int) -> tuple[str, bool]:
-    """Return what a column is after a value."""
-    return joined_kind(seen, _CODES[code]), gaps or code == 0
-
-
-def read(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
-    """Return which values there are, and the values as what the kind holds, or refuse the first of another kind."""
-    is_words = kind in ("category", "text")
-    if column.dtype.kind == "f" and not is_words:
-        there = ~np.isnan(column)
-        wrong = there if kind != "number" else np.isinf(column)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise Refused(row, float(column[row]), "a finite number" if kind == "number" else _EXPECTED[kind])
-        return there, column
-    if column.dtype.kind == "b" and kind in ("boolean", "number"):
-        return np.ones(len(column), bool), column.astype(np.float64)
-    if column.dtype.kind == "M" and kind == "date":
-        return ~np.isnat(column), column
-    return _read_objects(kind, column, parse)
-
-
-def _read_objects(kind: str, column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
-    values = column.tolist()
-    if parse and kind == "number":  # the commonest case, and the one worth a short cut
-        numbers = [number_of(value) if isinstance(value, str) else None for value in values]
-        floats = np.array([math.nan if number is None else number for number in numbers])
-        if not np.isinf(floats).any():
-            there = ~np.isnan(floats)
-            rest = np.flatnonzero(~there).tolist()
-            if all(values[i] is None or str(values[i]).strip().lower() in MISSING for i in rest):
-                return there, floats
-    there = np.ones(len(values), bool)
-    found: list[Any] = [None] * len(values)
-    for i, value in enumerate(values):
-        gap = value.strip().lower() in MISSING if parse and isinstance(value, str) else is_missing(value)
-        if gap:
-            there[i] = False
-            continue
-        found[i] = value_as(kind, value, parse)
-        if found[i] is None:
-            raise Refused(i, value, "a finite number" if isinstance(value, float | Decimal) else _EXPECTED[kind])
     if kind in ("category", "text"):
-        words = np.empty(len(found), object)
-        words[:] = found
-        return there, words
-    if kind == "date":
-        nothing = np.datetime64("NaT", "us")
-        return there, np.array([nothing if value is None else value for value in found], "datetime64[us]")
-    return there, np.array([math.nan if value is None else float(value) for value in found])
+        return *_read_words(column, parse), None
+    if column.dtype.kind == "f" and kind == "number":
+        if np.isinf(column).any():
+            row = int(np.isinf(column).argmax())
+            raise Refused(row, float(column[row]), "a finite number")
+        return ~np.isnan(column), column, None
+    if column.dtype.kind == "b" and kind in ("boolean", "number"):
+        return np.ones(len(column), bool), column.astype(np.float64), None
+    if column.dtype.kind == "M" and kind == "date":
+        return ~np.isnat(column), column, None
+    return _read_objects(kind, column)
+
+
+def _read_words(column: NDArray[Any], parse: bool) -> tuple[Flags, NDArray[Any]]:
+    there, words = np.ones(len(column), bool), np.empty(len(column), object)
+    for i, value in enumerate(column.tolist()):
+        if is_missing(value) or (parse and isinstance(value, str) and value.strip().lower() in MISSING):
+            there[i] = False
+        else:
+            words[i] = value_as("category", value, parse)
+    return there, words
+
+
+def _read_objects(kind: str, column: NDArray[Any]) -> tuple[Flags, NDArray[Any], Flags | None]:
+    values = column.tolist()
+    found: NDArray[Any] = np.full(len(values), np.datetime64("NaT", "us")) if kind == "date" else _plain_numbers(values)
+    if kind == "boolean":
+        found[:] = math.nan
+    strays = np.zeros(len(values), bool)
+    for i in np.flatnonzero(np.isnat(found) if kind == "date" else np.isnan(found)).tolist():
+        value = values[i]
+        if is_missing(value) or (isinstance(value, str) and value.strip().lower() in MISSING):
+            continue
+        made = value_as(kind, value, parse=True)  # the kind is known: a text is read as what it says
+        if made is not None:
+            found[i] = made
+        elif kind == "number" and isinstance(value, float | Decimal):
+            raise Refused(i, value, "a finite number")
+        else:
+            strays[i] = True
+    return ~(np.isnat(found) if kind == "date" else np.isnan(found)), found, strays if strays.any() else None
+
+
+def _plain_numbers(values: list[Any]) -> Floats:
+    """Numbers, and text that is one; NaN for all else, which is looked at more closely."""
+    numbers = [
+        number_of(value) if isinstance(value, str) else value if type(value) is float else None for value in values
+    ]
+    found = np.array([math.nan if number is None else number for number in numbers], np.float64)
+    if np.isinf(found).any():
+        row = int(np.isinf(found).argmax())
+        raise Refused(row, values[row], "a finite number")
+    return found
 
 
 # -- encoding ---------------------------------------------------------------------------------------------------------
@@ -133,10 +108,11 @@ def width(kind: str, max_categories: int) -> int:
 def blank(kind: str) -> State:
     """Return what is known of a column before its first value."""
     bare, _ = split(kind)
+    none = {"n": np.zeros(1, np.int64), "strays": np.zeros(1, np.int64), "such_as": []}
     if bare == "number":
-        return {"n": np.zeros(1, np.int64), "mean": np.zeros(1), "squares": np.zeros(1), "seen": np.zeros(1, np.int64)}
+        return none | {"mean": np.zeros(1), "squares": np.zeros(1), "seen": np.zeros(1, np.int64)}
     if bare in ("boolean", "date"):
-        return {"n": np.zeros(1, np.int64), {"boolean": "true", "date": "origin"}[bare]: np.zeros(1, np.int64)}
+        return none | {{"boolean": "true", "date": "origin"}[bare]: np.zeros(1, np.int64)}
     return {"words": []} if bare == "category" else {}
 
 
@@ -150,15 +126,20 @@ def moments(state: State) -> tuple[int, float, float]:
 def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
     """Return what is known of a column after the values of several streams, one behind the other."""
     bare, _ = split(kind)
-    if bare == "boolean":
-        return {name: np.sum([state[name] for state in states], axis=0) for name in ("n", "true")}
     if bare == "category":
         return {"words": list(dict.fromkeys(word for state in states for word in state["words"]))[:max_categories]}
+    if bare in ("text", "drop"):
+        return {}
+    strays: State = {
+        "strays": np.sum([state["strays"] for state in states], axis=0),
+        "such_as": [shown for state in states for shown in state["such_as"]][:1],
+    }
+    if bare == "boolean":
+        return strays | {name: np.sum([state[name] for state in states], axis=0) for name in ("n", "true")}
     if bare == "date":
         origins = [state["origin"] for state in states if state["n"][0]]
-        return {"n": np.sum([state["n"] for state in states], axis=0), "origin": [*origins, np.zeros(1, np.int64)][0]}
-    if bare != "number":
-        return {}
+        n = np.sum([state["n"] for state in states], axis=0)
+        return strays | {"n": n, "origin": [*origins, np.zeros(1, np.int64)][0]}
     n, mean, squares = 0, 0.0, 0.0
     for state in states:  # the formula of Chan, Golub and LeVeque for two samples
         rows, own, spread = moments(state)
@@ -167,39 +148,45 @@ def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
         difference, both = own - mean, n + rows
         mean, squares = mean + difference * rows / both, squares + spread + difference**2 * n * rows / both
         n = both
-    return {"n": np.array([n]), "mean": np.array([mean]), "squares": np.array([squares]), "seen": np.array([n])}
+    sums = {"n": np.array([n]), "mean": np.array([mean]), "squares": np.array([squares]), "seen": np.array([n])}
+    return strays | sums
 
 
 def encode(
     kind: str, state: State, column: NDArray[Any], parse: bool, out: Floats, counts: Flags | None, max_categories: int
-) -> State:
-    """Write a column's values as numbers; return what is known after them, where ``counts`` says which to learn from.
+) -> tuple[State, bool]:
+    """Write a column's values as numbers; return what is known after them, and whether there are strays among them.
 
-    Without ``counts`` nothing is learned. A row is encoded by what is known after it.
+    ``counts`` says which rows to learn from; without it nothing is learned. A row is encoded by what is known after it.
     """
     bare, has_indicator = split(kind)
     if bare == "drop":
-        return state
-    there, values = read(bare, column, parse)
+        return state, False
+    there, values, strays = read(bare, column, parse)
     learned = None if counts is None else counts & there
     own = out[:, : out.shape[1] - has_indicator]
     if has_indicator:
         out[:, -1] = ~there
-    if bare == "number":
-        return _standardised(state, values, there, learned, own[:, 0])
-    if bare == "boolean":
-        return _as_boolean(state, values, there, learned, own[:, 0])
-    if bare == "date":
-        return _as_date(state, values, there, learned, own)
     if bare == "text":
         _hashed(values, there, own)
-        return state
-    return _one_hot(state, values, there, learned, own, max_categories)
+        return state, False
+    if bare == "category":
+        return _one_hot(state, values, there, learned, own, max_categories), False
+    if bare == "date":
+        after = _as_date(state, values, there, learned, own)
+    else:
+        after = {"number": _standardised, "boolean": _as_boolean}[bare](state, values, there, learned, own[:, 0])
+    if strays is None:
+        return after, False
+    if counts is not None and (counted := np.flatnonzero(strays & counts)).size:
+        such_as = state["such_as"] or [shown(column[counted[0]])]
+        after = after | {"strays": state["strays"] + counted.size, "such_as": such_as}
+    return after, True
 
 
 def _standardised(state: State, values: Floats, there: Flags, learned: Flags | None, out: Floats) -> State:
     """Welford's statistics of the values there are; a gap is their mean, which is 0."""
-    after = {name: np.array(numbers) for name, numbers in state.items()}
+    after = {name: np.array(numbers) if name != "such_as" else numbers for name, numbers in state.items()}
     column = np.ascontiguousarray(np.where(there, values, 0.0))[:, None]
     n, seen, mean, squares = (after[name] for name in ("n", "seen", "mean", "squares"))
     learns = learned is not None
@@ -220,7 +207,7 @@ def _as_boolean(state: State, values: Floats, there: Flags, learned: Flags | Non
     out[:] = np.where(there, values, mean)
     if learned is None or not len(n):
         return state
-    return {"n": n[-1:].copy(), "true": true[-1:].copy()}
+    return state | {"n": n[-1:].copy(), "true": true[-1:].copy()}
 
 
 def _turn(n: int) -> Floats:
@@ -251,7 +238,7 @@ def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | 
     out[~there] = 0.0
     if learned is None:
         return state
-    return {"n": state["n"] + np.count_nonzero(learned), "origin": np.array([origin])}
+    return state | {"n": state["n"] + np.count_nonzero(learned), "origin": np.array([origin])}
 
 
 def _one_hot(

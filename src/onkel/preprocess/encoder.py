@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
-import functools
-from collections.abc import Sequence
+import warnings
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from onkel.inside import Inside
-from onkel.preprocess import column_kinds
+from onkel.preprocess import column_kinds, deciding
 from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.streams.table import Table
 from onkel.streams.values import Refused, shown
@@ -30,8 +31,6 @@ from onkel.utils.validation import (
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-FIRST_ROWS = 4096  # that decide what the columns are
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -42,6 +41,8 @@ class Encoding:
     columns: tuple[column_kinds.State, ...]
     rows: int = 0  # that were learned from
     first: Table | None = None  # these rows, until the kinds are settled
+    counts: deciding.Counts | None = None  # of what their values are, a row for each column
+    again: int = 0  # so many rows are learned from again, by which the kinds are decided already
     settled: bool = False
 
 
@@ -50,8 +51,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Numbers are standardised, categories get a column for each value, booleans are 0 and 1, dates become points on the
     circles of the year, the week and the day and the years elapsed, gaps become the mean so far and an indicator. What
-    a column is comes from the `schema`, otherwise from its first 4,096 rows, which are kept until then. How the rows
-    are cut into calls changes no bit.
+    a column is comes from the `schema`, otherwise from its first 4,096 rows, which are kept until then: it is what at
+    least 95 % of its values are. Others are strays, such as "unknown" among numbers: they are gaps, counted in
+    `strays_` and warned about. How the rows are cut into calls changes no bit.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         The kinds of all columns, those found so far.
     categories_ : dict of str to list of str
         The values of each category that have columns, in the order of their appearance.
+    strays_ : dict of str to int
+        How many values of another kind were taken as gaps, for each column that had some.
     n_samples_seen_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
@@ -118,13 +122,17 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             for name in [name for name in vars(self) if name.endswith("_") or name == "_statistics"]:
                 delattr(self, name)
             _, self._statistics = self._fitted(X)
+        self.warn_of_strays(())
         return self
 
     def _fitted(self, X: Any, counts: Flags | None = None) -> tuple[Any, Encoding]:
         """The rows, all encoded by what is known after the last, and what is known: `fit` has all rows before it."""
         table = self._validated(X, first=True)
-        _, known = self._learned(table, counts)
-        known = replace(known, first=None, settled=True)
+        flags = np.ones(len(table), bool) if counts is None else counts
+        blank, values = self._blank(), _counts_of(table[np.flatnonzero(flags)[: deciding.FIRST_ROWS]])
+        found = self._or_schema([deciding.decided(each) for each in values], blank.found)
+        kinds = self._or_schema([_layout(*each) for each in zip(found, _gaps(found, values), strict=True)], blank.kinds)
+        known = self._pass(table, replace(self._with_kinds(blank, kinds, found), settled=True, counts=None), flags)[1]
         return self._pass(table, known, None)[0], known
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -158,8 +166,31 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples, n_features_out)
         """
+        before = self.worth_telling()
         rows, self._statistics = self._learned(X)
+        self.warn_of_strays(before)
         return rows
+
+    def worth_telling(self) -> dict[str, str]:
+        """Return a sentence for each column that has strays."""
+        if not hasattr(self, "_statistics"):
+            return {}
+        known, said = self._statistics, {}
+        for i, (name, state) in enumerate(zip(self.feature_names_in_.tolist(), known.columns, strict=True)):
+            strays = int(state["strays"][0]) if "strays" in state else 0
+            if strays:
+                bare, verb = column_kinds.split(known.kinds[i])[0], "is" if strays == 1 else "are"
+                said[name] = (
+                    f"column {name!r} is of kind {bare!r}, and {strays:,} of its first {known.rows:,} values {verb} "
+                    f"something else, such as {state['such_as'][0]}: these are gaps (a schema says what a column is)"
+                )
+        return said
+
+    def warn_of_strays(self, before: Container[str]) -> None:
+        """Warn of the columns that have strays, and that were not warned of before."""
+        for name, sentence in self.worth_telling().items():
+            if name not in before:
+                warnings.warn(sentence, DataConversionWarning, stacklevel=4)
 
     def transform(self, X: Any) -> Any:
         """Encode rows by what has been learned so far.
@@ -174,7 +205,16 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
-        return self._pass(self._validated(X, first=False), self._statistics, None)[0]
+        table = self._validated(X, first=False)
+        rows, _, strange = self._encoded(table, self._statistics, None)
+        for i in strange:  # the same words for all values: whoever serves a model hears of a column once
+            kind = column_kinds.split(self._statistics.kinds[i])[0]
+            warnings.warn(
+                f"column {table.names[i]!r} is of kind {kind!r}, and some values are something else: these are gaps",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+        return rows
 
     def _learned(self, X: Any, counts: Flags | None = None) -> tuple[Any, Encoding]:
         """The rows and what is known after them, which is not taken over yet; rows that do not count are encoded."""
@@ -195,33 +235,32 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def changes(self, table: Table, counts: Flags) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         """Return the rows from which on columns are something else, each with the kinds and what was found so far."""
         known = self._statistics if hasattr(self, "_statistics") else self._blank()
-        if known.settled:
+        if known.settled or known.counts is None or known.rows < known.again:
             return []
-        rows = np.flatnonzero(counts)[: FIRST_ROWS - known.rows]
-        codes = [column_kinds.value_codes(column[rows], not table.typed) for column in table.columns]
-        changes: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
-        kinds, found, start = known.kinds, known.found, 0
-        while True:
-            free = [i for i, name in enumerate(table.names) if name not in (self.schema or {})]
-            at = {
-                i: change
-                for i in free
-                if (change := column_kinds.first_change(found[i], kinds[i].endswith("?"), codes[i][start:])) is not None
-            }
-            if not at:
-                return changes
-            start += min(at.values())
-            after = {i: column_kinds.changed(found[i], kinds[i].endswith("?"), codes[i][start]) for i in free}
-            found = tuple(after[i][0] if i in after else found[i] for i in range(len(found)))
-            kinds = tuple(_layout(*after[i]) if i in after else kinds[i] for i in range(len(kinds)))
-            changes.append((int(rows[start]), kinds, found))
+        rows = np.flatnonzero(counts)[: deciding.FIRST_ROWS - known.rows]
+        at: dict[int, dict[int, tuple[str, bool]]] = {}  # columns that may change, by the places of rows
+        for i, (name, column) in enumerate(zip(table.names, table.columns, strict=True)):
+            if name not in (self.schema or {}):
+                codes = deciding.value_codes(column[rows], not table.typed)
+                for place, what in deciding.course(known.found[i], known.counts[i], codes, known.rows).items():
+                    at.setdefault(place, {})[i] = what
+        changes = []
+        found, kinds = list(known.found), list(known.kinds)
+        for place in sorted(at):
+            before = (*found,), (*kinds,)
+            for i, (kind, gaps) in at[place].items():
+                found[i], kinds[i] = kind, _layout(kind, gaps)
+            if before != ((*found,), (*kinds,)):
+                changes.append((int(rows[place]), tuple(kinds), tuple(found)))
+        return changes
 
     def restarted(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> Self:
-        """Return an encoder of the same columns, of these kinds, that has learned from no row."""
+        """Return an encoder of the same columns, of these kinds, that will learn from the rows kept again."""
         fresh = type(self)(**self.get_params(deep=False))
         for name in ("n_features_in_", "feature_names_in_"):
             setattr(fresh, name, getattr(self, name))
-        fresh._statistics = self._with_kinds(self._blank(), kinds, found)
+        again = 0 if self.kept is None else len(self.kept)
+        fresh._statistics = replace(self._with_kinds(self._blank(), kinds, found), again=again)
         return fresh
 
     def settled(self) -> Self:
@@ -231,14 +270,12 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         --------
         >>> import onkel
         >>> encoder = onkel.StreamEncoder().partial_fit({"x": [1.0, 2.0]})
-        >>> encoder.settled().partial_fit({"x": ["a"]})
-        Traceback (most recent call last):
-        ...
-        ValueError: X contains 'a' at row 2, column 0 ('x'); expected a number, as in the rows before
+        >>> encoder.settled().partial_fit({"x": [2**0.5] * 9}).schema_
+        {'x': 'number'}
         """
         check_is_fitted(self)
         copied = copy.copy(self)
-        copied._statistics = replace(self._statistics, first=None, settled=True)
+        copied._statistics = replace(self._statistics, first=None, settled=True, counts=None)
         return copied
 
     @classmethod
@@ -274,20 +311,25 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if set(other.feature_names_in_.tolist()) != set(names):
                 raise ValueError(f"encoders of different columns cannot be merged: expected {', '.join(names)}")
         known = [other._in_order(names) for other in encoders]
-        founds = zip(*(each.found for each in known), strict=True)
-        found = tuple(functools.reduce(column_kinds.joined_kind, each) for each in founds)
-        gaps = [any(each.kinds[i].endswith("?") for each in known) for i in range(len(names))]
-        kinds = tuple(map(_layout, found, gaps))
+        counts = np.sum([each.counts for each in known if each.counts is not None] or _no_counts(names), axis=0)
+        fixed = [each for each in known if each.settled]
+        agreed = [{each.found[i] for each in fixed} - {""} for i in range(len(names))]
+        found = one._or_schema([_agreed(*each) for each in zip(agreed, counts, strict=True)], known[0].found)
+        gaps = [any(each.kinds[i].endswith("?") for each in fixed) for i in range(len(names))]
+        marked = [_layout(*each) for each in zip(found, np.array(_gaps(found, counts)) | gaps, strict=True)]
+        kinds = one._or_schema(marked, known[0].kinds)
         known = [one._relearned(each, kinds, found) for each in known]
         columns = tuple(
             column_kinds.merged(kind, [each.columns[i] for each in known], one.max_categories)
             for i, kind in enumerate(kinds)
         )
         rows, kept = sum(each.rows for each in known), [each.first for each in known if each.first is not None]
-        settled = any(each.settled for each in known) or rows >= FIRST_ROWS
+        settled = any(each.settled for each in known) or rows >= deciding.FIRST_ROWS
         merged = one.restarted(kinds, found)
         first = None if settled or not kept else Table.joined(kept)
-        merged._statistics = Encoding(kinds, found, columns, rows, first, settled)
+        merged._statistics = Encoding(
+            kinds, found, columns, rows, first, counts=None if settled else counts, settled=settled
+        )
         return merged
 
     def _in_order(self, names: list[str]) -> Encoding:
@@ -296,7 +338,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         order = [own.index(name) for name in names]
         kinds, found, columns = (tuple(each[i] for i in order) for each in (known.kinds, known.found, known.columns))
         first = None if known.first is None else known.first.of_names(names)
-        return replace(known, kinds=kinds, found=found, columns=columns, first=first)
+        counts = None if known.counts is None else known.counts[order]
+        return replace(known, kinds=kinds, found=found, columns=columns, first=first, counts=counts)
 
     def _relearned(self, known: Encoding, kinds: tuple[str, ...], found: tuple[str, ...]) -> Encoding:
         """What is known of the same rows where columns are of these kinds."""
@@ -319,7 +362,13 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _with_kinds(self, known: Encoding, kinds: tuple[str, ...], found: tuple[str, ...]) -> Encoding:
         blank = tuple(map(column_kinds.blank, kinds))
-        return replace(known, kinds=kinds, found=found, columns=blank, rows=0, first=None)
+        counts = _no_counts(kinds)[0]
+        return replace(known, kinds=kinds, found=found, columns=blank, rows=0, first=None, counts=counts)
+
+    def _or_schema(self, values: Sequence[str], given: tuple[str, ...]) -> tuple[str, ...]:
+        """The values of all columns, but those that are given where the schema names a column."""
+        named = [name in (self.schema or {}) for name in self.feature_names_in_]
+        return tuple(own if fixed else value for fixed, own, value in zip(named, given, values, strict=True))
 
     def _blank(self) -> Encoding:
         schema = self.schema or {}
@@ -328,38 +377,45 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             "" if name not in schema else column_kinds.split(schema[name])[0] for name in self.feature_names_in_
         )
         all_given = all(name in schema for name in self.feature_names_in_)
-        return Encoding(kinds, found, tuple(map(column_kinds.blank, kinds)), settled=all_given)
+        blank = tuple(map(column_kinds.blank, kinds))
+        return Encoding(kinds, found, blank, settled=all_given, counts=None if all_given else _no_counts(kinds)[0])
 
     def _pass(self, table: Table, known: Encoding, counts: Flags | None) -> tuple[Any, Encoding]:
         """The rows as numbers, and what is known after them."""
+        return self._encoded(table, known, counts)[:2]
+
+    def _encoded(self, table: Table, known: Encoding, counts: Flags | None) -> tuple[Any, Encoding, list[int]]:
+        """The rows as numbers, what is known after them, and the columns that have strays."""
         widths = [column_kinds.width(kind, self.max_categories) for kind in known.kinds]
         ends = np.cumsum(widths)
         rows = np.zeros((len(table), int(ends[-1])))
-        columns = []
+        columns, strange = [], []
         for i, (kind, state, column) in enumerate(zip(known.kinds, known.columns, table.columns, strict=True)):
             out = rows[:, ends[i] - widths[i] : ends[i]]
             try:
-                columns.append(
-                    column_kinds.encode(kind, state, column, not table.typed, out, counts, self.max_categories)
+                after, has_strays = column_kinds.encode(
+                    kind, state, column, not table.typed, out, counts, self.max_categories
                 )
             except Refused as refused:
                 row = refused.row + (known.rows if counts is not None else 0)
                 raise ValueError(
                     f"X contains {shown(refused.value)} at row {row}, column {i} ({table.names[i]!r}); "
-                    f"expected {refused.expected}, as in the rows before"
+                    f"expected {refused.expected}"
                 ) from None
+            columns.append(after)
+            strange += [i] * has_strays
         result = rows.astype(self.dtype, copy=False)
         if counts is None:
-            return result, known
-        return result, self._after(known, tuple(columns), table, counts)
+            return result, known, strange
+        return result, self._after(known, tuple(columns), table, counts), strange
 
     def _after(self, known: Encoding, columns: tuple[column_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
         rows = known.rows + int(np.count_nonzero(counts))
-        if known.settled or rows >= FIRST_ROWS:
-            return replace(known, columns=columns, rows=rows, first=None, settled=True)
+        if known.counts is None or rows >= deciding.FIRST_ROWS:
+            return replace(known, columns=columns, rows=rows, first=None, settled=True, counts=None)
         new = table[counts]
         first = new if known.first is None else Table.joined([known.first, new])
-        return replace(known, columns=columns, rows=rows, first=first)
+        return replace(known, columns=columns, rows=rows, first=first, counts=_counts_of(new) + known.counts)
 
     def _validated(self, X: Any, *, first: bool) -> Table:
         self._check_parameters()
@@ -399,6 +455,12 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The values of each category that have columns."""
         named = zip(self.feature_names_in_.tolist(), self._known().columns, strict=True)
         return {name: list(state["words"]) for name, state in named if "words" in state}
+
+    @property
+    def strays_(self) -> dict[str, int]:
+        """How many values of another kind were taken as gaps, for each column that had some."""
+        named = zip(self.feature_names_in_.tolist(), self._known().columns, strict=True)
+        return {name: int(state["strays"][0]) for name, state in named if "strays" in state and state["strays"][0]}
 
     @property
     def n_samples_seen_(self) -> int:
@@ -453,6 +515,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         facts: dict[str, Any] = {"encoder": type(self).__name__}
         if self.__sklearn_is_fitted__():
             facts |= {"columns": self.schema_, "n_features": self.n_features_in_, "rows": self.n_samples_seen_}
+            facts |= {"strays": self.strays_} if self.strays_ else {}
         return facts
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -513,7 +576,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         first = None if saved["first"] is None else table_of_kept(saved["first"], tuple(names))
         if (0 if first is None else len(first)) != (0 if saved["settled"] else saved["rows"]):
             raise ValueError("the first rows must be there until the kinds are settled")
-        return Encoding(tuple(kinds), tuple(found), tuple(columns), int(saved["rows"]), first, saved["settled"])
+        counts = None if saved["settled"] else _no_counts(names)[0] if first is None else _counts_of(first)
+        rows, settled = int(saved["rows"]), saved["settled"]
+        return Encoding(tuple(kinds), tuple(found), tuple(columns), rows, first, counts=counts, settled=settled)
 
 
 def _layout(found: str, gaps: bool) -> str:
@@ -521,8 +586,29 @@ def _layout(found: str, gaps: bool) -> str:
     return (found or "category") + ("?" if gaps else "")
 
 
+def _gaps(found: Sequence[str], counts: deciding.Counts) -> list[bool]:
+    """Whether columns have gaps; those whose kind only a schema can give have none that it does not mark."""
+    return [
+        kind in deciding.DECIDED and deciding.has_gaps(kind, each) for kind, each in zip(found, counts, strict=True)
+    ]
+
+
+def _agreed(fixed: set[str], counts: deciding.Counts) -> str:
+    """What a column is to encoders some of which are settled."""
+    return deciding.decided(counts) if not fixed else fixed.pop() if len(fixed) == 1 else "category"
+
+
+def _counts_of(table: Table) -> deciding.Counts:
+    return np.array([deciding.counted(deciding.value_codes(column, not table.typed)) for column in table.columns])
+
+
+def _no_counts(columns: Sequence[Any]) -> list[deciding.Counts]:
+    return [np.zeros((len(columns), len(deciding.CODES)), np.int64)]
+
+
 def _is_same(one: column_kinds.State, other: column_kinds.State) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+    encoding = one.keys() - {"strays", "such_as"}
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in encoding)
 
 
 def _check_state(kind: str, state: Any, max_categories: int) -> None:
@@ -531,7 +617,10 @@ def _check_state(kind: str, state: Any, max_categories: int) -> None:
         raise ValueError(f"a column of kind {kind} must have {', '.join(blank) or 'no statistics'}")
     for name, expected in blank.items():
         value = state[name]
-        if name == "words":
+        if name == "such_as":
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value[:2]) or len(value) > 1:
+                raise ValueError("an example of the strays of a column must be text")
+        elif name == "words":
             if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
                 raise ValueError("the words of a category must be text")
             if len(set(value)) != len(value) or len(value) > max_categories:
@@ -540,5 +629,7 @@ def _check_state(kind: str, state: Any, max_categories: int) -> None:
             raise ValueError(f"{name} of a column must be one number of {expected.dtype}")
         elif name == "origin":
             check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
+        elif name == "strays":
+            check_number("the number of strays", int(value[0]), at_least=0, integer=True)
         elif expected.dtype == np.int64 and not 0 <= value[0] <= state["n"][0]:
             raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

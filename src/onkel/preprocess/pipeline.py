@@ -170,6 +170,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                 rows = transformer.transform(rows)
         estimator._fit(rows, y, sample_weight, scored)
         self.take_over(transformers, estimator, None)
+        if isinstance(transformers[0], StreamEncoder):
+            transformers[0].warn_of_strays(())
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, **options: Any) -> Self:
@@ -207,6 +209,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         if not isinstance(lead, StreamEncoder):
             return self._learn_rows(method, X, y, options, transformers, estimator)
         fitted = lead if hasattr(lead, "_statistics") else clone(lead)
+        told = fitted.worth_telling()
         table = fitted._validated(X, first=first)
         counts = _counts(table, options.get("sample_weight"))
         changes = fitted.changes(table, np.ones(len(table), bool) if counts is None else counts)
@@ -233,6 +236,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                     delattr(self, name)
                 self.__dict__.update(before)
             raise
+        if hasattr(self, "transformers_"):
+            self.transformers_[0].warn_of_strays(told)
         return _stacked(chain) if method == "predict_then_learn" else None
 
     def _start_anew(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> None:
@@ -459,7 +464,10 @@ def _through(transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None) 
 def _facts(transformer: Any) -> dict[str, Any]:
     if isinstance(transformer, StreamEncoder):
         facts: dict[str, Any] = {"encoder": type(transformer).__name__}
-        return facts | ({"columns": transformer.schema_} if hasattr(transformer, "_statistics") else {})
+        if hasattr(transformer, "_statistics"):
+            facts |= {"columns": transformer.schema_}
+            facts |= {"strays": transformer.strays_} if transformer.strays_ else {}
+        return facts
     names = getattr(transformer, "feature_names_in_", None)
     return {"scaler": type(transformer).__name__} | ({} if names is None else {"columns": list(names)})
 

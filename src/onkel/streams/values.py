@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from onkel.utils.labels import is_missing
 
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in small letters: text that stands for no value
+NO_ANSWER = {"unknown", "missing", "undefined", "not available", "n.a.", "n.d.", "nil", "-", "--", "."}
 BOOLEANS = {"true": True, "false": False}
 EXACT = 2**53  # a double holds all whole numbers up to here
 A_TIME = "a time in the years 1 to 9999"
@@ -166,6 +167,18 @@ def kind_of_value(value: Any, parse: bool) -> str | None:
     return "date" if isinstance(value, dt.date) else "category"
 
 
+def says_missing(value: Any, parse: bool) -> bool:
+    """Return whether a text says that there is no value, though it may be a category's name.
+
+    >>> [says_missing(text, parse=False) for text in ("NA", "Unknown", "Bern")]
+    [True, True, False]
+    """
+    if not isinstance(value, str):
+        return False
+    text = value.strip().lower()
+    return text in NO_ANSWER or (not parse and text in MISSING)
+
+
 def number_of(text: str) -> float | None:
     """Return the number that a text stands for; None where it stands for none."""
     if "_" in text:  # a number for Python, and nowhere else
@@ -193,6 +206,8 @@ def value_as(kind: str, value: Any, parse: bool) -> Any:
     found = kind_of_value(value, parse)
     if found == "boolean" and kind in ("boolean", "number"):
         return BOOLEANS[value.strip().lower()] if isinstance(value, str) else bool(value)
+    if found == "number" and kind == "boolean":
+        return {0.0: False, 1.0: True}.get(float(value))
     if found != kind:
         return None
     if kind == "number":
