@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from formulas import gram, long
+from formulas import gram, long, ranked
 
 
 def read_onnx(model, X, folder):
@@ -63,7 +63,9 @@ def read_json(text, X, folder):
         frequencies, phases, waves = (
             long(read["random_features"][k]) for k in ("frequencies", "phases", "coefficients")
         )
-        waved = np.sqrt(long(2) / len(phases)) * np.cos(Z @ frequencies.T + phases) @ waves.T
+        curves = read["functions"][0]["kernel"][0]["factors"][0].get("ranks") or []
+        seen = ranked(Z, [() if curve is None else (curve["at"], curve["values"]) for curve in curves])
+        waved = np.sqrt(long(2) / len(phases)) * np.cos(seen @ frequencies.T + phases) @ waves.T
         each[0] = (each[0][0], each[0][1] + waved)
     if read["combination"] == "vote" and read["task"] == "binary":
         each = [(weight, np.sign(scores)) for weight, scores in each]

@@ -30,9 +30,25 @@ def gram(terms: Any, A: Any, B: Any) -> Any:
     """The values of a weighted sum of products of kernels, each its name and numbers, between rows."""
     total = np.zeros((len(A), len(B)), np.longdouble)
     for weight, factors in terms:
-        values = (FORMULAS[name](A, B, **{k: long(v) for k, v in numbers.items()}) for name, numbers, *_ in factors)
+        values = (_factor(name, A, B, **numbers) for name, numbers, *_ in factors)
         total += weight * math.prod(values)
     return total
+
+
+def _factor(name: str, A: Any, B: Any, ranks: Any = (), **numbers: Any) -> Any:
+    curves = [() if curve is None else (curve["at"], curve["values"]) for curve in ranks]
+    return FORMULAS[name](ranked(A, curves), ranked(B, curves), **{k: long(v) for k, v in numbers.items()})
+
+
+def ranked(rows: Any, curves: Any) -> Any:
+    """Rows whose features are mapped by piecewise linear functions, each its knots and values, or nothing."""
+    columns = [*rows.T]
+    for j, curve in enumerate(curves):
+        if len(curve) and len(curve[0]):
+            at, values = map(long, curve)
+            k = np.clip(np.searchsorted(at, rows[:, j], side="right") - 1, 0, len(at) - 2)
+            columns[j] = values[k] + (values[k + 1] - values[k]) * (rows[:, j] - at[k]) / (at[k + 1] - at[k])
+    return np.column_stack(columns) if columns else rows
 
 
 @dataclass(frozen=True)
@@ -60,14 +76,16 @@ class Expansion:
     def values(self, A: Any, B: Any) -> Any:
         if isinstance(self.kernel, CallableKernel):
             return long(self.kernel.function(A, B))
-        terms, scales = self.kernel.formula_spec
+        terms, (scales, curves) = self.kernel.formula_spec
+        A, B = ranked(A, curves), ranked(B, curves)
         return gram(terms, A * long(scales), B * long(scales)) if scales else gram(terms, A, B)
 
     def scores(self, X: Any) -> Any:
         X = long(X)
         made = self.values(X, self.points) @ self.coefficients.T + self.constants
         if len(self.phases):
-            made += np.sqrt(long(2) / len(self.phases)) * np.cos(X @ self.frequencies.T + self.phases) @ self.waves.T
+            seen = ranked(X, self.kernel.metric.curves)
+            made += np.sqrt(long(2) / len(self.phases)) * np.cos(seen @ self.frequencies.T + self.phases) @ self.waves.T
         return made
 
     def combined(self, factor: float, other: Expansion, other_factor: float) -> Expansion:

@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "relevances multiply rows before distances are computed",
         "native/basis/basis.hpp",
-        "static_cast<T>(static_cast<double>(value) * scale(metric, feature))",
+        "static_cast<T>(metrics_[metric](feature, static_cast<double>(value)))",
         "value",
         "test_relevances.py -k to_the_bit",
     ),

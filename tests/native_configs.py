@@ -22,6 +22,7 @@ KERNELS = [
     RBF(0.5) + 0.1 * Polynomial(degree=2),
     RBF(2.0, (2.0, 0.5)),
     Laplacian(0.3, (0.0, 1.0, 3.0)),
+    RBF(0.5, (1.0, 2.0), ((), (-1.0, 0.0, 0.0, 1.0))),
     Linear(),
     Sigmoid(0.3),
     0.5 * RBF(0.1) * Polynomial(degree=2) + Laplacian(1.0) * Linear(),
@@ -45,7 +46,7 @@ def learners() -> Iterator[tuple[str, onkel.Learner, bool]]:
                 learner = case.learner(kernel=RBF(0.5), **made)
             yield f"{case}-{batch_size}-{learner.kernel.name}{'-sparse' * sparse}", learner, sparse
     members = [recipes.RBP(), recipes.SPA(eta=0.5), recipes.BOGD(eta=0.3), recipes.Projectron(), recipes.Forgetron()]
-    pair = Hedge((RBF(0.5), Laplacian(0.2, (2.0, 1.0, 0.5))), "sum", start=10)
+    pair = Hedge((RBF(0.5), Laplacian(0.2, (2.0, 1.0, 0.5), ((), (-1.0, 0.5, 1.0)))), "sum", start=10)
     for sparse in (False, True):
         learner = onkel.Learner(recipes.Newton(), kernel=pair, budget=20, fit_intercept=True, seed=2)
         yield f"Hedge-Newton-sum{'-sparse' * sparse}", learner, sparse
@@ -66,9 +67,11 @@ def line(name: str, learner: onkel.Learner, sparse: bool) -> str:
 def _words(settings: dict[str, Any]) -> Iterator[str]:
     for key, value in settings.items():
         if key == "kernels":
-            for stream, (terms, scales) in value:
+            for stream, (terms, (scales, ranks)) in value:
                 yield f"kernel={stream}"
                 yield from (f"scale={scale!r}" for scale in scales)
+                for knots in ranks:
+                    yield "ranks=" + ",".join(repr(number) for numbers in knots for number in numbers)
                 for weight, factors in terms:
                     yield f"term={float(weight)!r}"
                     for factor in factors:

@@ -12,9 +12,9 @@ Basis::Basis(Type type, const std::vector<Plane>& planes, bool constant, const F
     : type_(type), metrics_(1), constant_(constant), fourier_(fourier) {
   for (const Plane& plane : planes) {
     planes_.push_back(plane.terms);
-    const auto found = std::find(metrics_.begin(), metrics_.end(), plane.scales);
+    const auto found = std::find(metrics_.begin(), metrics_.end(), plane.metric);
     metric_of_.push_back(static_cast<std::size_t>(found - metrics_.begin()));
-    if (found == metrics_.end()) metrics_.push_back(plane.scales);
+    if (found == metrics_.end()) metrics_.push_back(plane.metric);
   }
 }
 
@@ -254,7 +254,7 @@ class DenseBasis final : public Basis {
  public:
   DenseBasis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier, std::size_t width)
       : Basis(type_of<T>(), planes, constant, fourier), width_(width), tiles_(n_metrics()) {
-    // x - x is 0 for every row but one that its scales have made infinite.
+    // x - x is 0 for every row but one that its metric has made infinite.
     for (std::size_t plane = 0; plane < n_planes(); ++plane)
       if (!uses(terms(plane), Base::dot) && metric(plane) == 0)
         self_.emplace_back(static_cast<double>(value_at<T>(terms(plane), [](Base) { return T{0}; })));
@@ -286,7 +286,7 @@ class DenseBasis final : public Basis {
     const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
     for (std::size_t row = 0; row < count; ++row) write_constant(table_row<T>(block, row));
-    scale_rows(block);
+    map_rows(block);
     write_features(block);
     const std::size_t cost = count * rounded(slots()) * (width_ + formula_cost) * block.planes;
     team.split(rounded(slots()) / lanes, isa::tiles_at_once, cost, [&](std::size_t first, std::size_t last) {
@@ -367,7 +367,7 @@ class DenseBasis final : public Basis {
   static const isa::Routines<T>& routines() { return isa::routines<T>(); }
   const T* row_at(const Block& block, std::size_t row, std::size_t metric = 0) const {
     if (metric > 0)
-      return reinterpret_cast<const T*>(block.scaled.data()) + ((metric - 1) * block.count + row) * width_;
+      return reinterpret_cast<const T*>(block.mapped.data()) + ((metric - 1) * block.count + row) * width_;
     return static_cast<const T*>(block.rows.values) + (block.begin + row) * width_;
   }
   static std::size_t row_tiles(const Block& block) { return (block.count + lanes - 1) / lanes; }
@@ -375,13 +375,13 @@ class DenseBasis final : public Basis {
     return reinterpret_cast<T*>(block.packed.data()) + metric * row_tiles(block) * width_ * lanes;
   }
 
-  void scale_rows(Block& block) const {
+  void map_rows(Block& block) const {
     const std::size_t bytes = (n_metrics() - 1) * block.count * width_ * sizeof(T);
-    if (block.scaled.size() < bytes) block.scaled.resize(bytes);
-    T* out = reinterpret_cast<T*>(block.scaled.data());
+    if (block.mapped.size() < bytes) block.mapped.resize(bytes);
+    T* out = reinterpret_cast<T*>(block.mapped.data());
     for (std::size_t m = 1; m < n_metrics(); ++m)
       for (std::size_t row = 0; row < block.count; ++row)
-        for (std::size_t f = 0; f < width_; ++f) *out++ = scaled(m, f, row_at(block, row)[f]);
+        for (std::size_t f = 0; f < width_; ++f) *out++ = mapped(m, f, row_at(block, row)[f]);
   }
 
   void write_features(Block& block) const {
@@ -428,7 +428,7 @@ class DenseBasis final : public Basis {
   std::size_t lane(std::size_t index) const { return index / lanes * width_ * lanes + index % lanes; }
   void write(std::size_t index, const T* point) {
     for (std::size_t m = 0; m < n_metrics(); ++m)
-      for (std::size_t f = 0; f < width_; ++f) tiles_[m][lane(index) + f * lanes] = scaled(m, f, point[f]);
+      for (std::size_t f = 0; f < width_; ++f) tiles_[m][lane(index) + f * lanes] = mapped(m, f, point[f]);
   }
   void read(std::size_t index, T* point, std::size_t metric = 0) const {
     for (std::size_t f = 0; f < width_; ++f) point[f] = tiles_[metric][lane(index) + f * lanes];

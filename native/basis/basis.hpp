@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "basis/fourier.hpp"
+#include "basis/metric.hpp"
 #include "isa/isa.hpp"
 #include "linalg/archive.hpp"
 #include "linalg/buffer.hpp"
@@ -32,7 +33,7 @@ struct Block {
   std::size_t stride = 0;            // of the table, in values
   std::size_t planes = 1;
   Buffer<std::byte> table;   // table[row][plane][column]
-  Buffer<std::byte> scaled;  // the rows as each metric but the first sees them: [metric - 1][row]
+  Buffer<std::byte> mapped;  // the rows as each metric but the first sees them: [metric - 1][row]
   Buffer<std::byte> packed;  // the rows as tiles, [metric], packed when the first of them becomes a point
   Buffer<std::byte> column;  // a point and its kernel values, while its column is written
   bool is_packed = false;
@@ -111,15 +112,10 @@ T value_at(const Terms& terms, const Quantity& quantity) {
   return out[0];
 }
 
-// The factors by which the features of a row are multiplied before anything is computed from it: r_j^(1/p), where r are
-// the kernel's relevances and a feature's contribution to the base quantity grows with its p-th power. Features beyond
-// the last have the factor 1.
-using Scales = std::vector<double>;
-
-// A kernel, or a base quantity, and the scales of its rows.
+// A kernel, or a base quantity, and the metric of its rows.
 struct Plane {
   Terms terms;
-  Scales scales;
+  Metric metric;
 };
 
 // Points as rows of their own, of the type of the caller's rows: dense in C order, or CSR.
@@ -258,19 +254,16 @@ class Basis {
   std::size_t slots() const { return births_.size(); }
   std::size_t n_planes() const { return planes_.size(); }
   const Terms& terms(std::size_t plane = 0) const { return planes_[plane]; }
-  // Rows and points as a plane sees them: those of its metric. The first metric has them unscaled, which is how they
-  // are saved and shown.
+  // Rows and points as a plane sees them: those of its metric. The first metric has them as they came, which is how
+  // they are saved and shown.
   std::size_t n_metrics() const { return metrics_.size(); }
   std::size_t metric(std::size_t plane) const { return metric_of_[plane]; }
   bool is_used(std::size_t metric) const {
     return std::find(metric_of_.begin(), metric_of_.end(), metric) != metric_of_.end();
   }
-  double scale(std::size_t metric, std::size_t feature) const {
-    return feature < metrics_[metric].size() ? metrics_[metric][feature] : 1.0;
-  }
   template <class T>
-  T scaled(std::size_t metric, std::size_t feature, T value) const {
-    return metric == 0 ? value : static_cast<T>(static_cast<double>(value) * scale(metric, feature));
+  T mapped(std::size_t metric, std::size_t feature, T value) const {
+    return metric == 0 ? value : static_cast<T>(metrics_[metric](feature, static_cast<double>(value)));
   }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
@@ -311,7 +304,7 @@ class Basis {
 
   Type type_;
   std::vector<Terms> planes_;
-  std::vector<Scales> metrics_;  // all different; the first is empty
+  std::vector<Metric> metrics_;  // all different; the first is empty
   std::vector<std::size_t> metric_of_;
   bool constant_;
   Fourier fourier_;

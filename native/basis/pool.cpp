@@ -47,7 +47,7 @@ class PlainView final : public View {
   PlainView(const KernelConfig& kernel, const std::vector<Plane>& planes, bool constant, std::size_t width, Pool& pool)
       : View(type_of<T>(), {{kernel.terms, {}}}, constant), function_(kernel.function), width_(width), pool_(pool) {
     for (std::size_t plane = 0; plane < planes.size(); ++plane)
-      if (planes[plane].scales == kernel.scales)
+      if (planes[plane].metric == kernel.metric)
         plane_of_[static_cast<std::size_t>(planes[plane].terms[0].factors[0].base)] = plane;
   }
 
@@ -286,9 +286,9 @@ std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels) {
   for (const Base base : bases)
     for (const KernelConfig& kernel : kernels) {
       const bool exists = std::any_of(planes.begin(), planes.end(), [&](const Plane& plane) {
-        return uses(plane.terms, base) && plane.scales == kernel.scales;
+        return uses(plane.terms, base) && plane.metric == kernel.metric;
       });
-      if (uses(kernel.terms, base) && !exists) planes.push_back({{Term{1.0, {identity_kernel(base)}}}, kernel.scales});
+      if (uses(kernel.terms, base) && !exists) planes.push_back({{Term{1.0, {identity_kernel(base)}}}, kernel.metric});
     }
   return planes;
 }

@@ -18,7 +18,7 @@ namespace onkel {
 // A kernel of a learner: a sum of terms, or a callable kernel.
 struct KernelConfig {
   Terms terms;
-  Scales scales;             // of its rows
+  Metric metric;             // of its rows
   KernelFunction function;   // used in place of `terms` where it is set
   std::uint32_t number = 0;  // its number among several kernels, for its draws and its names
 };
@@ -75,7 +75,7 @@ class View : public Basis {
   virtual void scatter(const std::vector<double>& own, std::vector<double>& pooled) const = 0;
 };
 
-// The planes that these kernels share: one for each pair of a base quantity and scales.
+// The planes that these kernels share: one for each pair of a base quantity and a metric.
 std::vector<Plane> shared_planes(const std::vector<KernelConfig>& kernels);
 
 template <class T>

@@ -175,7 +175,7 @@ class SparseBasis final : public Basis {
     block.stride = count == 1 ? columns() : spread_stride<T>(columns() + rounded(count));
     const std::size_t bytes = count * block.planes * block.stride * sizeof(T);
     if (block.table.size() < bytes) block.table.resize(bytes);
-    scale_rows(block);
+    map_rows(block);
     for (std::size_t row = 0; row < count; ++row)
       fill(row, [&](std::size_t m) { return row_at(block, row, m); }, block);
   }
@@ -253,7 +253,7 @@ class SparseBasis final : public Basis {
     Buffer<T> squares, lengths;  // |s|^2 and |s|_1, and zeros up to a multiple of 16
     FeatureTable<T> features;
   };
-  // The points unscaled.
+  // The points as they came.
   std::vector<Point>& points() { return sides_[0].points; }
   const std::vector<Point>& points() const { return sides_[0].points; }
 
@@ -264,21 +264,21 @@ class SparseBasis final : public Basis {
     const auto n = static_cast<std::size_t>(offsets[row + 1] - first);
     const T* values = static_cast<const T*>(block.rows.values) + first;
     if (metric > 0)
-      values = reinterpret_cast<const T*>(block.scaled.data()) +
+      values = reinterpret_cast<const T*>(block.mapped.data()) +
                static_cast<std::int64_t>(metric - 1) * (offsets[block.count] - offsets[0]) + (first - offsets[0]);
     return {{block.rows.indices + first, n}, {values, n}};
   }
 
-  void scale_rows(Block& block) const {
+  void map_rows(Block& block) const {
     const std::int64_t first = block.rows.offsets[block.begin];
     const auto n = static_cast<std::size_t>(block.rows.offsets[block.begin + block.count] - first);
-    block.scaled.resize((n_metrics() - 1) * n * sizeof(T));
-    T* out = reinterpret_cast<T*>(block.scaled.data());
+    block.mapped.resize((n_metrics() - 1) * n * sizeof(T));
+    T* out = reinterpret_cast<T*>(block.mapped.data());
     const T* values = static_cast<const T*>(block.rows.values) + first;
     for (std::size_t m = 1; m < n_metrics(); ++m)
       for (std::size_t i = 0; i < n; ++i)
         *out++ =
-            scaled(m, static_cast<std::size_t>(block.rows.indices[first + static_cast<std::int64_t>(i)]), values[i]);
+            mapped(m, static_cast<std::size_t>(block.rows.indices[first + static_cast<std::int64_t>(i)]), values[i]);
   }
 
   // kernel(x, x) of a row with |x|^2 = square, where the kernel uses dot products.
@@ -476,7 +476,7 @@ class SparseBasis final : public Basis {
     }
   }
 
-  // The point is stored unscaled: enters it into every metric that is used.
+  // The point is stored as it came: enters it into every metric that is used.
   void enter(std::size_t index) {
     for (std::size_t m = 0; m < n_metrics(); ++m) {
       if (!is_used(m)) continue;
@@ -485,7 +485,7 @@ class SparseBasis final : public Basis {
       if (m > 0) point.become(points()[index].view());
       T square = 0, length = 0;
       for (std::size_t i = 0; i < point.values.size(); ++i) {
-        const T x = point.values[i] = scaled(m, static_cast<std::size_t>(point.features[i]), point.values[i]);
+        const T x = point.values[i] = mapped(m, static_cast<std::size_t>(point.features[i]), point.values[i]);
         square += x * x;
         length += std::abs(x);
         enter(side.features.with_another(point.features[i]), static_cast<std::uint32_t>(index), x);

@@ -26,8 +26,10 @@ namespace onkel {
 
 namespace nb = nanobind;
 
-using Product = std::pair<double, std::vector<nb::tuple>>;             // a weight, and the factors
-using Formula = std::pair<std::vector<Product>, std::vector<double>>;  // a sum of those, and the scales of its rows
+using Product = std::pair<double, std::vector<nb::tuple>>;            // a weight, and the factors
+using Knots = std::pair<std::vector<double>, std::vector<double>>;    // of a piecewise linear function
+using MetricIn = std::pair<std::vector<double>, std::vector<Knots>>;  // scales and ranks
+using Formula = std::pair<std::vector<Product>, MetricIn>;            // a sum of products, and the metric of its rows
 template <class T>
 using RowsIn = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -108,6 +110,11 @@ inline Terms terms_named(const std::vector<Product>& products) {
   if (terms.empty()) throw nb::value_error("a kernel must have at least one term");
   return terms;
 }
-inline Plane plane_named(const Formula& formula) { return {terms_named(formula.first), formula.second}; }
+inline Metric metric_of(const MetricIn& given) {
+  Metric metric{given.first, {}};
+  for (const auto& [at, values] : given.second) metric.ranks.emplace_back(at, values);
+  return metric;
+}
+inline Plane plane_named(const Formula& formula) { return {terms_named(formula.first), metric_of(formula.second)}; }
 
 }  // namespace onkel

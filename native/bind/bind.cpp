@@ -594,10 +594,10 @@ NB_MODULE(_core, m) {
                           .constant = constant,
                           .seed = seed};
             for (const auto& [number, kernel] : kernels) {
-              config.kernels.push_back({.terms = {}, .scales = {}, .function = {}, .number = number});
+              config.kernels.push_back({.terms = {}, .metric = {}, .function = {}, .number = number});
               if (const auto* formula = std::get_if<Formula>(&kernel)) {
                 config.kernels.back().terms = terms_named(formula->first);
-                config.kernels.back().scales = formula->second;
+                config.kernels.back().metric = metric_of(formula->second);
               } else {
                 const auto& function = std::get<nb::callable>(kernel);
                 config.kernels.back().function = config.type == Type::f32 ? call_kernel<float>(function, n_features)

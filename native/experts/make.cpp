@@ -30,7 +30,7 @@ std::unique_ptr<Basis> make_basis(const Config& config) {
   } else {
     const KernelConfig& kernel = config.kernels.at(0);
     if (kernel.function) return make_callable_basis<T>(kernel.function, constant, config.width);
-    planes = {{kernel.terms, kernel.scales}};
+    planes = {{kernel.terms, kernel.metric}};
     // The random features take memory from the first row on, whatever the data: a file must not be able to demand it
     // with two numbers.
     if (features_asked(config.recipe) > max_frequencies / config.width)

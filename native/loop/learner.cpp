@@ -429,12 +429,12 @@ std::vector<double> Learner::constants(Which which) const {
 Learner::RandomFeatures Learner::random_features() const {
   const std::lock_guard turn(state_lock_);
   const Fourier& fourier = basis_->fourier();
-  const Scales& scales = config_.kernels[0].scales;
+  const Metric& metric = config_.kernels[0].metric;
   RandomFeatures result;
   for (std::size_t i = 0; i < fourier.count(); ++i) {
     result.phases.push_back(fourier.phase(i));
     for (std::size_t feature = 0; feature < config_.width; ++feature)
-      result.frequencies.push_back(fourier.frequency(i, feature) * (feature < scales.size() ? scales[feature] : 1.0));
+      result.frequencies.push_back(fourier.frequency(i, feature) * metric.scale(feature));
   }
   return result;
 }

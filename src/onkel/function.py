@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from onkel import _core
 from onkel.parts import Kernel
+from onkel.parts.metric import Metric
 
 Floats = NDArray[np.float64]
 
@@ -82,9 +83,10 @@ class Term:
 
     @property
     def importances(self) -> Floats:
-        """How much each feature counts, without its unit: its relevance times the points' spread in it, to the power
-        that the kernel's distance has; the largest is 1."""
-        spread = self.dense_points().std(axis=0) if len(self) else np.zeros(self.n_features)
+        """How much each feature counts, without its unit: its relevance times the spread of the points in it, with
+        their ranks where it has some, to the power that the kernel's distance has; the largest is 1."""
+        seen = Metric(curves=self.kernel.metric.curves).of(self.dense_points())
+        spread = seen.std(axis=0) if len(self) else np.zeros(self.n_features)
         counts = self.relevances * spread ** self.kernel.bases[0].power
         return np.asarray(counts / counts.max()) if counts.any() else counts
 

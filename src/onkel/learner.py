@@ -42,6 +42,8 @@ class Learner:
     coef0 : float, default=0.0
     relevances : sequence of float, default=None
         What each feature's share of the distance is multiplied by, with the kernels "rbf" and "laplacian".
+    ranks : sequence of array-like, default=None
+        For each feature numbers, or None: its rank among them is added to it, with the kernels "rbf" and "laplacian".
     budget : int, default=None
         The largest number of support vectors; None means no bound.
     average : bool, default=None
@@ -80,6 +82,7 @@ class Learner:
         degree: int = 3,
         coef0: float = 0.0,
         relevances: Sequence[float] | None = None,
+        ranks: Sequence[ArrayLike | None] | None = None,
         budget: int | None = None,
         average: bool | None = None,
         fit_intercept: bool = False,
@@ -96,6 +99,7 @@ class Learner:
             degree=degree,
             coef0=coef0,
             relevances=relevances,
+            ranks=ranks,
             budget=budget,
             average=average,
             fit_intercept=fit_intercept,

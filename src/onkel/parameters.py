@@ -131,6 +131,16 @@ class KernelParameters:
             stream='them, together with the width (`gamma` must be "stream" then, otherwise they are 1),',
         ),
     ] = None
+    ranks: Annotated[
+        Any,
+        Note(
+            'What is added to each feature, with the kernels "rbf" and "laplacian": its rank among these numbers.',
+            "They stand in ascending order at equal steps of rank, such as quantiles; None, of all features or of one, "
+            "stands for no ranks.",
+            kind="sequence of array-like, one for each feature",
+            stream='them, together with the width (`gamma` must be "stream" then, otherwise there are none),',
+        ),
+    ] = None
 
 
 @parameter_class

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
 from onkel import _core
 from onkel.parts import Hedge, Kernel, Recipe, SecondOrder, kernel_named
 from onkel.utils.validation import check_choice, check_flag, check_number, check_seed
@@ -38,6 +40,7 @@ class Settings:
         degree: int,
         coef0: float,
         relevances: Sequence[float] | None,
+        ranks: Sequence[ArrayLike | None] | None,
         budget: int | None,
         average: bool | None,
         fit_intercept: bool,
@@ -62,6 +65,8 @@ class Settings:
         found = kernel_named(kernel, gamma=gamma, degree=degree, coef0=coef0)
         if relevances is not None:
             found = found.with_relevances(relevances)
+        if ranks is not None:
+            found = found.with_ranks(ranks)
         recipe.check_kernel(found, budget)
         if average is None:  # several kernels vote with their last functions, as in the paper
             average = recipe.average and not isinstance(found, Hedge)
@@ -95,9 +100,9 @@ class Settings:
     def core(self, n_features: int, sparse: bool, n_outputs: int) -> _core.Learner:
         """Return a core of these settings that has learned nothing, for rows of so many features."""
         for kernel in self.kernels:
-            if len(kernel.scales) > n_features:
+            if kernel.metric.width > n_features:
                 raise ValueError(
-                    f"the kernel has relevances of {len(kernel.scales)} features, and the rows have {n_features}"
+                    f"the kernel's metric has {kernel.metric.width} features, and the rows have {n_features}"
                 )
         numbers = self.kernel.numbers if isinstance(self.kernel, Hedge) else (0,)
         return _core.Learner(

@@ -10,6 +10,15 @@
 namespace onkel {
 namespace {
 
+// The knots of a feature, and then its values at them.
+PiecewiseLinear ranks_of(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<double> numbers;
+  for (std::string word; std::getline(words, word, ',');) numbers.push_back(std::stod(word));
+  const auto half = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  return {{numbers.begin(), half}, {half, numbers.end()}};
+}
+
 class Line {
  public:
   explicit Line(const std::string& text) {
@@ -34,9 +43,11 @@ class Line {
     } else if (key == "kernel") {
       end_factor();
       config.kernels.push_back(
-          {.terms = {}, .scales = {}, .function = {}, .number = static_cast<std::uint32_t>(std::stoul(value))});
+          {.terms = {}, .metric = {}, .function = {}, .number = static_cast<std::uint32_t>(std::stoul(value))});
     } else if (key == "scale") {
-      config.kernels.back().scales.push_back(std::stod(value));
+      config.kernels.back().metric.scales.push_back(std::stod(value));
+    } else if (key == "ranks") {
+      config.kernels.back().metric.ranks.push_back(ranks_of(value));
     } else if (key == "start") {
       config.hedge->start = static_cast<std::int64_t>(std::stod(value));
     } else if (key == "term") {

@@ -9,7 +9,7 @@ import numpy as np
 
 from onkel.choice import stages
 from onkel.choice.competition import WIDTHS, Competition, Metric, gaussian
-from onkel.choice.relevances import first_searched
+from onkel.choice.relevances import first_searched, ranks_of
 from onkel.choice.rows import Rows
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder
@@ -30,12 +30,15 @@ def _first(own: Learner, competition: Competition, rows: Rows, chosen: Collectio
     n = len(rows)
     lam = GaussianPrior().lam if "lam" in chosen else competition.lam
     before, relevances = own.kernels[0], np.ones(rows.rows.shape[1])
+    if "ranks" in chosen and n >= stages.COMPETE and isinstance(before, RBF | Laplacian):
+        before = before.with_ranks(ranks_of(rows))
+    ranks = before.ranks if isinstance(before, RBF | Laplacian) else ()
     if "relevances" in chosen and n >= stages.COMPETE:
-        relevances = competition.start() if n < stages.KEPT else before.relevances_of(len(relevances))
+        relevances = competition.start(ranks) if n < stages.KEPT else before.relevances_of(len(relevances))
     kernel: Kernel = before
     widths: Sequence[int] = WIDTHS
     if "gamma" in chosen and isinstance(before, RBF):
-        kernel = gaussian(competition.middle(relevances), relevances)
+        kernel = gaussian(competition.middle(relevances, ranks), relevances, ranks)
     if n > stages.AGAIN and ("gamma" not in chosen or (before.relevances_of(len(relevances)) == relevances).all()):
         kernel, lam, widths = before, competition.lam, [0]
     if n >= stages.COMPETE:

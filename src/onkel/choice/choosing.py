@@ -52,9 +52,10 @@ class StreamChoice:
     ----------
     learner : Learner
         It must not have learned from any row. The chosen values replace its own.
-    chosen : collection of {"gamma", "lam", "relevances", "kernel"}
+    chosen : collection of {"gamma", "lam", "relevances", "ranks", "kernel"}
         "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior, "relevances" those of
-        the features, "kernel" whether the relevances' kernel is gaussian or, in regression, Laplacian.
+        the features, "ranks" the quantiles among which they are ranked, "kernel" whether the relevances' kernel is
+        gaussian or, in regression, Laplacian.
 
     Attributes
     ----------
@@ -66,13 +67,14 @@ class StreamChoice:
 
     def __init__(self, learner: Learner, chosen: Collection[str]) -> None:
         for name in chosen:
-            check_choice("what is chosen", name, ("gamma", "lam", "relevances", "kernel"))
+            check_choice("what is chosen", name, ("gamma", "lam", "relevances", "ranks", "kernel"))
         started = learner.t > 0 and "relevances" in chosen
         has_width = isinstance(learner.kernel, RBF | Laplacian | Hedge) if started else isinstance(learner.kernel, RBF)
         if "gamma" in chosen and not has_width:
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
-        if "relevances" in chosen and "gamma" not in chosen:
-            raise ValueError("relevances='stream' are chosen with a width: gamma must be 'stream', too")
+        for name in ("relevances", "ranks"):
+            if name in chosen and "gamma" not in chosen:
+                raise ValueError(f"{name}='stream' are chosen with a width: gamma must be 'stream', too")
         recipe = learner.recipe
         if "lam" in chosen and not isinstance(recipe, SecondOrder):
             raise ValueError(f"lam='stream' chooses the λ of a SecondOrder recipe, and the recipe is {recipe!r}")

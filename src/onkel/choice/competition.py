@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from onkel.parts import (
     SecondOrder,
     SquaredError,
 )
+from onkel.parts.metric import Quantiles
 from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,7 @@ class Competition:
         self.learned_from = 0  # the number of rows that all competitors have learned from
         self._runs: dict[Entry, Learner] = {}  # the competitors that have learned from all rows, and their losses
         self._losses: dict[Entry, Floats] = {}
+        self._seen: dict[tuple[Quantiles, ...], Any] = {}  # the rows with the ranks of their features
         self._ahead: dict[tuple[Entry, Entry | None], Run] = {}  # runs that were not asked for yet, and against whom
 
     @property
@@ -184,26 +186,34 @@ class Competition:
         same = all(getattr(run, name) == getattr(fresh, name) for name in names)
         return same and run.budget == fresh.settings.budget_of_a_function
 
-    def middle(self, relevances: Floats) -> float:
+    def seen(self, ranks: tuple[Quantiles, ...]) -> Any:
+        """Return the rows with the ranks of their features."""
+        if not ranks:
+            return self.rows.rows
+        if ranks not in self._seen:
+            self._seen[ranks] = RBF(ranks=ranks).metric.of(self.rows.rows)
+        return self._seen[ranks]
+
+    def middle(self, relevances: Floats, ranks: tuple[Quantiles, ...]) -> float:
         """Return the width in the middle of the candidates: one over the median squared distance."""
-        rows, scales = self.rows.rows, np.sqrt(relevances)
+        rows, scales = self.seen(ranks), np.sqrt(relevances)
         if (scales != 1).any():
             rows = csr_array(rows.multiply(scales)) if issparse(rows) else rows * scales
         return 1.0 / median_distance(rows)
 
-    @cached_property
-    def over_spread(self) -> Floats:
+    def over_spread(self, ranks: tuple[Quantiles, ...]) -> Floats:
         """One over the squared spread of each feature, scaled to a mean of 1; features that do not vary have 1."""
-        inverse, known = spreads(self.rows.rows) ** -2.0, varying(self.rows.rows)
+        inverse, known = spreads(self.seen(ranks)) ** -2.0, varying(self.rows.rows)
         return np.where(known, inverse / inverse[known].mean(), 1.0) if known.any() else np.ones(len(inverse))
 
-    def start(self) -> Floats:
+    def start(self, ranks: tuple[Quantiles, ...]) -> Floats:
         """Return relevances to start from: equal ones, or one over each feature's squared spread if that is better.
 
         The latter suits features with different units, the former columns that are rarely anything but 0.
         """
-        equal, spread = np.ones(self.rows.rows.shape[1]), self.over_spread
-        entries = [Entry(gaussian(self.middle(each), each), GaussianPrior().lam, 2) for each in (equal, spread)]
+        equal, spread = np.ones(self.rows.rows.shape[1]), self.over_spread(ranks)
+        kernels = [gaussian(self.middle(each, ranks), each, ranks) for each in (equal, spread)]
+        entries = [Entry(kernel, GaussianPrior().lam, 2) for kernel in kernels]
         as_they_came, over_spread = (losses.sum() for losses in self._run(entries))
         return spread if over_spread < (1 - SLACK) * as_they_came else equal
 
@@ -245,14 +255,17 @@ class Competition:
     def learned(self, isotropic: RBF, lam: float, kernel: type[Kernel] | None, rows: Rows) -> list[Metric]:
         """Return the kernels with the relevances learned from the rows; none if there are too many features."""
         relevances = isotropic.relevances_of(rows.rows.shape[1])
-        width = 0.5 * self.middle(relevances)
+        ranks = isotropic.ranks
+        width = 0.5 * self.middle(relevances, ranks)
         if self.says_something(isotropic, lam):
             width = max(width, isotropic.gamma)  # the search widens a kernel more easily than it narrows one
         starts = [np.sqrt(width * relevances)]
-        wild = spreads(rows.rows).max() > WILD * spreads(rows.rows).min()
-        if wild and (relevances == 1).all():
-            starts.append(np.sqrt(self.middle(self.over_spread) * self.over_spread))
-        found = self._searched(rows, starts, searches(self.own.task, kernel, rows_looked_at(rows)), lam)
+        spread = spreads(self.seen(ranks))
+        if spread.max() > WILD * spread.min() and (relevances == 1).all():
+            over_spread = self.over_spread(ranks)
+            starts.append(np.sqrt(self.middle(over_spread, ranks) * over_spread))
+        kinds = searches(self.own.task, kernel, rows_looked_at(rows))
+        found = self._searched(rows, ranks, starts, kinds, lam)
         # In regression both kernels are used without a competition, and a competition for their widths gained less than
         # it cost.
         return found if self.own.task == "regression" else [self._narrowed(each, lam) for each in found]
@@ -275,9 +288,16 @@ class Competition:
             least = float(-np.sum(xlogy(counts, counts / counts.sum())))
         return self.loss_of(kernel, lam, share) < (1 - SLACK) * least
 
-    def _searched(self, rows: Rows, starts: Sequence[Floats], kinds: Sequence[Search], lam: float) -> list[Metric]:
+    def _searched(
+        self,
+        rows: Rows,
+        ranks: tuple[Quantiles, ...],
+        starts: Sequence[Floats],
+        kinds: Sequence[Search],
+        lam: float,
+    ) -> list[Metric]:
         """Return the kernels with the relevances learned from the rows, the best of each kind."""
-        found = learned_kernels(rows, self.own.task, self.n_classes, kinds, starts, self.own.n_jobs)
+        found = learned_kernels(rows, ranks, self.own.task, self.n_classes, kinds, starts, self.own.n_jobs)
         return [self._best(kernels, lam) for kernels in found]
 
     def _best(self, kernels: Sequence[Metric], lam: float) -> Metric:
@@ -300,7 +320,7 @@ class Competition:
             return Entry(times(kernel, power), lam, share)
 
         if after_change and isinstance(kernel, RBF):
-            middle = self.middle(kernel.relevances_of(self.rows.rows.shape[1]))
+            middle = self.middle(kernel.relevances_of(self.rows.rows.shape[1]), kernel.ranks)
             options = {0} | {power + round(math.log2(middle / kernel.gamma)) for power in WIDTHS}
             found = self._compete(entry_of, sorted(options), FARTHEST)
         else:
@@ -312,7 +332,7 @@ class Competition:
         """Return the kernel, or one with relevances learned from these rows."""
         base = kernel.base
         scales = (kernel.gamma * kernel.relevances_of(rows.rows.shape[1])) ** (1 / base.power)
-        found = self._searched(rows, [scales], [Search(type(kernel), SPREAD)], lam)
+        found = self._searched(rows, kernel.ranks, [scales], [Search(type(kernel), SPREAD)], lam)
         better = [each for each in found if self._is_better(each, lam, kernel, lam, 2)]
         return min(better, key=lambda each: self.loss_of(each, lam, 2), default=kernel)
 
@@ -330,9 +350,9 @@ class Competition:
         return its.sum() < (1 - SLACK) * own.sum() and (not surely or surely_better(own, its))
 
 
-def gaussian(gamma: float, relevances: Floats) -> RBF:
+def gaussian(gamma: float, relevances: Floats, ranks: tuple[Quantiles, ...]) -> RBF:
     """Return a gaussian kernel; relevances that are all 1 are omitted."""
-    return RBF(gamma) if (relevances == 1).all() else RBF(gamma, tuple(relevances.tolist()))
+    return RBF(gamma, () if (relevances == 1).all() else tuple(relevances.tolist()), ranks)
 
 
 def times(kernel: Metric, power: int) -> Metric:

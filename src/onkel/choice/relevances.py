@@ -27,6 +27,7 @@ from scipy.sparse import issparse
 from onkel import _core
 from onkel.choice.rows import Rows
 from onkel.parts import RBF, Kernel, Laplacian
+from onkel.parts.metric import Quantiles, quantiles_of
 from onkel.utils.threads import together
 
 Floats = NDArray[np.float64]
@@ -80,8 +81,14 @@ def dense(rows: Rows) -> Floats:
     return np.ascontiguousarray(seen.toarray() if issparse(seen) else seen, np.float64)
 
 
+def ranks_of(rows: Rows) -> tuple[Quantiles, ...]:
+    """Return the quantiles among which the features of these rows are ranked; none if there are too many features."""
+    return quantiles_of(rows.rows) if MOST_NUMBERS // int(rows.rows.shape[1]) >= LEAST_ROWS else ()
+
+
 def learned_kernels(
     rows: Rows,
+    ranks: tuple[Quantiles, ...],
     task: str,
     n_classes: int,
     kinds: Sequence[Search],
@@ -91,12 +98,12 @@ def learned_kernels(
     """Return the kernels with the relevances learned from the rows, one list for each kind of kernel; none if there are
     too many features.
 
-    ``starts`` are the scales of the features from which each search starts, those of a gaussian kernel unless it is the
-    only one.
+    The features have their ranks among these quantiles, and one scale for both. ``starts`` are the scales of the
+    features from which each search starts, those of a gaussian kernel unless it is the only one.
     """
     if rows_looked_at(rows) < LEAST_ROWS:
         return []
-    X = dense(rows)
+    X = RBF(ranks=ranks).metric.of(dense(rows))
     y, weight = rows.y[: len(X)], rows.weight[: len(X)]
     groups = categories(X)
     known = known_groups(X, groups)
@@ -122,7 +129,7 @@ def learned_kernels(
             spread=search.spread,
             evaluations=EVALUATIONS,
         )
-        kernel = search.kernel(1.0).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
+        kernel = search.kernel(1.0, ranks=ranks).with_relevances(np.exp(power * np.clip(at[:-1], -150, 150)), known)
         assert isinstance(kernel, RBF | Laplacian)
         return kernel
 

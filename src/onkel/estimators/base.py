@@ -206,7 +206,7 @@ class KernelEstimator(
 
     def _chosen_on_stream(self, learner: Learner) -> list[str]:
         """The names of what is chosen from the stream: nothing for a kernel that is not gaussian."""
-        chosen = [name for name in ("gamma", "lam", "relevances", "kernel") if self._stream_chooses(name)]
+        chosen = [name for name in ("gamma", "lam", "relevances", "ranks", "kernel") if self._stream_chooses(name)]
         if "gamma" not in chosen or not isinstance(learner.kernel, RBF) or self._has_numbers_of_its_own():
             return [name for name in chosen if name == "lam"]
         return chosen
@@ -489,22 +489,23 @@ class OneKernel(KernelParameters, KernelEstimator):
         if self._has_numbers_of_its_own():
             self._check_not_overridden(kernel)
             self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
-        if self.relevances is None:
-            return kernel
-        if isinstance(self.relevances, str):
-            if self.relevances != "stream":
-                raise ValueError(
-                    f"relevances must be 'stream', None or one number per feature, got {self.relevances!r}"
-                )
-            return kernel
-        kernel = kernel.with_relevances(self.relevances)
-        if len(self.relevances) != self.n_features_in_:
-            raise ValueError(
-                f"relevances must be one number for each of the {self.n_features_in_} features, "
-                f"got {len(self.relevances)}"
-            )
-        self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
-        return kernel
+        relevances = self._one_for_each_feature("relevances", "one number per feature", "one number")
+        if relevances is not None:
+            kernel = kernel.with_relevances(relevances)
+            self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
+        ranks = self._one_for_each_feature("ranks", "the knots of each feature", "an array of knots or None")
+        return kernel if ranks is None else kernel.with_ranks(ranks)
+
+    def _one_for_each_feature(self, name: str, expected: str, each: str) -> Any:
+        """What is given for each feature; None if nothing is, or if the stream chooses it."""
+        given = getattr(self, name)
+        if given is None or is_stream(given):
+            return None
+        if isinstance(given, str) or not hasattr(given, "__len__"):
+            raise ValueError(f"{name} must be 'stream', None or {expected}, got {given!r}")
+        if len(given) != self.n_features_in_:
+            raise ValueError(f"{name} must be {each} for each of the {self.n_features_in_} features, got {len(given)}")
+        return given
 
     def _check_not_overridden(self, kernel: Kernel) -> None:
         """Refuse numbers beside a kernel that has its own."""
@@ -516,12 +517,13 @@ class OneKernel(KernelParameters, KernelEstimator):
         ):
             if not isinstance(given[name], str) and given[name] != default:
                 raise ValueError(f"{name}={given[name]!r} would not be used: the kernel {kernel!r} has its own numbers")
-        if not isinstance(self.relevances, str | None) and kernel.scales:
-            raise ValueError(f"relevances would not be used: the kernel {kernel!r} has its own")
+        for name, own in (("relevances", kernel.metric.scales), ("ranks", kernel.metric.curves)):
+            if not isinstance(getattr(self, name), str | None) and own:
+                raise ValueError(f"{name} would not be used: the kernel {kernel!r} has its own")
 
     def __onkel_facts__(self) -> dict[str, Any]:
         facts = super().__onkel_facts__()
-        if not hasattr(self, "_learner") or not self.kernel_.scales:
+        if not hasattr(self, "_learner") or not self.kernel_.metric.scales:
             return facts
         names = getattr(self, "feature_names_in_", np.arange(1, self.n_features_in_ + 1))
         return facts | {"importances": most_important(self.importances_, names)}

@@ -181,7 +181,7 @@ def _terms_by_kernel(
         group.functions[-1] = replace(group.functions[-1], t=start)
     if len({len(learner.kernels) for learner in learners} | {len(found)}) == 1:  # all have the same terms
         return list(found.values())
-    return sorted(found.values(), key=lambda group: (bool(group.terms[0].kernel.scales), group.weight))
+    return sorted(found.values(), key=lambda group: (bool(group.terms[0].kernel.metric.scales), group.weight))
 
 
 def _later(function: Expansion, start: int) -> Expansion:

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
 
 from onkel.parts._part import Part, Spec, number
+from onkel.parts.metric import Metric, Quantiles, checked_ranks, curve_of
 from onkel.utils.validation import check_choice, check_number
 
 __all__ = [
@@ -153,13 +153,13 @@ class Kernel(Part):
 
     @property
     def formula_spec(self) -> Any:
-        """One kernel as the core takes it: its terms, and what it multiplies each feature by."""
-        return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms], self.scales
+        """One kernel as the core takes it: its terms, and the metric of its rows."""
+        return [(weight, [factor.spec for factor in factors]) for weight, factors in self.terms], self.metric
 
     @property
-    def scales(self) -> list[float]:
-        """What each feature of a row is multiplied by first; features beyond the last have 1."""
-        return []
+    def metric(self) -> Metric:
+        """What becomes of each feature of a row before anything is computed from it."""
+        return Metric()
 
     def relevances_of(self, n_features: int) -> NDArray[np.float64]:
         """Return what each feature's share of the base quantity is multiplied by."""
@@ -168,6 +168,10 @@ class Kernel(Part):
     def with_relevances(self, relevances: Sequence[float], known: ArrayLike | None = None) -> Kernel:
         """Return the kernel with these relevances of the features, whose mean becomes part of its width."""
         raise ValueError(f"relevances belong to the kernels rbf and laplacian, and the kernel is {self!r}")
+
+    def with_ranks(self, ranks: Sequence[ArrayLike | None]) -> Kernel:
+        """Return the kernel whose features are their numbers plus their ranks among these quantiles."""
+        raise ValueError(f"ranks belong to the kernels rbf and laplacian, and the kernel is {self!r}")
 
     @property
     def bases(self) -> tuple[Base, ...]:
@@ -197,17 +201,9 @@ class Kernel(Part):
 
     def matrix(self, X: Any, S: Any) -> NDArray[np.float64]:
         """Return the kernel's values between the rows of ``X`` and those of ``S``, dense or sparse."""
-        X, S = self._scaled(X), self._scaled(S)
+        if not self.metric.is_plain:
+            X, S = self.metric.of(X), self.metric.of(S)
         return np.asarray(self.of({base: base.between(X, S) for base in self.bases}), np.float64)
-
-    def _scaled(self, rows: Any) -> Any:
-        """Rows, dense or sparse, with their features multiplied."""
-        if not self.scales:
-            return rows
-        held: Any = rows if issparse(rows) else np.asarray(rows, np.float64)
-        factors = np.ones(held.shape[1])
-        factors[: len(self.scales)] = self.scales
-        return csr_array(held.multiply(factors)) if issparse(rows) else held * factors
 
     def derivative(self, X: Any, S: Any, feature: int) -> NDArray[np.float64]:
         """Return the derivatives of `matrix` by the logarithm of a factor that multiplies a feature of all rows.
@@ -215,7 +211,7 @@ class Kernel(Part):
         With the factors already applied to dense ``X`` and ``S``, this is ``dk / d log s_j``; for the gaussian kernel
         ``-2 gamma s_j^2 (x_j - x'_j)^2 k``.
         """
-        X, S = self._scaled(X), self._scaled(S)
+        X, S = self.metric.of(X), self.metric.of(S)
         quantities = {base: base.between(X, S) for base in self.bases}
         x, s = np.asarray(X, np.float64)[:, feature, None], np.asarray(S, np.float64)[None, :, feature]
         derivative = np.zeros(next(iter(quantities.values())).shape)
@@ -285,17 +281,21 @@ class ExponentialKernel(PlainKernel):
     psd = True
     gamma: float = number(1.0, above=0)
     relevances: tuple[float, ...] = ()  # one a feature; those beyond the last have 1
+    ranks: tuple[Quantiles, ...] = ()  # of each feature; without some, and beyond the last, it is its number alone
 
     def __post_init__(self) -> None:
         check_number("gamma", self.gamma, above=0)
         object.__setattr__(self, "relevances", tuple(self.relevances))
         for relevance in self.relevances:
             check_number("a relevance", relevance, at_least=0)
+        object.__setattr__(self, "ranks", checked_ranks(self.ranks))
 
     def __repr__(self) -> str:
         shown = [f"{relevance:.4g}" for relevance in self.relevances[:8]] + ["..."] * (len(self.relevances) > 8)
         relevances = f", relevances=({', '.join(shown)})" if shown else ""
-        return f"{type(self).__name__}(gamma={self.gamma!r}{relevances})"
+        ranked = sum(map(bool, self.ranks))
+        ranks = f", ranks=<of {ranked} features>" if ranked else ""
+        return f"{type(self).__name__}(gamma={self.gamma!r}{relevances}{ranks})"
 
     @property
     def spec(self) -> Spec:
@@ -303,9 +303,10 @@ class ExponentialKernel(PlainKernel):
         return self.name, {"gamma": float(self.gamma)}, {}
 
     @property
-    def scales(self) -> list[float]:
-        """What each feature of a row is multiplied by first: its share grows by the power of the base quantity."""
-        return [float(relevance ** (1 / self.base.power)) for relevance in self.relevances]
+    def metric(self) -> Metric:
+        """Ranks, and scales: a feature's share grows by the power of the base quantity."""
+        scales = tuple(float(relevance ** (1 / self.base.power)) for relevance in self.relevances)
+        return Metric(scales, tuple(curve_of(quantiles) for quantiles in self.ranks))
 
     def relevances_of(self, n_features: int) -> NDArray[np.float64]:
         """Return what each feature's share of the distance is multiplied by."""
@@ -334,6 +335,20 @@ class ExponentialKernel(PlainKernel):
         mean = float(given[there].mean())
         result = np.where(there, given / mean, 1.0)
         return replace(self, gamma=self.gamma * mean, relevances=tuple(result.tolist()))
+
+    def with_ranks(self, ranks: Sequence[ArrayLike | None]) -> Kernel:
+        """Return the kernel whose features are their numbers plus their ranks among these quantiles.
+
+        Examples
+        --------
+        >>> from onkel.parts import RBF
+        >>> kernel = RBF(1.0).with_ranks([[0.0, 1.0, 100.0]])
+        >>> kernel
+        RBF(gamma=1.0, ranks=<of 1 features>)
+        >>> kernel.metric.curves[0]([0.0, 1.0, 100.0]).round(1).tolist()
+        [0.0, 58.0, 213.9]
+        """
+        return replace(self, ranks=checked_ranks(ranks))
 
     def value(self, q: Any, m: Mathematics) -> Any:
         """The formula, of the base quantity."""
@@ -487,8 +502,8 @@ class KernelSum(Kernel):
 
 
 def _check_isotropic(what: str, kernel: Kernel) -> None:
-    if kernel.scales:
-        raise ValueError(f"{what} has no relevances of its own, and it holds {kernel!r}")
+    if not kernel.metric.is_plain:
+        raise ValueError(f"{what} has no relevances of its own and no ranks, and it holds {kernel!r}")
 
 
 def _sum(terms: Sequence[Term]) -> Kernel:

@@ -34,7 +34,7 @@ from onkel.utils.validation import check_finite
 base: Any = needed("river.base", "river", "onkel.river")
 
 T = TypeVar("T")
-_CHOSEN = ("gamma", "lam", "relevances", "kernel")  # what the stream may choose
+_CHOSEN = ("gamma", "lam", "relevances", "ranks", "kernel")  # what the stream may choose
 _SHARED = tuple(parameters_of(KernelParameters) | parameters_of(FunctionParameters))  # what a `Learner` takes, too
 
 
@@ -74,9 +74,10 @@ class Model(KernelParameters, FunctionParameters, LearnerHolder):
     def __post_init__(self) -> None:
         given = {name: getattr(self, name) for name in _SHARED}
         chosen = [name for name in _CHOSEN if is_stream(getattr(self, name, None))]
-        if given["relevances"] is not None and "relevances" not in chosen:
-            raise ValueError("relevances must be None or 'stream': the features of records have names, and no order")
-        until_chosen = {"gamma": 1.0, "relevances": None, "kernel": "rbf"}
+        for name in ("relevances", "ranks"):
+            if given[name] is not None and name not in chosen:
+                raise ValueError(f"{name} must be None or 'stream': the features of records have names, and no order")
+        until_chosen = {"gamma": 1.0, "relevances": None, "ranks": None, "kernel": "rbf"}
         recipe = self._recipe(getattr(self, "horizon", None))
         self._made_with = recipe
         learner = Learner(

@@ -96,7 +96,7 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     learner = snapshot.inside.learner
     if learner is None or learner.n_support == 0:
         return []
-    if learner.kernels[-1].scales:
+    if learner.kernels[-1].metric.scales:
         weights = learner.expansion().terms[-1].importances
     elif isinstance(learner.kernel, Linear):
         weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)

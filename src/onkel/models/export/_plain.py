@@ -17,6 +17,7 @@ from onkel.function import Expansion
 from onkel.inside import inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
+from onkel.parts.metric import Curve, Metric
 from onkel.preprocess.column_kinds import EncodedColumn
 from onkel.preprocess.encoder import StreamEncoder
 
@@ -71,14 +72,18 @@ class Plain:
         return len(self.functions[0].constants)
 
     @property
-    def scales(self) -> list[tuple[float, ...]]:
-        """The different scales of the features in the kernels; first the empty scales, if a kernel has none."""
-        return sorted({self.scales_of(function.kernel) for function in self.functions})
+    def metrics(self) -> list[Metric]:
+        """The different metrics of the kernels; first the plain one, if a kernel has it."""
+        return sorted({self.metric_of(function.kernel) for function in self.functions})
 
-    def scales_of(self, kernel: Kernel) -> tuple[float, ...]:
-        """The scales of the features in a kernel; empty if it has none."""
-        scales = kernel.scales
-        return tuple(scales[i] if i < len(scales) else 1.0 for i in self.used.tolist()) if scales else ()
+    @property
+    def curves(self) -> list[tuple[Curve, ...]]:
+        """The different ways in which the kernels rank the features; first none, if a kernel ranks none."""
+        return sorted({metric.curves for metric in self.metrics})
+
+    def metric_of(self, kernel: Kernel) -> Metric:
+        """The metric of a kernel, for the features here."""
+        return kernel.metric.only(self.used.tolist())
 
     @property
     def least_exponent(self) -> float:

@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from onkel.models.export._c_columns import HeaderColumns
 from onkel.models.export._plain import KernelFunction, Plain, plain
 from onkel.parts.kernels import Base
+from onkel.parts.metric import Curve, Metric
 from onkel.utils.validation import check_choice, check_number
 
 FLOAT_MAX = 3.4028234e38
 
 # The base quantities of two rows: the name, and what a feature adds to it.
 _BASES = {
-    Base.SQUARED_DISTANCE: ("square", "(z[j] - {p}_points[i][j]) * (z[j] - {p}_points[i][j])"),
-    Base.MANHATTAN: ("manhattan", "fabs{s}(z[j] - {p}_points[i][j])"),
-    Base.DOT: ("dot", "z[j] * {p}_points[i][j]"),
+    Base.SQUARED_DISTANCE: ("square", "({z}[j] - {p}[i][j]) * ({z}[j] - {p}[i][j])"),
+    Base.MANHATTAN: ("manhattan", "fabs{s}({z}[j] - {p}[i][j])"),
+    Base.DOT: ("dot", "{z}[j] * {p}[i][j]"),
 }
 
 
@@ -103,12 +104,13 @@ class _Header:
             if self.rest.any():
                 lines.append(self.array("rest", self.rest))
         if self.points:
-            lines.append(self.array("points", model.points))
+            for r, curves in enumerate(model.curves):
+                lines.append(self.array(f"points{r or ''}", Metric(curves=curves).of(model.points)))
             for k, function in enumerate(model.functions):
                 lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
-            for g, scales in enumerate(model.scales):
-                if scales:
-                    lines.append(self.array(f"scales_{g}", np.array(scales)))
+            for g, metric in enumerate(model.metrics):
+                if metric.scales:
+                    lines.append(self.array(f"scales_{g}", np.array(metric.scales)))
         if model.features is not None:
             features = model.features
             scaled = features.coefficients.T * math.sqrt(2.0 / len(features.phases))
@@ -116,6 +118,8 @@ class _Header:
             lines += [self.array(name, values) for name, values in named.items()]
         lines.append("")
         lines += self.columns.lines() if model.columns else []
+        for r, curves in enumerate(model.curves):
+            lines += [*self.ranks(r, curves), ""] if curves else []
         lines += [*self.scores(), "", *self.predict()]
         if model.sigmoids is not None or (model.logistic and model.task != "regression"):
             lines += ["", *self.probabilities()]
@@ -165,12 +169,14 @@ class _Header:
         lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
         scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if model.is_scaled else "x[j]"
         scaled += f" + {p}_rest[j]" if self.rest.any() else ""
-        lines.append(f"  {self.work} z[{n}];")
+        lines.append(f"  {self.work} {', '.join(f'{self.row(r)}[{n}]' for r in range(len(model.curves)))};")
         for k, function in enumerate(model.functions):
             start = ", ".join(self.number(constant) for constant in function.constants)
             lines.append(f"  {self.work} f{k}[{outputs}] = {{{start}}};")
         lines.append("  int i, j, o;")
         lines.append(f"  for (j = 0; j < {n}; ++j) z[j] = {scaled};")
+        for r, curves in reversed(list(enumerate(model.curves))):
+            lines += [f"  for (j = 0; j < {n}; ++j) {self.row(r)}[j] = {p}_ranked{r or ''}(j, z[j]);"] if curves else []
         if self.points:
             lines += self.expansion()
         if model.features is not None:
@@ -188,7 +194,7 @@ class _Header:
 
     def expansion(self) -> list[str]:
         model = self.model
-        groups = {scales: self.bases(g, scales) for g, scales in enumerate(model.scales)}
+        groups = {metric: self.bases(g, metric) for g, metric in enumerate(model.metrics)}
         every = {name: share for group in groups.values() for name, share in group.values()}
         lines = [f"  for (i = 0; i < {self.points}; ++i) {{"]
         lines.append(f"    {self.work} {', '.join(f'{name} = 0' for name in every)}, k;")
@@ -196,20 +202,57 @@ class _Header:
         lines += [f"      {name} += {share};" for name, share in every.items()]
         lines.append("    }")
         for k, function in enumerate(model.functions):
-            names = {base: name for base, (name, _) in groups[self.model.scales_of(function.kernel)].items()}
+            names = {base: name for base, (name, _) in groups[model.metric_of(function.kernel)].items()}
             lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
             lines.append(f"    for (o = 0; o < {model.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
 
-    def bases(self, group: int, scales: tuple[float, ...]) -> dict[Base, tuple[str, str]]:
-        """The base quantities of the kernels with these scales: what each is called, and what a feature adds to it."""
-        functions = [function for function in self.model.functions if self.model.scales_of(function.kernel) == scales]
+    def row(self, r: int) -> str:
+        """What a row is called as kernels see it that rank its features in one way."""
+        return f"z{r or ''}"
+
+    def ranks(self, r: int, curves: tuple[Curve, ...]) -> list[str]:
+        """The function that puts a feature and its rank together, and its knots."""
+        p, suffix = self.p, r or ""
+        first = np.cumsum([0, *(len(curve.at) for curve in curves)]).tolist()
+        knots = [knot for curve in curves for knot in curve.at]
+        values = [value for curve in curves for value in curve.values]
+        slopes = [
+            slope
+            for curve in curves
+            if curve.at
+            for slope in [*(np.diff(curve.values) / np.diff(curve.at)).tolist(), 0.0]
+        ]
+        return [
+            f"static const int {p}_first_knots{suffix}[{len(first)}] = {{{', '.join(map(str, first))}}};",
+            self.array(f"knots{suffix}", np.array(knots)),
+            self.array(f"knot_values{suffix}", np.array(values)),
+            self.array(f"slopes{suffix}", np.array(slopes)),
+            "/* A feature with its rank. */",
+            f"static inline {self.work} {p}_ranked{suffix}(int j, {self.work} z) {{",
+            f"  int first = {p}_first_knots{suffix}[j], last = {p}_first_knots{suffix}[j + 1] - 1, middle;",
+            "  if (last < first) return z;",
+            "  while (last - first > 1) {",
+            "    middle = (first + last) / 2;",
+            f"    if (z < {p}_knots{suffix}[middle])",
+            "      last = middle;",
+            "    else",
+            "      first = middle;",
+            "  }",
+            f"  return {p}_knot_values{suffix}[first] + {p}_slopes{suffix}[first] * (z - {p}_knots{suffix}[first]);",
+            "}",
+        ]
+
+    def bases(self, group: int, metric: Metric) -> dict[Base, tuple[str, str]]:
+        """The base quantities of the kernels with this metric: what each is called, and what a feature adds to it."""
+        functions = [function for function in self.model.functions if self.model.metric_of(function.kernel) == metric]
+        r = self.model.curves.index(metric.curves)
         found = {}
         for base, (name, share) in _BASES.items():
             if not any(base in function.kernel.bases for function in functions):
                 continue
-            share = share.format(p=self.p, s=self.s)
-            if scales:
+            share = share.format(p=f"{self.p}_points{r or ''}", z=self.row(r), s=self.s)
+            if metric.scales:
                 factor = f"{self.p}_scales_{group}[j]"
                 share = " * ".join([factor] * base.power + [share])
             found[base] = (f"{name}{group or ''}", share)
@@ -220,7 +263,7 @@ class _Header:
         return [
             f"  for (i = 0; i < {count}; ++i) {{",
             f"    {self.work} angle = {p}_phases[i];",
-            f"    for (j = 0; j < {n}; ++j) angle += {p}_frequencies[i][j] * z[j];",
+            f"    for (j = 0; j < {n}; ++j) angle += {p}_frequencies[i][j] * {self.row(0)}[j];",
             f"    angle = cos{self.s}(angle);",
             f"    for (o = 0; o < {self.model.n_outputs}; ++o) f0[o] += {p}_feature_coefficients[i][o] * angle;",
             "  }",

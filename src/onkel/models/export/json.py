@@ -73,4 +73,6 @@ def _plain_kernel(kernel: PlainKernel, used: NDArray[np.intp]) -> dict[str, Any]
     relevances = numbers.pop("relevances", ())
     if relevances:  # otherwise each is 1
         numbers["relevances"] = kernel.relevances_of(int(used[-1]) + 1)[used].tolist()
+    if numbers.pop("ranks", ()):  # otherwise each feature is its number
+        numbers["ranks"] = [curve._asdict() if curve.at else None for curve in kernel.metric.only(used.tolist()).curves]
     return {"name": kernel.name, **numbers}

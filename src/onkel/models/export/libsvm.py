@@ -28,7 +28,7 @@ def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     ----------
     model : estimator or Learner
         Fitted. What LIBSVM cannot express is refused: other kernels than linear, polynomial, gaussian and sigmoid, sums
-        and products of kernels, several kernels, relevances, random features, scalers, and labels that are not
+        and products of kernels, several kernels, relevances, ranks, random features, scalers, and labels that are not
         integers.
 
     scaled : bool, default=False
@@ -132,9 +132,11 @@ def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
     weight, factors = terms[0]
     if len(factors) > 1:
         raise ValueError("LIBSVM knows no products of kernels, and the kernel is one; export it as onnx, c or json")
-    if factors[0].scales:
+    metric = factors[0].metric
+    if not metric.is_plain:
         raise ValueError(
-            "LIBSVM knows no relevances of features, and the kernel has some; export it as onnx, c or json"
+            f"LIBSVM knows no {'relevances' if metric.scales else 'ranks'} of features, and the kernel has some; "
+            "export it as onnx, c or json, or learn with kernel='rbf', relevances=None and ranks=None"
         )
     if factors[0].elsewhere is None:
         known = ", ".join(LIBSVM_KERNELS)

@@ -18,6 +18,7 @@ from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._onnx_columns import GraphColumns, input_type
 from onkel.models.export._plain import KernelFunction, Plain, plain
 from onkel.parts.kernels import Arrays, Base
+from onkel.parts.metric import Curve, Metric
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_choice
 
@@ -211,14 +212,16 @@ class _Graph:
         u = self.node("Sub", rows, self.constant("centre", centre))
         if model.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
-        bases = {scales: self.bases(scales, i, u, points, moved) for i, scales in enumerate(model.scales)}
+        ranked = {curves: self.ranked(curves, i, u, points, moved) for i, curves in enumerate(model.curves)}
+        bases = {metric: self.bases(metric, i, *ranked[metric.curves]) for i, metric in enumerate(model.metrics)}
         formulas = _Nodes(self, model.least_exponent if model.combination == "vote" else None)
         each = [
-            self.function(bases[model.scales_of(function.kernel)], formulas, k, function, model.n_outputs, n_points)
+            self.function(bases[model.metric_of(function.kernel)], formulas, k, function, model.n_outputs, n_points)
             for k, function in enumerate(model.functions)
         ]
         if model.features is not None:
             features = model.features
+            u, _, moved = ranked[model.curves[0]]
             phases = np.mod(features.phases + features.frequencies @ moved, 2 * math.pi)
             angles = self.node("MatMul", u, self.constant("frequencies", features.frequencies.T))
             waves = self.node("Cos", self.node("Add", angles, self.constant("phases", phases)))
@@ -233,11 +236,42 @@ class _Graph:
         ]
         return self.node("Sum", *shares)
 
-    def bases(self, scales: tuple[float, ...], number: int, u: str, points: Floats, moved: Floats) -> _Bases:
-        """The base quantities of rows and points whose features are multiplied by these scales first."""
-        if not scales:
+    def ranked(
+        self, curves: tuple[Curve, ...], number: int, u: str, points: Floats, moved: Floats
+    ) -> tuple[str, Floats, Floats]:
+        """Rows beyond the centre, points and the centre, their features with their ranks."""
+        if not curves:
+            return u, points, moved
+        d, size = points.shape[1], max(len(curve.at) for curve in curves)
+        knots, values = np.full((d, size), np.nan), np.zeros((d, size))  # no number reaches NaN
+        slopes, starts = np.ones((d, size)), np.zeros((d, size))  # of a feature without ranks, which stays as it is
+        centre = Metric(curves=curves).of(moved)
+        for j, curve in enumerate(curves):
+            n = len(curve.at)
+            if n:
+                knots[j, : n - 2] = np.array(curve.at[1:-1]) - moved[j]
+                starts[j, :n] = np.array(curve.at) - moved[j]
+                values[j, :n] = np.array(curve.values) - centre[j]
+                slopes[j, : n - 1] = np.diff(curve.values) / np.diff(curve.at)
+        inner = self.shared(f"inner_knots_{number}", knots.astype(self.dtype))
+        reached = self.node("GreaterOrEqual", self.node("Unsqueeze", u, self.axis(2)), inner)
+        index = self.node("Cast", reached, to=_type_of(np.dtype(np.int64)))
+        index = self.node("ReduceSum", index, self.axis(2), keepdims=0)
+        first = self.shared(f"first_knots_{number}", size * np.arange(d))
+        index = self.node("Add", index, first)
+        start, value, slope = (
+            self.node("Gather", self.constant(f"{name}_{number}", table.ravel()), index)
+            for name, table in (("knots", starts), ("knot_values", values), ("slopes", slopes))
+        )
+        rise = self.node("Mul", slope, self.node("Sub", u, start))
+        return self.node("Add", value, rise), Metric(curves=curves).of(points), centre
+
+    def bases(self, metric: Metric, number: int, u: str, points: Floats, moved: Floats) -> _Bases:
+        """The base quantities of rows and points whose features are multiplied by the scales of a metric first."""
+        if not metric.scales:
             return _Bases(self, u, points, moved, number)
-        scaled = self.node("Mul", u, self.constant(f"scales_{number}", np.array(scales)))
+        scales = np.array(metric.scales)
+        scaled = self.node("Mul", u, self.constant(f"scales_{number}", scales))
         return _Bases(self, scaled, points * scales, moved * scales, number)
 
     def function(
