@@ -19,6 +19,27 @@ MUTANTS = [
         "test_relevances.py -k to_the_bit",
     ),
     Mutant(
+        "features are mapped with their ranks before they are multiplied by relevances",
+        "native/basis/metric.hpp",
+        "(feature < ranks.size() ? ranks[feature](value) : value) * scale(feature)",
+        "value * scale(feature)",
+        "test_ranks.py -k to_the_bit",
+    ),
+    Mutant(
+        "far from the median a number counts less",
+        "src/onkel/parts/metric.py",
+        "near + SLOWLY * (x - near)",
+        "x",
+        "test_ranks.py -k outlier",
+    ),
+    Mutant(
+        "numbers that are equal share the rank in the middle",
+        "src/onkel/parts/metric.py",
+        "first + (ties - 1) / 2",
+        "first",
+        "test_ranks.py -k ties",
+    ),
+    Mutant(
         "an easy row counts for those that it stands for",
         "native/second_order/second_order.cpp",
         "? easy_slope_ / slope : 0.0",

@@ -52,8 +52,14 @@ PLAIN = {
     for i, numbers in enumerate(
         [
             {},
-            {f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2, "relevances": ()}[f.name] for f in fields(made)},
-            {f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4, "relevances": ()}[f.name] for f in fields(made)},
+            {
+                f.name: {"gamma": 0.3, "coef0": 0.5, "degree": 2, "relevances": (), "ranks": ()}[f.name]
+                for f in fields(made)
+            },
+            {
+                f.name: {"gamma": 0.2, "coef0": -0.5, "degree": 4, "relevances": (), "ranks": ()}[f.name]
+                for f in fields(made)
+            },
         ][: 3 if fields(made) else 1]
     )
 }
