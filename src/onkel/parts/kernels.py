@@ -342,11 +342,11 @@ class ExponentialKernel(PlainKernel):
         Examples
         --------
         >>> from onkel.parts import RBF
-        >>> kernel = RBF(1.0).with_ranks([[0.0, 1.0, 100.0]])
+        >>> kernel = RBF(1.0).with_ranks([[0.0, 1.0, 2.0]])
         >>> kernel
         RBF(gamma=1.0, ranks=<of 1 features>)
-        >>> kernel.metric.curves[0]([0.0, 1.0, 100.0]).round(1).tolist()
-        [0.0, 58.0, 213.9]
+        >>> kernel.metric.curves[0]([0.0, 1.0, 2.0, 100.0]).round(1).tolist()
+        [0.0, 2.0, 4.0, 6.0]
         """
         return replace(self, ranks=checked_ranks(ranks))
 

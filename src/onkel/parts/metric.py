@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
 Floats = NDArray[np.float64]
 Quantiles = tuple[float, ...]
@@ -24,7 +24,7 @@ MOST_QUANTILES = 251  # with 0, where the number bends, and a knot beyond either
 # that an outlier is far from other rows, but not infinitely far.
 CENTRAL, REACH, SLOWLY = 0.96, 2.0, 0.01
 TINY = 1e-150  # of their range: knots that are nearer to each other might have slopes that are not finite
-AT_ONCE = 2**20  # numbers of sparse rows that are sorted together
+AT_ONCE = 2**20  # numbers that are sorted together
 
 
 class Curve(NamedTuple):
@@ -35,9 +35,9 @@ class Curve(NamedTuple):
 
     def __call__(self, x: Any) -> Floats:
         """Return the values at numbers."""
-        x = np.asarray(x, np.float64)
+        x = np.array(x, np.float64)
         if not self.at:
-            return x
+            return np.asarray(x)
         at, values = np.array(self.at), np.array(self.values)
         k = np.searchsorted(at[1:-1], x, side="right")
         return np.asarray(values[k] + np.diff(values)[k] / np.diff(at)[k] * (x - at[k]))
@@ -97,7 +97,7 @@ def curve_of(quantiles: Quantiles) -> Curve:
     --------
     >>> curve = curve_of((0.0, 1.0, 1.0, 1.0, 4.0))
     >>> curve([0.0, 1.0, 2.5, 4.0]).round(2).tolist()  # the three ones share the rank in the middle
-    [0.0, 2.92, 6.34, 9.76]
+    [0.0, 3.14, 5.72, 8.29]
     """
     q = np.array(quantiles)
     points, first, ties = np.unique(q, return_index=True, return_counts=True)
@@ -137,14 +137,13 @@ def quantiles_of(rows: Any) -> tuple[Quantiles, ...]:
     if n < 3:
         return ()
     places = np.round(np.linspace(0, n - 1, min(n, QUANTILES))).astype(np.intp)
-    step = max(1, AT_ONCE // n) if issparse(rows) else width
-    held = rows.tocsc() if issparse(rows) else np.asarray(rows)
-    for start in range(0, width, max(1, step)):
+    held: Any = csc_array(rows) if issparse(rows) else np.asarray(rows)
+    step = max(1, AT_ONCE // n)
+    for start in range(0, width, step):
         part = held[:, start : start + step]
         ordered = np.sort(part.toarray() if issparse(rows) else part, axis=0)
         several = (np.diff(ordered, axis=0) > 0).sum(axis=0) > 1
-        for j in range(ordered.shape[1]):
-            found.append(tuple(ordered[places, j].tolist()) if several[j] else ())
+        found += [tuple(ordered[places, j].tolist()) if several[j] else () for j in range(ordered.shape[1])]
     return tuple(found) if any(found) else ()
 
 
