@@ -340,7 +340,7 @@ def test_keys_are_of_the_last_requests(tmp_path):
 def test_a_batch_comes_back_to_the_bit(labels):
     rows = np.array([[1e-310, -0.0], [np.pi, 1e308]])
     batch = Batch(rows, np.asarray(labels), np.array([0.0, 1 / 3]), ("a", "ö"))
-    again = Batch.of_record(batch.record())
+    again = Batch.of_record(batch.record)
     assert again.rows.tobytes() == rows.tobytes() and again.weights.tobytes() == batch.weights.tobytes()
     assert again.labels.dtype == batch.labels.dtype and again.labels.tobytes() == batch.labels.tobytes()
     assert again.names == ("a", "ö")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import struct
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Batch:
     Examples
     --------
     >>> batch = Batch(np.zeros((1, 2)), np.array(["yes"]))
-    >>> Batch.of_record(batch.record()).labels.tolist()
+    >>> Batch.of_record(batch.record).labels.tolist()
     ['yes']
     """
 
@@ -62,10 +63,11 @@ class Batch:
 
     def digest(self) -> str:
         """Return a digest that distinguishes batches that were sent with the same key."""
-        return hashlib.sha256(self.record()).hexdigest()[:32]
+        return hashlib.sha256(self.record).hexdigest()[:32]
 
+    @cached_property
     def record(self) -> bytes:
-        """Return the batch as a record of the log."""
+        """The batch as a record of the log."""
         text = kind(self.labels) == "text"
         is_table = isinstance(self.rows, Table)
         head = {

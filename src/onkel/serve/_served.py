@@ -115,7 +115,7 @@ class Served:
         if self.settings.read_only or self._store.known(f"id {id}") is not None:
             return False
         waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # the labels are still to come
-        return self._store.hold(id, waiting.record(), len(waiting))
+        return self._store.hold(id, waiting.record, len(waiting))
 
     def back_up(self, path: Path) -> Future[dict[str, Any]]:
         """Write everything, as it is between two requests, to a tar file."""
@@ -207,7 +207,7 @@ class Served:
         """Learn the requests after the newest version again, exactly as before."""
         waiting = self._store.waiting()
         while found := list(itertools.islice(waiting, _REPLAYED_AT_ONCE)):
-            self._learn_all([_logged(each) for each in found], watched=False)
+            self._learn_all([_logged(each) for each in found])
             self._publish()
             logger.info("replayed the log", extra=self._said(requests=len(found), rows=self._rows))
 
@@ -260,10 +260,11 @@ class Served:
             except Refusal as refusal:
                 self._refuse(task, refusal)
         if new and self._log(new):
-            self._learn_all(new)
+            scored = self._learn_all(new)
             self._publish()
             for logged in new:
                 self._conclude(logged.task, logged, repeated=False)
+            self._watch(scored)
         for task, logged in repeated:
             self._conclude(task, logged, repeated=True)
         self._checkpoint_if_due()
@@ -298,7 +299,7 @@ class Served:
     def _log(self, new: list[Logged]) -> bool:
         """Make requests durable; refuse them all if they cannot be written."""
         requests = [
-            Request(logged.batch.record(), len(logged.batch), logged.task.known_as, logged.task.id) for logged in new
+            Request(logged.batch.record, len(logged.batch), logged.task.known_as, logged.task.id) for logged in new
         ]
         try:
             first = self._store.log(requests)
@@ -313,13 +314,17 @@ class Served:
             logged.number = number
         return True
 
-    def _learn_all(self, new: list[Logged], watched: bool = True) -> None:
-        """Learn from requests in turn. One that fails is undone completely: the others are learned again without it."""
+    def _learn_all(self, new: list[Logged]) -> list[tuple[NDArray[np.float64], Batch]]:
+        """Learn from requests in turn, and return their scores from before.
+
+        A request that fails is undone completely: the others are learned again without it.
+        """
+        scored = []
         for place, logged in enumerate(new):
             if logged.refusal is not None:
                 continue
             try:
-                scores = self._learn(logged.batch)
+                scored.append((self._learn(logged.batch), logged.batch))
             except (ValueError, ArithmeticError, MemoryError, Refusal) as error:
                 logged.refusal = Refusal(422, f"the rows could not be learned: {error}")
                 self._model, self._names = copy.deepcopy(self.snapshot.model), self.snapshot.names
@@ -329,8 +334,15 @@ class Served:
                 self._note_refusal(logged)
                 continue
             self._rows += len(logged.batch)
-            if watched and inside(self._model).learner is not None:
-                self.progress.add(scores, logged.batch.labels, self._model)
+        return scored
+
+    def _watch(self, scored: list[tuple[NDArray[np.float64], Batch]]) -> None:
+        """Take the scores of new rows into the progress."""
+        learner = inside(self._model).learner
+        if learner is not None:
+            for scores, batch in scored:
+                self.progress.add(scores, batch.labels, self._model)
+            self.progress.draw(learner.n_support)
 
     def _learn(self, batch: Batch) -> NDArray[np.float64]:
         options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
@@ -352,8 +364,6 @@ class Served:
     def _publish(self) -> None:
         """Make what was learned visible to predictions."""
         self.snapshot = Snapshot(copy.deepcopy(self._model), self._names, self._rows, self._version)
-        learner = inside(self._model).learner
-        self.progress.draw(0 if learner is None else learner.n_support)
 
     def _conclude(self, task: Learn, logged: Logged, repeated: bool) -> None:
         if logged.refusal is not None:
