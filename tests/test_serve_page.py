@@ -1,6 +1,7 @@
 """The live page of the service, in a real browser."""
 
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -151,3 +152,11 @@ def test_it_is_light_or_dark_as_the_reader_likes(service, opened, scheme):
     window = opened(service, color_scheme=scheme)
     colour = window.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number).slice(0, 3)")
     assert (min(colour) > 200) if scheme == "light" else (max(colour) < 60)
+
+
+def test_a_browser_without_a_window_is_done_with_it(service, tmp_path):
+    learn(service, 0, 100)
+    words = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    words += ["--virtual-time-budget=5000", "--dump-dom", f"http://127.0.0.1:{service.port}/"]
+    done = subprocess.run([CHROMIUM, *words], capture_output=True, text=True)
+    assert 'data-live="yes"' in done.stdout and "<dt>rows learned</dt><dd>100</dd>" in done.stdout, done.stderr

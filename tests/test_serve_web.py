@@ -32,7 +32,7 @@ def new_model():
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp("service")
-    limits = Limits(body_bytes=100_000, bodies_bytes=200_000, body_seconds=0.3, rows=500, viewers=2)
+    limits = Limits(body_bytes=100_000, bodies_bytes=200_000, body_seconds=0.3, rows=500)
     with running(folder, {"m": new_model(), "empty": new_model()}, limits=limits) as service:
         ask(service, "POST", "/v2/models/m/learn", {"rows": X.tolist(), "labels": Y.tolist()})
         yield service
@@ -346,40 +346,13 @@ def test_metrics(alive):
         assert f'onkel_{name}{{model="m"}}' in lines
 
 
-def events(service):
-    connection = http.client.HTTPConnection("127.0.0.1", service.port)
-    connection.request("GET", "/v2/models/m/live")
-    return connection, connection.getresponse()
-
-
-def test_events_tell_of_learning(alive):
-    connection, response = events(alive)
-    first = json.loads(response.readline().removeprefix(b"data: "))
-    assert first["facts"]["rows learned"] == f"{alive.models['m'].snapshot.rows:,}"
+def test_the_live_page_is_told_of_learning(alive):
     ask(alive, "POST", "/v2/models/m/learn", {"rows": X[:7].tolist(), "labels": Y[:7].tolist()})
-    expected = f"{alive.models['m'].snapshot.rows:,}"
-    while True:
-        line = response.readline()
-        if line.startswith(b"data: ") and json.loads(line[6:])["facts"]["rows learned"] == expected:
-            break
-    connection.close()
+    status, _, state = ask(alive, "GET", "/v2/models/m/live")
+    assert status == 200 and state["facts"]["rows learned"] == f"{alive.models['m'].snapshot.rows:,}"
 
 
-def test_there_are_so_many_live_pages_and_no_more(alive):
-    opened = []
-    while alive._viewers < 2:
-        opened.append(events(alive))
-        opened[-1][1].readline()
-    assert ask(alive, "GET", "/v2/models/m/live")[0] == 429
-    for connection, _ in opened:
-        connection.close()
-
-
-def test_stopping_ends_the_events_and_saves(tmp_path):
+def test_stopping_saves(tmp_path):
     with running(tmp_path, {"m": new_model()}) as service:
         ask(service, "POST", "/v2/models/m/learn", {"rows": X.tolist(), "labels": Y.tolist()})
-        connection, response = events(service)
-        response.readline()
-    response.read()
-    connection.close()
     assert onkel.load(tmp_path / "m" / "version-000001.onkel").t_ == 200

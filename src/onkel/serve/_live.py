@@ -1,4 +1,4 @@
-"""The live page of a served model: the parts of a report, fed by server-sent events."""
+"""The live page of a served model: the parts of a report, which asks for its contents once a second."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def live_page(served: Served, names: list[str]) -> str:
     views.append(View("Support vectors", "rows", "n_support", "rows", "count"))
     empty = [{"name": name} for name in (_ALL, _LATEST)]
     links = [_links(names, served.name)] if len(names) > 1 else []
-    events = f"/v2/models/{quote(served.name)}/live"
+    source = f"/v2/models/{quote(served.name)}/live"
     script = (files(__package__) / "live.js").read_text("utf-8")
     return page(
         served.name,
         *links,
-        f'<dl class="facts" data-events="{events}"></dl><p class="said" role="status"></p>',
+        f'<dl class="facts" data-state="{source}"></dl><p class="said" role="status"></p>',
         plots(empty, views),
         section("Features that matter", _list("features", "feature", "weight")),
         section("Recent refusals", _list("refusals", "time", "status", "sentence")),

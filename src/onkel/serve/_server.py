@@ -64,7 +64,7 @@ class ImpatientProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that stops when it is told to, and ends the event streams."""
+    """A server that stops when it is told to."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)

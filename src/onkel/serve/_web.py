@@ -10,13 +10,13 @@ import math
 import re
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 import onkel
@@ -41,7 +41,6 @@ class Limits:
     bodies_bytes: int = 2**27  # of all requests that are being read at the same time
     body_seconds: float = 30.0  # to send a body
     rows: int = 100_000  # of one request
-    viewers: int = 32  # of live pages at the same time
 
 
 class Service:
@@ -61,10 +60,9 @@ class Service:
         self.models = models
         self.token = token
         self.limits = limits or Limits()
-        self.stopping = False  # whether event streams must end
+        self.stopping = False  # whether it takes no more connections
         self.metrics = Metrics(models)
         self._reading = 0  # bytes of the bodies that are being read
-        self._viewers = 0
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
@@ -80,7 +78,7 @@ class Service:
             Route("/v2/models", self._guarded(self._names)),
             Route("/v2/models/{model}", self._guarded(self._metadata)),
             Route("/v2/models/{model}/ready", self._guarded(self._model_ready)),
-            Route("/v2/models/{model}/live", self._guarded(self._events)),
+            Route("/v2/models/{model}/live", self._guarded(self._live_state)),
             Route("/v2/models/{model}/rollback", self._guarded(self._roll_back), methods=["POST"]),
         ]
         return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
@@ -278,31 +276,8 @@ class Service:
         html = _live.live_page(self._served(request), list(self.models))
         return HTMLResponse(html, headers={"content-security-policy": _POLICY, "cache-control": "no-store"})
 
-    async def _events(self, request: Request) -> Response:
-        served = self._served(request)
-        if self._viewers >= self.limits.viewers:
-            raise Full(429, f"{self._viewers} live pages are open, which is the limit; try again in a second")
-        return StreamingResponse(
-            self._states(served), media_type="text/event-stream", headers={"cache-control": "no-store"}
-        )
-
-    async def _states(self, served: Served) -> AsyncIterator[str]:
-        """The contents of the page whenever they have changed, at most once a second."""
-        self._viewers += 1
-        try:
-            last = None
-            while not self.stopping:
-                text = json.dumps(_live.state(served))
-                if text != last:
-                    last = text
-                    yield f"data: {text}\n\n"
-                else:
-                    yield ": still here\n\n"  # which detects a viewer that has gone
-                for _ in range(10):
-                    if not self.stopping:
-                        await asyncio.sleep(0.1)
-        finally:
-            self._viewers -= 1
+    async def _live_state(self, request: Request) -> Response:
+        return JSONResponse(_live.state(self._served(request)), headers={"cache-control": "no-store"})
 
 
 async def _aside(work: Callable[[], Any], size: int) -> Any:

@@ -1,7 +1,7 @@
 // Feeds the page with what the service says of a model, once a second; text is set as text, never as HTML.
 (() => {
   "use strict";
-  const facts = document.querySelector("[data-events]");
+  const facts = document.querySelector("[data-state]");
   const said = document.querySelector(".said");
   const make = (tag, parent, text) => {
     const made = parent.appendChild(document.createElement(tag));
@@ -38,12 +38,23 @@
   };
 
   for (const box of document.querySelectorAll("[data-fill]")) box.closest(".part").hidden = true;
-  const events = new EventSource(facts.dataset.events);
-  events.addEventListener("message", (event) => show(JSON.parse(event.data)));
-  events.addEventListener("open", () => { document.body.dataset.live = "yes"; });
-  events.addEventListener("error", () => {
-    document.body.dataset.live = "no";
-    said.textContent = "The service does not answer; the page goes on when it does.";
-    said.hidden = false;
-  });
+  // Each look is a request of its own: a stream that never ends keeps a browser from ever being done with the page, and
+  // one without a window, whose clock stands still while anything is loading, would wait for ever.
+  let last = "";
+  const look = async () => {
+    try {
+      const answer = await fetch(facts.dataset.state, { signal: AbortSignal.timeout(10000) });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const text = await answer.text();
+      if (text !== last) show(JSON.parse((last = text)));
+      document.body.dataset.live = "yes";
+    } catch {
+      last = "";
+      document.body.dataset.live = "no";
+      said.textContent = "The service does not answer; the page goes on when it does.";
+      said.hidden = false;
+    }
+    setTimeout(look, 1000);
+  };
+  look();
 })();
