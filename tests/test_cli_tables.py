@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import onkel
+import onkel.cli._show
 from onkel.cli import main
 
 TOWNS = ("Bern", "Chur", "Genf")
@@ -204,3 +205,50 @@ def test_files_of_other_shapes(run):
     sentence = "column 'age' is of kind 'number', and 1 of its first 4,801 values is something else, such as 'old'"
     assert err.count(sentence) == 1 and "such as 'old': these are gaps" in err
     assert json.loads(run("info", "late.onkel", "--json")[1])["strays"] == {"age": 1}
+
+
+def test_the_guess_between_classes_and_counts_is_said_and_can_be_overruled(run):
+    rng = np.random.default_rng(0)
+    x, visits = rng.normal(size=500), rng.integers(0, 40, 500)
+    Path("visits.csv").write_text("x,visits\n" + "\n".join(f"{a:.3f},{b}" for a, b in zip(x, visits, strict=True)))
+    err = run("fit", "visits.csv", *QUICK)[2]
+    assert "onkel: the targets are whole numbers of 40 values: classes (--task regression: a quantity)" in err
+    err = run("fit", "visits.csv", "--task", "regression", *QUICK)[2]
+    assert "whole numbers" not in err and "NewtonRegressor" in err
+    Path("steps.csv").write_text("x,steps\n" + "\n".join(f"{a:.3f},{i}" for i, a in enumerate(x)))
+    err = run("fit", "steps.csv", *QUICK)[2]
+    assert "whole numbers of more than 100 values: a quantity (--task classification: classes)" in err
+    assert "NewtonRegressor" in err
+    assert "whole numbers" not in run("fit", "customers.csv", *QUICK)[2]
+    assert "at most 100 values" in " ".join(run("fit", "--help")[1].split())
+
+
+def test_a_run_without_a_terminal_says_how_far_it_is(run, monkeypatch):
+    monkeypatch.setattr(onkel.cli._show.StreamView, "EVERY", 0.0)
+    words = ("fit", "customers.csv", "--drop", "customer", "--checkpoint", "run", "--every", 100, *QUICK)
+    err = run(*words)[2]
+    assert re.search(r"onkel: \d+ rows, (\d+ % of the stream, \d+ s left, )?accuracy \d.*, log loss 0", err), err
+    assert "of the stream" not in run(*words, "--json")[2]
+
+
+def test_a_folder_and_a_pattern_are_one_stream_and_probabilities_are_printed(run):
+    head, *rows = Path("customers.csv").read_text().splitlines()
+    Path("parts").mkdir()
+    for i in range(4):
+        Path(f"parts/{i}.csv").write_text("\n".join([head, *rows[100 * i : 100 * (i + 1)]]) + "\n")
+    words = ("--target", "churn", "--drop", "customer,importance", *QUICK)
+    for data, name in (("customers.csv", "one"), ("parts", "two"), ("parts/*.csv", "three")):
+        assert run("fit", data, "-o", name, *words)[0] == 0
+    one, two, three = (onkel.load(name).estimator_._fingerprint() for name in ("one", "two", "three"))
+    assert one == two == three
+    code, out, _ = run("predict", "two", "new.csv", "--id", "customer", "--proba")
+    assert code == 0 and all(abs(sum(map(float, line.split()[1:])) - 1) < 1e-9 for line in out.splitlines())
+
+
+def test_no_better_than_guessing_is_not_said_beside_a_good_auc(run):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=4000)
+    rare = rng.random(4000) < 1 / (1 + np.exp(4 - 1.2 * x))
+    Path("rare.csv").write_text("x,rare\n" + "\n".join(f"{a:.3f},{b}" for a, b in zip(x, rare, strict=True)))
+    err = run("fit", "rare.csv", *QUICK)[2]
+    assert "AUC 0." in err and "no better than guessing" not in err

@@ -310,6 +310,40 @@ def test_wrong_parameters():
         )
 
 
+# -- what a newcomer tries first --------------------------------------------------------------------------------------
+
+
+def test_text_columns_of_an_estimator_name_the_pipeline():
+    table = pd.DataFrame({"x": [1.0, 2.0] * 5, "town": ["Bern", "Chur"] * 5})
+    for X in (table, table.to_dict("records"), table.to_dict("list"), table.to_numpy()):
+        for method in ("fit", "partial_fit"):
+            with pytest.raises((ValueError, TypeError), match=r"onkel.make_stream_pipeline\(NewtonClassifier\(\)\)"):
+                getattr(onkel.NewtonClassifier(), method)(X, [0, 1] * 5)
+
+
+def test_sigmoids_go_around_the_pipeline(tmp_path):
+    table, y = frame(200)
+    platt = onkel.PlattClassifier(onkel.SPAClassifier(gamma=0.1, budget=30, random_state=0), forget=0.99)
+    model = onkel.make_stream_pipeline(platt, max_categories=4).partial_fit(table, y)
+    assert isinstance(model, onkel.PlattClassifier) and model.forget == 0.99
+    assert model.predict_proba(table).shape == (200, 2) and model.score(table, y) > 0.7
+    onkel.save(model, tmp_path / "m")
+    np.testing.assert_array_equal(onkel.load(tmp_path / "m").predict_proba(table), model.predict_proba(table))
+    with pytest.raises(ValueError, match="must be around the pipeline"):
+        onkel.StreamPipeline(onkel.StreamEncoder(), platt).fit(table, y)
+
+
+def test_several_kernels_take_the_name_of_a_recipe():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    named, made = (
+        onkel.MultiKernelClassifier(recipe, random_state=0).fit(X, X[:, 0] > 0)
+        for recipe in ("SPA", onkel.recipes.SPA())
+    )
+    assert named._fingerprint() == made._fingerprint()
+    with pytest.raises(ValueError, match=r"recipe must be a Recipe or one of BOGD, .*, got 'spa'"):
+        onkel.KernelClassifier("spa").fit(X, X[:, 0] > 0)
+
+
 # -- chains -----------------------------------------------------------------------------------------------------------
 
 

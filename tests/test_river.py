@@ -287,11 +287,31 @@ def test_bytes_are_bounded(recipe):
     assert model.classifier.n_support <= 30
 
 
+@pytest.mark.parametrize("name", ["NewtonClassifier", "OGDClassifier"])
+def test_text_is_a_category_and_none_a_gap(name):
+    given = [{"size": i % 3, "colour": ("red", "blue", None)[i % 3], "gap": None} for i in range(60)]
+    plain = [{"size": i % 3} | [{"colour=red": 1.0}, {"colour=blue": 1.0}, {}][i % 3] for i in range(60)]
+    models = [getattr(onkel.river, name)(gamma=0.5, seed=0) for _ in range(2)]
+    for model, records_of in zip(models, (given, plain), strict=True):
+        for i, x in enumerate(records_of):
+            model.learn_one(x, i % 2)
+    assert models[0]._fingerprint() == models[1]._fingerprint()
+    assert models[0].predict_one(given[1]) == models[1].predict_one(plain[1])
+
+
+def test_an_estimator_in_a_pipeline_of_river_names_its_twin():
+    model = preprocessing.StandardScaler() | onkel.NewtonClassifier()
+    with pytest.raises(AttributeError, match=r"use onkel.river.NewtonClassifier"):
+        model.learn_one({"a": 1.0}, 1)
+    with pytest.raises(AttributeError, match=r"use onkel.river.PARegressor"):
+        (preprocessing.StandardScaler() | onkel.PARegressor()).predict_one({"a": 1.0})
+
+
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
 @loop
-@pytest.mark.parametrize("value", [math.nan, math.inf, "red", None, [1.0]])
+@pytest.mark.parametrize("value", [math.nan, math.inf, [1.0]])
 def test_bad_features_are_refused_and_change_nothing(value):
     X, labels, *_ = records(50)
     model = KernelClassifier(recipes.OGD(), seed=0)

@@ -99,7 +99,10 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
             raise ValueError(f"{stream.name} has no target to learn from: name its column with --target")
         if issparse(X) and (X.nnz > _DENSE * X.shape[0] * X.shape[1] or scale is Scale.STANDARD):
             stream.dense, X = True, X.toarray()
-        task = _task(y, _known_task(data) if options.task is Task.AUTO else options.task)
+        asked_task = _known_task(data) if options.task is Task.AUTO else options.task
+        task = _task(y, asked_task)
+        if asked_task is Task.AUTO and is_file(data) and (guess := _guess(y, task)):
+            say(guess)
         _check_options(task, options)
         classes = _classes(y, options, stream) if task == "classification" else None
         if scale is None and isinstance(X, np.ndarray):
@@ -272,6 +275,16 @@ def _task(y: NDArray[Any], asked: Task) -> str:
         return "classification"
     whole = y.dtype.kind != "f" or bool((y == np.floor(y)).all())
     return "classification" if whole and len(np.unique(y)) <= _MOST_CLASSES else "regression"
+
+
+def _guess(y: NDArray[Any], task: str) -> str:
+    """A sentence on what whole numbers are taken for; none where it is clear."""
+    values = np.unique(y) if y.dtype.kind in "fiu" else y[:0]
+    if len(values) <= 2 or (task == "regression" and not (y == np.floor(y)).all()):
+        return ""
+    if task == "regression":
+        return "the targets are whole numbers of more than 100 values: a quantity (--task classification: classes)"
+    return f"the targets are whole numbers of {len(values)} values: classes (--task regression: a quantity)"
 
 
 def _classes(y: NDArray[Any], options: Learning, stream: PreviewedRows) -> NDArray[Any] | None:

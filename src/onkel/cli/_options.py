@@ -18,7 +18,12 @@ from onkel.parameters import COMMON
 _BUDGET, _GAMMA, _JOBS = (COMMON[name] for name in ("budget", "gamma", "n_jobs"))
 DEFAULT_LEARNER = "newton"
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, - for standard input, or the name of a data set.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="A file, a folder or a pattern of files, - for standard input, or the name of a data set."
+    ),
+]
 Cluster = Annotated[
     str | None,
     Option(metavar="ADDRESS", help="Work on a Dask cluster: its scheduler's tcp://HOST:PORT, or local:N processes."),
@@ -98,7 +103,9 @@ class Reading:
 class Learning(Reading):
     """How DATA is learned from."""
 
-    task: Annotated[Task, Option(help="auto is regression where the target has numbers with a fraction.")] = Task.AUTO
+    task: Annotated[
+        Task, Option(help="auto: text, and whole numbers of at most 100 values, are classes; else regression.")
+    ] = Task.AUTO
     classes: Annotated[
         str | None, Option(metavar="A,B,...", help="All labels that will occur; by default those of the first rows.")
     ] = None

@@ -16,7 +16,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from onkel.cli._guard import say
+
 _GUESSING = 1.05  # times the balanced accuracy of guessing
+_CHANCE = 0.6  # an area under the ROC curve above which rows are told apart, wherever the threshold is
 _ENOUGH_ROWS = 100  # for a warning
 _MANY_POINTS = 2000
 _GAP = 2  # blanks between columns
@@ -106,6 +109,7 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
     if point.accuracy is not None and point.commonest is not None and point.balanced_accuracy is not None:
         n_classes = len(learner.classes_)
         guessing = point.accuracy <= point.commonest and point.balanced_accuracy <= _GUESSING / n_classes
+        guessing = guessing and (point.auc is None or point.auc <= _CHANCE)
     if guessing and point.rows >= _ENOUGH_ROWS:
         found.append(f"this is no better than guessing the {'mean' if point.rmse is not None else 'majority class'}")
     if learner.budget is None and learner.n_support_ > _MANY_POINTS:
@@ -237,26 +241,39 @@ class _LiveView:
 
 
 class StreamView(_LiveView):
-    """Progress of a stream, and of its learners."""
+    """Progress of a stream, and of its learners; where there is no terminal, a line now and then."""
+
+    EVERY = 60.0  # seconds between two such lines
 
     def __init__(self, title: str, quiet: bool = False) -> None:
         super().__init__(quiet)
         self._title = title
+        self._quiet = quiet
+        self._said = time.monotonic()
         self._start: float | None = None
         self._first: float | None = None  # the fraction read at the start: a run may resume from a checkpoint
 
     def show(self, rows: int, fraction: float | None, columns: list[str], lines: list[dict[str, Any]]) -> None:
         """Show the progress of the stream and of the learners."""
-        if not self._live:
+        if self._quiet:
             return
+        now = time.monotonic()
         if self._start is None:
-            self._first, self._start = fraction, time.monotonic()
-        took = time.monotonic() - self._start
+            self._first, self._start = fraction, now
+        took, time_left = now - self._start, None
+        if fraction is not None and self._first is not None and fraction > self._first:
+            time_left = f"{clock(took * (1 - fraction) / (fraction - self._first))} left"
+        if self._live is None:
+            if now - self._said >= self.EVERY:
+                self._said = now
+                values = [f"{TITLES[name]} {cell(name, lines[0].get(name))}" for name in columns if len(lines) == 1]
+                read = [] if time_left is None else [f"{fraction:.0%} of the stream".replace("%", " %"), time_left]
+                say(", ".join([f"{rows:,} rows", *read, *values]))
+            return
         status = Table.grid(padding=(0, 2))
         words = [Text(self._title, style="bold"), Text(f"{rows:,} rows")]
-        if fraction is not None and self._first is not None and fraction > self._first:
-            left = took * (1 - fraction) / (fraction - self._first)
-            status.add_row(*words, ProgressBar(total=1.0, completed=fraction, width=30), Text(f"{clock(left)} left"))
+        if time_left is not None:
+            status.add_row(*words, ProgressBar(total=1.0, completed=fraction or 0.0, width=30), Text(time_left))
         else:
             status.add_row(*words, Text(f"{clock(took)} so far"))
         self._live.update(Group(status, table(columns, lines)))

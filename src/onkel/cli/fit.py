@@ -108,7 +108,8 @@ def _learn(model: Any, source: Any, checkpoint: str | None, every: int, quiet: b
     with located, StreamView(type(learner_of(model)).__name__, quiet) as progress:
         for point in progressive_steps(model, _of_the_same_columns(chunks, model, source), classes=source.classes):
             remember_names(model, names)
-            columns = [source.shown, "n_support", "speed"]
+            live = ["log_loss"] * (point.log_loss is not None and source.shown != "log_loss")
+            columns = [source.shown, *live, "n_support", "speed"]
             progress.show(learner_of(model).t_, source.stream.fraction(), columns, [as_line(point)])
     source.check_learned(model)
     return point

@@ -77,6 +77,13 @@ class KernelEstimator(
         super().set_params(**params)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        """Say where the class for River is: nothing else looks for such attributes."""
+        hint = ""
+        if name in ("_supervised", "learn_one", "predict_one", "predict_proba_one"):
+            hint = f": in a pipeline of River use onkel.river.{type(self).__name__}"
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+
     # -- fitting ------------------------------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]

@@ -5,10 +5,21 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Annotated
 
+from onkel import recipes
 from onkel.estimators.making import estimator
 from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
 from onkel.parameters import Note, parameter_class
 from onkel.parts import Recipe
+
+
+def recipe_of(recipe: Recipe | str) -> Recipe:
+    """Return a recipe, or the one of a name with its defaults."""
+    if not isinstance(recipe, str):
+        return recipe
+    if recipe not in recipes.__all__:
+        raise ValueError(f"recipe must be a Recipe or one of {', '.join(recipes.__all__)}, got {recipe!r}")
+    named: Recipe = getattr(recipes, recipe)()
+    return named
 
 
 @parameter_class
@@ -16,12 +27,16 @@ class RecipeParameter:
     """The parameter `recipe` of a generic estimator."""
 
     recipe: Annotated[
-        Recipe,
-        Note("What to learn with: a named one (`onkel.recipes`) or your own choice of `onkel.parts`.", kind="Recipe"),
+        Recipe | str,
+        Note(
+            'What to learn with: a named one, ``onkel.recipes.Forgetron()`` or ``"Forgetron"``, or your own choice of '
+            "`onkel.parts`.",
+            kind="Recipe or str",
+        ),
     ] = field(kw_only=False)
 
     def _recipe(self, horizon: int | None) -> Recipe:
-        return self.recipe
+        return recipe_of(self.recipe)
 
 
 @estimator

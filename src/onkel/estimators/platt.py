@@ -293,7 +293,7 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.estimator.__sklearn_tags__().input_tags.sparse
+        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
         return tags
 
     # -- saving (see onkel.files.persistence)

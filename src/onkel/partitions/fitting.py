@@ -14,6 +14,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
 from onkel.estimators.base import KernelEstimator
+from onkel.estimators.generic import recipe_of
 from onkel.inside import fitted_learner
 from onkel.partitions import averaging, newton
 from onkel.partitions.agreement import Census, RowEncoding, Survey, census, joined_census
@@ -134,9 +135,15 @@ def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
     return chain[0], model.estimator
 
 
+def _recipe(estimator: Any) -> Any:
+    """The recipe that a generic estimator was given; None of a named one, which has parameters instead."""
+    given = getattr(estimator, "recipe", None)
+    return None if given is None else recipe_of(given)
+
+
 def _memory(estimator: Any) -> Memory:
     """The memory that the model has for later rows."""
-    recipe = getattr(estimator, "recipe", None)
+    recipe = _recipe(estimator)
     if isinstance(recipe, SecondOrder):
         return recipe.memory
     forget = getattr(estimator, "forget", 1.0)
@@ -172,7 +179,7 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: RowEncodi
         changes["forget"] = 1.0  # the order of the rows has no meaning
     if isinstance(getattr(model, "relevances", None), str) and encoding.classes is not None:
         changes["relevances"] = None  # for classes a sum was measured to be worse than one kernel (docs/scale.md)
-    if isinstance(recipe := getattr(model, "recipe", None), SecondOrder):
+    if isinstance(recipe := _recipe(model), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:
         changes["class_weight"] = None  # they are included in the weights of the rows

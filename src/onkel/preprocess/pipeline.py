@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from onkel.estimators.base import KernelEstimator, most_important
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
+from onkel.estimators.platt import PlattClassifier
 from onkel.inside import Inside, facts, inside
 from onkel.learner import Learner
 from onkel.preprocess import foreign
@@ -35,19 +36,20 @@ def _has(method: str) -> Any:
 
 def make_stream_pipeline(
     learner: Any = None, *, schema: dict[str, str] | None = None, max_categories: int = 32, dtype: str = "float64"
-) -> StreamPipeline:
+) -> StreamPipeline | PlattClassifier:
     """Return an encoder, which prepares each column of a table by its type, before an estimator.
 
     Parameters
     ----------
     learner : estimator, default=None
-        Any of onkel's estimators; None is a `NewtonClassifier` with its defaults.
+        Any of onkel's estimators; None is a `NewtonClassifier` with its defaults. A `PlattClassifier` is put around the
+        pipeline: its sigmoids need the rows' scores, whatever comes before.
     schema, max_categories, dtype
         Of the `StreamEncoder`.
 
     Returns
     -------
-    StreamPipeline
+    StreamPipeline, or PlattClassifier with one
 
     Examples
     --------
@@ -57,6 +59,9 @@ def make_stream_pipeline(
     >>> model.predict({"town": ["Chur", "Bern"], "age": [59, 33]}).tolist()
     ['go', 'stay']
     """
+    if isinstance(learner, PlattClassifier):
+        inner = make_stream_pipeline(learner.estimator, schema=schema, max_categories=max_categories, dtype=dtype)
+        return PlattClassifier(inner, forget=learner.forget)
     encoder = StreamEncoder(schema=schema, max_categories=max_categories, dtype=dtype)
     return StreamPipeline(encoder, NewtonClassifier() if learner is None else learner)
 
@@ -301,6 +306,8 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             if not isinstance(transformer, LEARNING):
                 foreign.check_ready(transformer)
         if not isinstance(self.estimator, KernelEstimator):
+            if isinstance(self.estimator, PlattClassifier):
+                raise ValueError("a PlattClassifier must be around the pipeline: PlattClassifier(StreamPipeline(...))")
             raise ValueError(f"estimator must be one of onkel's estimators, got {self.estimator!r}")
         return [clone(each) if isinstance(each, LEARNING) else each for each in chain], clone(self.estimator)
 

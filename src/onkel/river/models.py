@@ -15,6 +15,7 @@ import numpy as np
 from onkel import recipes
 from onkel.choice import LearnerHolder
 from onkel.docstrings import complete
+from onkel.estimators.generic import recipe_of
 from onkel.estimators.making import described_parameters
 from onkel.learner import Learner
 from onkel.parameters import (
@@ -309,12 +310,7 @@ class RecipeParameter:
     ] = field(kw_only=False)
 
     def _recipe(self, horizon: int | None) -> Recipe:
-        if not isinstance(self.recipe, str):
-            return self.recipe
-        if self.recipe not in recipes.__all__:
-            raise ValueError(f"recipe must be a Recipe or one of {', '.join(recipes.__all__)}, got {self.recipe!r}")
-        named: Recipe = getattr(recipes, self.recipe)()
-        return named
+        return recipe_of(self.recipe)
 
 
 @model

@@ -36,8 +36,11 @@ class Columns:
         try:
             values = array("d", map(x.__getitem__, ordered))
         except (TypeError, OverflowError):
-            _refuse(x)
-            raise
+            numbers = as_numbers(x)
+            if numbers is x:
+                _refuse(x)
+                raise
+            return self.row(numbers, learn)
         if not math.isfinite(sum(values)):
             _refuse(x)
         if plan is None:
@@ -51,7 +54,7 @@ class Columns:
         try:
             values = X[list(plan[0])].to_numpy(dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"X must be numbers: {error}") from None
+            raise ValueError(f"X must be numbers: {error} (learn_one takes text and None, too)") from None
         check_finite("X", values, np.array(plan[0], object))
         self._keep(names, plan, learn)
         n, width = values.shape
@@ -74,6 +77,22 @@ class Columns:
                 self.of.setdefault(name, column)
         if learn or all(name in self.of for name in names):
             self._names, self._plan = names, plan
+
+
+def as_numbers(x: Record) -> Record:
+    """Return a record without what is missing, and with a feature of value 1 for each text: the record itself if it has
+    neither.
+
+    >>> as_numbers({"size": 3, "colour": "red", "age": None})
+    {'size': 3, 'colour=red': 1.0}
+    """
+    if not any(value is None or isinstance(value, str) for value in x.values()):
+        return x
+    there = ((name, value) for name, value in x.items() if value is not None)
+    return {
+        f"{name}={value}" if isinstance(value, str) else name: 1.0 if isinstance(value, str) else value
+        for name, value in there
+    }
 
 
 def _by_name(name: Hashable) -> tuple[str, str]:

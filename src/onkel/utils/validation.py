@@ -6,7 +6,7 @@ import contextlib
 import inspect
 import numbers
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -170,12 +170,18 @@ def columns_of_numbers(X: Any, model: Any) -> Iterator[None]:
     way = f"onkel.make_stream_pipeline({type(model).__name__}()) learns from text, dates and gaps too"
     if hasattr(X, "schema") and hasattr(X, "num_rows"):
         raise TypeError(f"X is a {type(X).__name__} of pyarrow: give X.to_pandas(); {way}")
+    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        raise TypeError(f"X is a {'table as a dict' if isinstance(X, Mapping) else 'list of records'}: {way}")
     try:
         yield
     except (TypeError, ValueError):
-        for place, name in enumerate(getattr(X, "columns", ())):
-            row, value = _first_that_is_no_number(X[name])
-            if row is not None:
+        if getattr(getattr(X, "dtype", None), "kind", "") in "OUT" and np.ndim(X) == 2:
+            named = [(str(place), np.asarray(X)[:, place]) for place in range(X.shape[1])]
+        else:
+            named = [(name, X[name]) for name in getattr(X, "columns", ())]
+        for place, (name, column) in enumerate(named):
+            row, value = _first_that_is_no_number(column)
+            if row is not None and not isinstance(value, Mapping):
                 where = f"row {row}, column {place} ({str(name)!r})"
                 raise ValueError(f"X contains {value!r} at {where}, and an estimator takes numbers: {way}") from None
         raise
