@@ -118,13 +118,19 @@ def test_info_shows_the_names(run):
         assert json.loads(run("info", "m", "--json")[1])["columns"] == ["importance"]
 
 
-def test_importances_have_the_names_of_what_columns_become(run):
+def test_importances_have_the_names_of_columns(run):
     kernel = onkel.parts.RBF(0.1, (1.0, 2.0, 3.0))
     X = {"late": [True, False] * 20, "town": ["Bern", "Chur"] * 20}
     model = onkel.make_stream_pipeline(onkel.OGDClassifier(kernel=kernel)).partial_fit(X, [0, 1] * 20)
     onkel.save(model, "m")
     importances = json.loads(run("info", "m", "--json")[1])["importances"]
-    assert list(importances)[:3] == ["town=Chur", "town=Bern", "late"]
+    assert importances == {"town": 1.0, "late": 0.2}
+    assert model.feature_names_in_.tolist() == ["late", "town"]
+    assert model.feature_importances_.tolist() == pytest.approx([1 / 6, 5 / 6])
+    display = onkel.plot.ImportanceDisplay.from_estimator(model)
+    assert display.names == ["late", "town"] and display.importances.tolist() == pytest.approx([0.2, 1.0])
+    report = run("compare", "customers.csv", "-l", "newton", "--drop", "customer", "--set", "relevances=stream")[0]
+    assert report == 0
 
 
 def test_tables_that_are_not_what_they_seem(run):
@@ -252,3 +258,31 @@ def test_no_better_than_guessing_is_not_said_beside_a_good_auc(run):
     Path("rare.csv").write_text("x,rare\n" + "\n".join(f"{a:.3f},{b}" for a, b in zip(x, rare, strict=True)))
     err = run("fit", "rare.csv", *QUICK)[2]
     assert "AUC 0." in err and "no better than guessing" not in err
+
+
+def test_a_schema_says_what_columns_are(run):
+    words = ("fit", "customers.csv", "--drop", "customer", *QUICK)
+    assert run(*words, "--schema", "importance=category, since=drop")[0] == 0
+    schema = onkel.load("customers.onkel").transformers_[0].schema_
+    assert (schema["importance"], schema["since"], schema["age"]) == ("category", "drop", "number?")
+    for wrong, sentence in (
+        ("age", "--schema age: expected a column and its kind, such as zip=category"),
+        ("age=numeric", "--schema age=numeric: expected a column and its kind"),
+        ("height=number", "customers.csv has no column 'height' to learn from"),
+    ):
+        code, _, err = run(*words, "--schema", wrong)
+        assert code == 2 and sentence in err
+    assert run(*words, "--raw", "--schema", "age=number")[0] in (1, 2)
+
+
+def test_info_says_what_its_facts_mean(run):
+    rng = np.random.default_rng(0)
+    model = onkel.NewtonClassifier(gamma=1.0, lam=0.1, budget=20, random_state=0)
+    X = rng.normal(size=(3000, 2))
+    model.partial_fit(X, (X[:, 0] > 0) ^ (np.arange(3000) // 200 % 2 == 1))
+    onkel.save(model, "m")
+    out = run("info", "m")[1]
+    assert model.memory_ <= 100 and f"memory {model.memory_:.0f} rows: of a short" in out and "--set forget=1" in out
+    steady = onkel.NewtonClassifier(gamma=1.0, lam=0.1, budget=20, forget=1.0).fit(X, X[:, 0] > 0)
+    onkel.save(steady, "m")
+    assert "--set forget=1" not in run("info", "m")[1]

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import onkel
@@ -342,6 +344,22 @@ def test_several_kernels_take_the_name_of_a_recipe():
     assert named._fingerprint() == made._fingerprint()
     with pytest.raises(ValueError, match=r"recipe must be a Recipe or one of BOGD, .*, got 'spa'"):
         onkel.KernelClassifier("spa").fit(X, X[:, 0] > 0)
+
+
+def test_tools_of_scikit_learn_look_into_tables():
+    table, y = frame(400, gaps=False)
+    learner = onkel.NewtonClassifier(budget=80, gamma=0.2, lam=0.01, random_state=0)
+    model = onkel.make_stream_pipeline(learner, max_categories=5).fit(table, y)
+    found = permutation_importance(model, table, y, n_repeats=2, random_state=0).importances_mean
+    assert found.argmax() == list(table.columns).index("age")
+    number = partial_dependence(model, table, ["age"], kind="average", grid_resolution=5)["average"][0]
+    assert number[-1] > number[0] + 0.3, "the older, the likelier"
+    town = partial_dependence(model, table, ["town"], categorical_features=["town"], kind="average")
+    named = dict(zip(town["grid_values"][0], town["average"][0], strict=True))
+    assert max(named, key=named.get) == "Bern"
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    learner = onkel.NewtonClassifier(kernel=onkel.parts.RBF(0.5, (0.0, 4.0, 0.0, 0.0)), budget=50, random_state=0)
+    assert SelectFromModel(learner).fit(X, X[:, 1] > 0).get_support().tolist() == [False, True, False, False]
 
 
 # -- chains -----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from onkel.cli._learners import scaler
 from onkel.cli._options import Learning, Reading, Scale, Task
 from onkel.cli._rows import PreviewedRows, SeekableRows, plain
 from onkel.estimators.base import gamma_from_rows
+from onkel.preprocess.column_kinds import KINDS
 from onkel.streams import files_of, format_of, generators
 from onkel.utils.files import is_special
 from onkel.utils.labels import as_labels
@@ -43,6 +44,7 @@ class Source:
     scale: Scale | None
     is_table: bool  # whether columns are prepared by their types
     asked: str | None  # the metric
+    schema: dict[str, str] | None  # the kinds of some columns
 
     @property
     def metric(self) -> str:
@@ -66,7 +68,7 @@ class Source:
                 raise Misused(f"--gamma {asked}: expected a number, scale, auto or stream") from None
         X = self.first
         if self.is_table:
-            X = onkel.StreamEncoder().fit(X).transform(X)
+            X = onkel.StreamEncoder(schema=self.schema).fit_transform(X)
         elif self.scale is not None:
             X = scaler(self.scale).partial_fit(X).transform(X)
         return gamma_from_rows(asked, X)
@@ -108,7 +110,25 @@ def open_source(data: str, options: Learning) -> Iterator[Source]:
         if scale is None and isinstance(X, np.ndarray):
             _warn_of_scales(stream, X)
         asked = None if options.metric is None else options.metric.value
-        yield Source(stream, int(X.shape[1]), task, classes, X, scale, is_table, asked)
+        schema = _schema(options, stream, is_table)
+        yield Source(stream, int(X.shape[1]), task, classes, X, scale, is_table, asked, schema)
+
+
+def _schema(options: Learning, stream: PreviewedRows, is_table: bool) -> dict[str, str] | None:
+    """The kinds of columns that were given, or None."""
+    if options.schema is None:
+        return None
+    if not is_table:
+        raise Misused("--schema: it is for tables whose columns are prepared by what they hold")
+    schema = {}
+    for text in options.schema.split(","):
+        name, equals, kind = (part.strip() for part in text.partition("="))
+        if not equals or kind.removesuffix("?") not in KINDS:
+            raise Misused(f"--schema {text}: expected a column and its kind, such as zip=category ({', '.join(KINDS)})")
+        if name not in (stream.names or []):
+            raise Misused(f"--schema {text}: {stream.name} has no column {name!r} to learn from")
+        schema[name] = kind
+    return schema
 
 
 def _check_options(task: str, options: Learning) -> None:

@@ -104,7 +104,7 @@ def _prepared(estimator: Any, source: Any, options: Learning) -> Any:
     import onkel
 
     if source.is_table:
-        return onkel.make_stream_pipeline(estimator, dtype=options.dtype.value)
+        return onkel.make_stream_pipeline(estimator, schema=source.schema, dtype=options.dtype.value)
     return estimator if source.scale is None else onkel.StreamPipeline(scaler(source.scale), estimator)
 
 

@@ -115,6 +115,10 @@ class Learning(Reading):
     shuffle: Annotated[bool, Option("--shuffle", help="Take the rows in random order; they must fit into memory.")] = (
         False
     )
+    schema: Annotated[
+        str | None,
+        Option(metavar="A=KIND,...", help="What columns of a table are: number, boolean, date, category, text, drop."),
+    ] = None
     raw: Annotated[bool, Option("--raw", help="Take the columns of a table as numbers, and do not scale them.")] = False
     scale: Annotated[
         Scale | None,

@@ -37,9 +37,28 @@ def info(*, model: Model, json: Json = False) -> None:
     importances = said.pop("importances", {})
     said["learner"] = " ".join(repr(its.estimator).split())  # with the parameters that are not at their defaults
     print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in said.items()})
+    for note in _notes(said):
+        print(f"\n{note}")
     if importances:
         print("\nimportance of features, independent of their units")
         print_facts({f"  {name}": bar(value) for name, value in importances.items()})
+
+
+def _notes(said: dict[str, Any]) -> list[str]:
+    """What some of the facts mean, and what can be done about them."""
+    notes = []
+    if str(said.get("memory", "all rows")) != "all rows":
+        notes.append(
+            f"memory {said['memory']}: of a short and longer memories of the stream, this one predicts best now; rows\n"
+            "further back hardly count. Where the order of the rows means nothing, learn with --shuffle, or with\n"
+            "--set forget=1, which remembers all rows alike."
+        )
+    if "strays" in said:
+        notes.append(
+            "strays: so many values of these columns are not of the column's kind, and were taken as gaps.\n"
+            "--schema NAME=category,... makes a column what it should be."
+        )
+    return notes
 
 
 def _text(value: Any) -> str:

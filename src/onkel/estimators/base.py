@@ -480,6 +480,11 @@ def _variance(rows: Any) -> float:
     return float((values**2).sum() / n - (values.sum() / n) ** 2)
 
 
+def with_sum_one(importances: Floats) -> Floats:
+    """Return importances as scikit-learn's tools expect them: with the sum 1, or all 0."""
+    return importances / importances.sum() if importances.any() else importances
+
+
 def most_important(importances: Floats, names: Any) -> dict[str, float]:
     """Return the ten most important features, by name."""
     first = np.argsort(-importances, kind="stable")[:10]
@@ -540,6 +545,11 @@ class OneKernel(KernelParameters, KernelEstimator):
         """The importance of each feature in `kernel_`, independent of its unit; the largest is 1."""
         learner = self._fitted()
         return learner.expansion().terms[learner.main_kernel].importances
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """`importances_` with the sum 1, as scikit-learn's tools expect them."""
+        return with_sum_one(self.importances_)
 
     @property
     def kernel_(self) -> Kernel:

@@ -37,6 +37,8 @@ relevances_ : ndarray of shape (n_features,)
     The factor of each feature's part of the distance in `kernel_`; their mean is 1.
 importances_ : ndarray of shape (n_features,)
     The same independent of the units of the features: times the spread of the support vectors; the largest is 1.
+feature_importances_ : ndarray of shape (n_features,)
+    The same with the sum 1, as scikit-learn's tools expect them.
 dual_coef_ : ndarray of shape (1 or n_classes, n_support)
     Coefficients of the predicting function.
 intercept_ : ndarray of shape (1 or n_classes,)

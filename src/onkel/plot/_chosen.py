@@ -108,8 +108,9 @@ class ImportanceDisplay(Drawn):
         estimator = inside(model).estimator
         if not hasattr(type(estimator), "importances_"):
             raise ValueError(f"importances of features need relevances, and a {type(estimator).__name__} has none")
-        importances = estimator.importances_
-        names = getattr(estimator, "feature_names_in_", range(1, len(importances) + 1))
+        owner = model if hasattr(model, "importances_") else estimator  # a pipeline sums over what a column becomes
+        importances = owner.importances_
+        names = getattr(owner, "feature_names_in_", range(1, len(importances) + 1))
         return cls(importances, [str(name) for name in names]).plot(ax)
 
     def _draw(self, ax: Any) -> None:

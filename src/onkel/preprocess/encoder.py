@@ -480,6 +480,11 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             [out for n, k, s in named for out in column_kinds.out_names(n, k, s, self.max_categories)], object
         )
 
+    def sums_by_column(self, values: Floats) -> Floats:
+        """Return the sum of the values that belong to what each column of the table becomes."""
+        ends = np.cumsum([column_kinds.width(kind, self.max_categories) for kind in self._known().kinds])
+        return np.array([part.sum() for part in np.split(values, ends[:-1])])
+
     def inverse_factors(self) -> tuple[Floats, Floats]:
         """Return the factors and shifts of the way back, where all columns are numbers without gaps."""
         other = next(((n, k) for n, k in self.schema_.items() if k != "number"), None)

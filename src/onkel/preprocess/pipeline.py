@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.estimators.base import KernelEstimator, most_important
+from onkel.estimators.base import KernelEstimator, most_important, with_sum_one
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
 from onkel.estimators.platt import PlattClassifier
@@ -372,6 +372,24 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                 return getattr(owner, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @property
+    def importances_(self) -> NDArray[np.float64]:
+        """The importance of each feature in the kernel, independent of its unit; the largest is 1.
+
+        Behind a `StreamEncoder` the features are the columns of the table: what a column becomes is summed.
+        """
+        check_is_fitted(self)
+        importances, lead = np.asarray(self.estimator_.importances_), self.transformers_[0]
+        if not isinstance(lead, StreamEncoder) or len(importances) != lead.n_features_out_:
+            return importances
+        sums = lead.sums_by_column(importances)
+        return sums / sums.max() if sums.any() else sums
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """`importances_` with the sum 1, as scikit-learn's tools expect them."""
+        return with_sum_one(self.importances_)
+
     def __onkel_inside__(self) -> Inside:
         estimator, chain = self._present
         takes_tables = isinstance(chain[0], StreamEncoder) if chain else False
@@ -385,8 +403,9 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         found |= facts(estimator)
         if self.__sklearn_is_fitted__() and "n_features" in found:
             found["n_features"] = self.n_features_in_
-        if "importances" in found and isinstance(chain[-1], StreamEncoder):
-            found["importances"] = most_important(estimator.importances_, chain[-1].get_feature_names_out())
+        importances = self.importances_ if "importances" in found else ()
+        if len(importances) == len(getattr(chain[0], "feature_names_in_", ())) > 0:
+            found["importances"] = most_important(importances, chain[0].feature_names_in_)
         return found
 
     @property
