@@ -296,7 +296,7 @@ PARTS = [
     (lambda: onkel.Learner(onkel.recipes.OGD(), dtype="float16"), "dtype"),
     (lambda: onkel.Learner(onkel.recipes.OGD(), n_classes=0), "n_classes"),
     (lambda: onkel.KernelRegressor(onkel.recipes.OGD()).fit([[0.0], [1.0]], [0.0, 1.0]), "hinge.*regression"),
-    (lambda: onkel.KernelClassifier("OGD").fit([[0.0], [1.0]], [0, 1]), "recipe"),
+    (lambda: onkel.KernelClassifier("ogd").fit([[0.0], [1.0]], [0, 1]), "recipe"),
 ]
 
 

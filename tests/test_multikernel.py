@@ -578,7 +578,7 @@ def test_an_open_set_of_labels():
             "needs the gaussian kernel, and the kernel is poly",
         ),
         ({"recipe": recipes.DualSGD(), "kernels": [RBF(1.0)], "budget": 50}, "features of one kernel"),
-        ({"recipe": "SPA"}, "recipe must be a Recipe"),
+        ({"recipe": "spa"}, "recipe must be a Recipe"),
     ],
 )
 def test_refusals(settings, sentence):

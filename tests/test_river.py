@@ -301,9 +301,9 @@ def test_text_is_a_category_and_none_a_gap(name):
 
 def test_an_estimator_in_a_pipeline_of_river_names_its_twin():
     model = preprocessing.StandardScaler() | onkel.NewtonClassifier()
-    with pytest.raises(AttributeError, match=r"use onkel.river.NewtonClassifier"):
+    with pytest.raises(AttributeError, match=r"in River use onkel.river.NewtonClassifier"):
         model.learn_one({"a": 1.0}, 1)
-    with pytest.raises(AttributeError, match=r"use onkel.river.PARegressor"):
+    with pytest.raises(AttributeError, match=r"in River use onkel.river.PARegressor"):
         (preprocessing.StandardScaler() | onkel.PARegressor()).predict_one({"a": 1.0})
 
 

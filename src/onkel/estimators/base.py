@@ -48,6 +48,14 @@ Floats = NDArray[np.float64]
 _OF_A_FIT = ("_learner", "_choice", "_open", "_tally", "_progress")  # beside the attributes that end in "_"
 
 
+class _OfRiver:
+    """What a pipeline of River looks for in its last step: it is not there, and this says where it is."""
+
+    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+        name = owner.__name__
+        raise AttributeError(f"{name} learns from matrices, not from one record: in River use onkel.river.{name}")
+
+
 @estimator
 class KernelEstimator(
     FunctionParameters,
@@ -77,12 +85,7 @@ class KernelEstimator(
         super().set_params(**params)
         return self
 
-    def __getattr__(self, name: str) -> Any:
-        """Say where the class for River is: nothing else looks for such attributes."""
-        hint = ""
-        if name in ("_supervised", "learn_one", "predict_one", "predict_proba_one"):
-            hint = f": in a pipeline of River use onkel.river.{type(self).__name__}"
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
+    _supervised = learn_one = predict_one = predict_proba_one = _OfRiver()
 
     # -- fitting ------------------------------------------------------------------------------------------------------
 

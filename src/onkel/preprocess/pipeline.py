@@ -403,7 +403,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         found |= facts(estimator)
         if self.__sklearn_is_fitted__() and "n_features" in found:
             found["n_features"] = self.n_features_in_
-        importances = self.importances_ if "importances" in found else ()
+        importances = self.importances_ if "importances" in found else np.zeros(0)
         if len(importances) == len(getattr(chain[0], "feature_names_in_", ())) > 0:
             found["importances"] = most_important(importances, chain[0].feature_names_in_)
         return found

@@ -170,18 +170,19 @@ def columns_of_numbers(X: Any, model: Any) -> Iterator[None]:
     way = f"onkel.make_stream_pipeline({type(model).__name__}()) learns from text, dates and gaps too"
     if hasattr(X, "schema") and hasattr(X, "num_rows"):
         raise TypeError(f"X is a {type(X).__name__} of pyarrow: give X.to_pandas(); {way}")
-    if isinstance(X, Mapping) or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
-        raise TypeError(f"X is a {'table as a dict' if isinstance(X, Mapping) else 'list of records'}: {way}")
+    is_dict = isinstance(X, Mapping) and not hasattr(X, "shape")  # which sparse ones of scipy have
+    if is_dict or (isinstance(X, list | tuple) and X and isinstance(X[0], Mapping)):
+        raise TypeError(f"X is a {'table as a dict' if is_dict else 'list of records'}: {way}")
     try:
         yield
     except (TypeError, ValueError):
-        if getattr(getattr(X, "dtype", None), "kind", "") in "OUT" and np.ndim(X) == 2:
-            named = [(str(place), np.asarray(X)[:, place]) for place in range(X.shape[1])]
+        if isinstance(X, np.ndarray) and X.ndim == 2:
+            named = [(str(place), X[:, place]) for place in range(X.shape[1])]
         else:
             named = [(name, X[name]) for name in getattr(X, "columns", ())]
         for place, (name, column) in enumerate(named):
             row, value = _first_that_is_no_number(column)
-            if row is not None and not isinstance(value, Mapping):
+            if row is not None and (hasattr(X, "columns") or value is None or isinstance(value, str)):
                 where = f"row {row}, column {place} ({str(name)!r})"
                 raise ValueError(f"X contains {value!r} at {where}, and an estimator takes numbers: {way}") from None
         raise
