@@ -94,6 +94,7 @@ class _NoRows:
     width: float | str
     scale: Scale | None
     is_table: bool
+    schema: dict[str, str] | None = None
 
     def gamma(self, asked: str) -> float | str:
         return self.width

@@ -327,7 +327,7 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
     def _learned(self) -> None:
         super()._learned()
         # An interrupted call may have seen fewer new classes than its rows have.
-        if self._open:
+        if self._open and len(self.classes_) > self._learner.n_outputs:
             self.classes_ = self.classes_[: self._learner.n_outputs]
 
 
