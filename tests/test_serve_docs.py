@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 import onkel
 import warm
 from onkel.cli._app import app
+from onkel.cli._options import Learning, Task
+from onkel.cli.serve import _fresh
 from onkel.serve.start import Limits, ServiceSettings, open_models
 from serving import ask, running
 
@@ -83,10 +85,18 @@ def test_the_command_refuses_in_one_sentence(tmp_path):
         (["--learner", "what", "--dir", state], "there is no learner 'what'"),
         (["--learner", "spa", "--classes", "a", "--dir", state], "expected two labels or more"),
         (["--learner", "spa", "--gamma", "x", "--dir", state], "expected a number, stream, scale or auto"),
+        (["--learner", "spa", "--schema", "zip=word", "--dir", state], "expected a column and its kind"),
+        (["--learner", "spa", "--raw", "--schema", "zip=category", "--dir", state], "--schema: it is for a learner"),
         ([scaler, "--dir", state], "cannot be served"),
         ([tmp_path / "nothing.onkel", "--dir", state], "No such file"),
     ]:
         assert sentence in refused(*arguments), arguments
+
+
+def test_a_new_learner_prepares_its_fields_by_their_schema():
+    _, model, classes = _fresh("ogd", Task.AUTO, Learning(schema="zip=category", gamma="stream"), "a,b")
+    model.partial_fit({"zip": [8001, 8002] * 20, "x": range(40)}, ["a", "b"] * 20, classes=classes)
+    assert model.transformers_[0].schema_ == {"zip": "category", "x": "number"}
 
 
 def test_several_models_and_a_second_start(tmp_path):

@@ -120,15 +120,25 @@ def _schema(options: Learning, stream: PreviewedRows, is_table: bool) -> dict[st
         return None
     if not is_table:
         raise Misused("--schema: it is for tables whose columns are prepared by what they hold")
-    schema = {}
-    for text in options.schema.split(","):
+    schema = kinds_of(options.schema)
+    if strange := [name for name in schema if name not in (stream.names or [])]:
+        raise Misused(f"--schema: {stream.name} has no column {strange[0]!r} to learn from")
+    return schema
+
+
+def kinds_of(schema: str) -> dict[str, str]:
+    """Return what --schema says of columns.
+
+    >>> kinds_of("zip=category, age=number?")
+    {'zip': 'category', 'age': 'number?'}
+    """
+    kinds = {}
+    for text in schema.split(","):
         name, equals, kind = (part.strip() for part in text.partition("="))
         if not equals or kind.removesuffix("?") not in KINDS:
             raise Misused(f"--schema {text}: expected a column and its kind, such as zip=category ({', '.join(KINDS)})")
-        if name not in (stream.names or []):
-            raise Misused(f"--schema {text}: {stream.name} has no column {name!r} to learn from")
-        schema[name] = kind
-    return schema
+        kinds[name] = kind
+    return kinds
 
 
 def _check_options(task: str, options: Learning) -> None:

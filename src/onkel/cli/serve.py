@@ -34,6 +34,13 @@ def serve(
     classes: Annotated[str | None, Option(metavar="A,B,...", help="All labels that will occur.")] = None,
     budget: Annotated[int | None, Option(min=1, metavar="B", help="The largest number of support vectors.")] = None,
     gamma: Annotated[str, Option(metavar="G", help="Width of the kernel: a number, or stream.")] = "stream",
+    schema: Annotated[
+        str | None,
+        Option(
+            metavar="A=KIND,...",
+            help="What fields are: number, boolean, date, category, text, drop; else by the first rows.",
+        ),
+    ] = None,
     raw: Annotated[bool, Option("--raw", help="A new learner takes rows of numbers, and does not scale them.")] = False,
     scale: Annotated[
         Scale | None, Option(help="A new learner scales its features, which are numbers.", show_default=False)
@@ -78,7 +85,7 @@ def serve(
     if learner is not None:
         if models:
             raise Misused("--learner starts a new learner: it takes no MODEL")
-        options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma)
+        options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma, schema=schema)
         fresh = _fresh(learner, task, options, classes)
     settings = ServiceSettings(every=every, kept=Kept(versions=keep, held_seconds=label_seconds), read_only=read_only)
     log_to_standard_error()
@@ -94,7 +101,7 @@ class _NoRows:
     width: float | str
     scale: Scale | None
     is_table: bool
-    schema: dict[str, str] | None = None
+    schema: dict[str, str] | None
 
     def gamma(self, asked: str) -> float | str:
         return self.width
@@ -110,6 +117,7 @@ def _check_extra() -> None:
 
 def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> tuple[str, Any, list[Any] | None]:
     """The name, the model and the classes to start with."""
+    from onkel.cli._data import kinds_of
     from onkel.cli._learners import make
 
     if learner == "all" or "," in learner:
@@ -122,7 +130,10 @@ def _fresh(learner: str, task: Task, options: Learning, classes: str | None) -> 
         raise Misused(f"--gamma {options.gamma}: expected a number, stream, scale or auto") from None
     scale = None if options.scale is Scale.NONE else options.scale
     is_table = not options.raw and options.scale is None
-    ((name, model),) = make(learner, _NoRows(kind, width, scale, is_table), options).items()
+    if options.schema is not None and not is_table:
+        raise Misused("--schema: it is for a learner that prepares its fields, which --raw and --scale do not")
+    schema = None if options.schema is None else kinds_of(options.schema)
+    ((name, model),) = make(learner, _NoRows(kind, width, scale, is_table, schema), options).items()
     if classes is None:
         return name, model, None
     if kind == "regression":
