@@ -97,7 +97,7 @@ def test_the_same_for_any_cuts(followed, kind):
 
 def test_a_file_of_any_moment_goes_on(followed, tmp_path):
     X, y, expected, whole = followed
-    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "ranks": None, "random_state": 1}
     model, seen, scores = onkel.NewtonClassifier(**settings), [], []
     for piece in np.split(np.arange(len(y)), [1500, CHANGE + 500, whole.choice.changes[0] - 10, 3900]):
         scores.append(model.predict_then_learn(X[piece], y[piece], classes=[0, 1]))

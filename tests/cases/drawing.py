@@ -165,7 +165,7 @@ def _learner(draw: random.Random, task: str, kernel: str | None) -> str:
         _choices_of_newton(draw, chosen)
     if kernel is not None:
         chosen |= {"kernel": kernel, "gamma": "0.5"}
-        chosen.pop("relevances", None)
+        chosen = {name: value for name, value in chosen.items() if name not in ("relevances", "ranks")}
     cls = (named.regressor if task == "regression" else named.classifier).__name__
     listed = ", ".join(f"{name}={value}" for name, value in chosen.items())
     return f"onkel.{cls}({listed}, **also)"
@@ -173,7 +173,8 @@ def _learner(draw: random.Random, task: str, kernel: str | None) -> str:
 
 def _choices_of_newton(draw: random.Random, chosen: dict[str, str]) -> None:
     """What the stream chooses, by default or by a parameter, and what is given."""
-    given = {"lam": ["0.1", "1.0"], "forget": ["1.0", "0.99"], "relevances": ["None"], "gamma": ["0.5"]}
+    given = {"lam": ["0.1", "1.0"], "forget": ["1.0", "0.99"], "gamma": ["0.5"]}
+    given |= {"relevances": ["None"], "ranks": ["None"]}
     chosen["budget"] = str(draw.choice([5, 15, 40]))
     for name, values in given.items():
         chosen.pop(name, None)

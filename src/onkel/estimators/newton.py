@@ -25,6 +25,7 @@ class NewtonParameters(LearnerParameters):
     forget: parameters.Forget = "stream"
     kernel: Any = "stream"
     relevances: Any = "stream"
+    ranks: Any = "stream"
     gamma: float | str = "stream"
     budget: int | None = 800
     fit_intercept: bool = True
