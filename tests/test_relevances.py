@@ -57,6 +57,14 @@ def test_a_kernel_with_relevances_is_the_kernel_of_scaled_rows_to_the_bit(kernel
     assert loaded.score_rows(held(X)).tobytes() == relevant.score_rows(held(X)).tobytes()
 
 
+@pytest.mark.parametrize("held", [np.asarray, csr_array])
+def test_a_number_that_its_relevance_carries_beyond_the_largest_has_a_distance(held):
+    X = np.array([[3e38, 0.1], [-3e38, 0.2], [3e38, 0.1], [1.0, -0.3]] * 8, np.float32)
+    model = onkel.ForgetronClassifier(gamma=1.0, relevances=[4.0, 1.0], budget=4, random_state=0)
+    model.partial_fit(held(X), [0, 1, 1, 0] * 8)
+    assert np.isfinite(model.decision_function(held(X))).all() and np.isfinite(model.dual_coef_).all()
+
+
 def test_relevances_of_another_mean_are_part_of_the_width(tmp_path):
     X, y = rows(200)
     model = onkel.SPARegressor(gamma=0.5, relevances=[2, 4, 1, 1], random_state=0).fit(X, y)

@@ -263,7 +263,10 @@ class Basis {
   }
   template <class T>
   T mapped(std::size_t metric, std::size_t feature, T value) const {
-    return metric == 0 ? value : static_cast<T>(metrics_[metric](feature, static_cast<double>(value)));
+    if (metric == 0) return value;
+    // What the metric carries beyond the largest number stays there: two infinite numbers would have no distance.
+    constexpr double most = std::numeric_limits<T>::max();
+    return static_cast<T>(std::clamp(metrics_[metric](feature, static_cast<double>(value)), -most, most));
   }
   // The constant column (and the 15 empty ones beside it) of one row of a table.
   template <class T>
