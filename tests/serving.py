@@ -22,7 +22,7 @@ def settings_of(**settings):
 
 
 @contextlib.contextmanager
-def running(folder, models, *, token=None, limits=None, target="label", classes=None, **settings):
+def running(folder, models, *, token=None, limits=None, target="label", classes=None, drain_seconds=0.0, **settings):
     """Serve new models, by name; yields the service, with its port."""
     chosen = settings_of(**settings)
     served = {
@@ -30,13 +30,13 @@ def running(folder, models, *, token=None, limits=None, target="label", classes=
         for name, model in models.items()
     }
     service = Service(served, token, limits)
-    server = Server(config_of(service, "127.0.0.1", 0), service)
+    server = Server(config_of(service, "127.0.0.1", 0), service, drain_seconds)
     thread = threading.Thread(target=lambda: asyncio.run(server.serve()), daemon=True)
     thread.start()
     try:
         while not hasattr(server, "port"):
             time.sleep(0.005)
-        service.port = server.port
+        service.port, service.server = server.port, server
         yield service
     finally:
         server.stop()

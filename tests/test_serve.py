@@ -306,7 +306,7 @@ def test_an_unforeseen_failure_stops_learning_and_not_predicting(tmp_path):
         raise KeyError("nobody knows why")
 
     served._learn = fails
-    assert refused(served.learn(batch(40, 80)))[0] == 500
+    assert refused(served.learn(batch(40, 80)))[0] == 503
     status, sentence = refused(lambda: served.learn(batch(40, 80)))
     assert status == 503 and "start the service again" in sentence
     assert served.snapshot.predict(X, ["predict"])["predict"].shape == (400,)

@@ -16,7 +16,7 @@ from looping import loop
 from onkel.serve import _database, _store
 from onkel.serve._batch import Batch
 from onkel.serve._database import Damaged
-from onkel.serve._store import Kept, Request, Store
+from onkel.serve._store import Kept, Request, Store, restore
 
 
 def model():
@@ -303,14 +303,42 @@ def test_a_backup_is_unpacked_and_goes_on(tmp_path):
         store.save(model(), {"n": 1})
         store.log([request(b"a", known_as={"key k": "d"})])
         store.hold("visit", b"rows", 1)
-        store.back_up(tmp_path / "m.tar")
+        with store.back_up() as file:
+            (tmp_path / "m.tar").write_bytes(file.read())
         store.log([request(b"b")])
-        assert {path.name for path in tmp_path.iterdir()} == {"m", "m.tar"}
-    with tarfile.open(tmp_path / "m.tar") as archive:
-        archive.extractall(tmp_path / "restored", filter="data")
+        assert not [*folder.glob(".*")]
+    assert restore(tmp_path / "m.tar", tmp_path / "restored") == "m"
     with opened(tmp_path / "restored" / "m") as store:
         assert log_of(store) == [(1, b"a")] and store.open().notes["n"] == 1
         assert store.known("key k") is not None and store.held("visit") == b"rows" and store.n_held == 1
+
+
+def test_a_backup_replaces_nothing(tmp_path):
+    with opened(tmp_path / "m") as store, store.back_up() as file:
+        store.save(model(), {})
+        (tmp_path / "m.tar").write_bytes(file.read())
+    with pytest.raises(ValueError, match="a backup is restored to where there is none of its model"):
+        restore(tmp_path / "m.tar", tmp_path)
+    (tmp_path / "cut.tar").write_bytes((tmp_path / "m.tar").read_bytes()[:3000])
+    with pytest.raises((ValueError, tarfile.ReadError)):
+        restore(tmp_path / "cut.tar", tmp_path / "new")
+    assert not (tmp_path / "new" / "m").exists()
+    for name in ("m/../../state.sqlite", "../state.sqlite", "m/other", "state.sqlite"):
+        with tarfile.open(tmp_path / "other.tar", "w") as archive:
+            archive.add(tmp_path / "m.tar", name)
+        with pytest.raises(ValueError, match="is not a backup of a service"):
+            restore(tmp_path / "other.tar", tmp_path / "new")
+
+
+def test_requests_are_read_in_groups_of_bounded_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(_store, "_AT_ONCE", 3)
+    monkeypatch.setattr(_store, "_BYTES_AT_ONCE", 100)
+    records = [b"x" * size for size in (10, 10, 10, 10, 90, 90, 300, 10)]
+    with opened(tmp_path) as store:
+        store.log([request(record) for record in records])
+        groups = list(_store.groups_of(store.waiting()))
+    assert [found.record for group in groups for found in group] == records
+    assert [len(group) for group in groups] == [3, 3, 1, 1]
 
 
 # -- keys

@@ -360,6 +360,9 @@ class _ErrorSums:
         values = {"rmse": math.sqrt(self.squared / self.rows), "mae": self.absolute / self.rows}
         return values if self.window is None else values | {"recent_rmse": math.sqrt(self.window.last["squared"])}
 
+    def totals(self) -> dict[str, float]:
+        return {"scored_rows": self.rows, "squared_error": self.squared, "absolute_error": self.absolute}
+
     def costly_values(self) -> dict[str, float | None]:
         spread = self.deviation_squared - self.deviation**2 / self.rows
         return {"r2": 1 - self.squared / spread if spread > 0 else None}
@@ -423,6 +426,10 @@ class _ClassSums:
             "log_loss": None if self.log_loss is None else self.log_loss / self.rows,
             **{f"recent_{name}": mean for name, mean in recent.items()},
         }
+
+    def totals(self) -> dict[str, float]:
+        lost = {} if self.log_loss is None else {"log_loss": self.log_loss}
+        return {"scored_rows": self.rows, "right_rows": self.right, **lost}
 
     def costly_values(self) -> dict[str, float | None]:
         rows, right = self.counts[:, self.counts[0] > 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -54,6 +55,16 @@ def serve(
     label_seconds: Annotated[float, Option(min=0, metavar="S", help="How long a prediction waits for its label.")] = (
         86_400.0
     ),
+    history_bytes: Annotated[
+        int, Option(min=0, metavar="N", help="Bytes of rows that are kept after a version includes them, for audits.")
+    ] = 2**28,
+    restore: Annotated[
+        str | None, Option(metavar="FILE", help="Begin with a backup of a service, unpacked into DIR.")
+    ] = None,
+    drain_seconds: Annotated[
+        float, Option(min=0, metavar="S", help="How long requests are still answered after SIGTERM, while not ready.")
+    ] = 0.0,
+    access_log: Annotated[bool, Option("--access-log", help="Log every request, not only those refused.")] = False,
 ) -> None:
     """Serve models that predict and learn over HTTP, and never lose a row that they have acknowledged.
 
@@ -65,17 +76,22 @@ def serve(
       onkel serve clicks.onkel --dir state
       onkel serve --learner newton --target price --task regression --dir state
       onkel serve --dir state --host 0.0.0.0 --token-file token.txt
+      onkel serve --restore newton.tar --dir state
     """
     _check_extra()
     from onkel.serve.start import (
         Kept,
         Limits,
+        Service,
         ServiceSettings,
         is_loopback,
         log_to_standard_error,
         open_models,
         run,
         token_of,
+    )
+    from onkel.serve.start import (
+        restore as unpack,
     )
 
     token = None if token_file is None else token_of(token_file)
@@ -87,10 +103,14 @@ def serve(
             raise Misused("--learner starts a new learner: it takes no MODEL")
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma, schema=schema)
         fresh = _fresh(learner, task, options, classes)
-    settings = ServiceSettings(every=every, kept=Kept(versions=keep, held_seconds=label_seconds), read_only=read_only)
+    kept = Kept(versions=keep, held_seconds=label_seconds, history_bytes=history_bytes)
+    settings = ServiceSettings(every=every, kept=kept, read_only=read_only)
     log_to_standard_error()
+    if restore is not None:
+        unpack(Path(restore), Path(dir))
     opened = open_models(dir, models or [], fresh, target, settings)
-    run(opened, token, Limits(body_bytes=most_bytes, rows=most_rows), host, port)
+    limits = Limits(body_bytes=most_bytes, rows=most_rows)
+    run(Service(opened, token, limits, access_log), host, port, drain_seconds)
 
 
 @dataclass(frozen=True)

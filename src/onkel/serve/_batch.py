@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from onkel.preprocess.kept import kept_rows, table_of_kept
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
+from onkel.streams.values import plain_value, word_of
 from onkel.utils.labels import as_labels, kind
 
 _LENGTH = struct.Struct("<I")
@@ -104,6 +105,20 @@ class Batch:
         labels = as_labels(labelled) if isinstance(labelled, list) else taken(labelled, n)
         weights = taken("<f8", n) if head["weighted"] else None
         return cls(rows, labels, weights, None if names is None else tuple(names))
+
+
+def rows_as_json(rows: NDArray[np.float64] | Table, names: tuple[str, ...] | None) -> list[Any]:
+    """Return rows as JSON values: lists, or objects where they have names; a date is text, and a missing value null."""
+    if isinstance(rows, Table):
+        columns = [[_plain(value) for value in column] for column in rows.columns]
+        return [dict(zip(rows.names, values, strict=True)) for values in zip(*columns, strict=True)]
+    listed: list[Any] = rows.tolist()
+    return listed if names is None else [dict(zip(names, row, strict=True)) for row in listed]
+
+
+def _plain(value: Any) -> Any:
+    plain = plain_value(value)
+    return plain if isinstance(plain, str | bool | float | None) else word_of(plain)
 
 
 def check_names(given: tuple[str, ...], expected: tuple[str, ...], row: int | None = None) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onkel.serve._arrow import MEDIA_TYPE, to_stream
+from onkel.serve._batch import rows_as_json
 from onkel.streams.table import Table
-from onkel.streams.values import plain_value, word_of
 
 _AGAIN = (408, 429, 500, 502, 503, 504)  # statuses after which a retry of the same request may succeed
 
@@ -219,16 +219,10 @@ def _are_dicts(rows: Any) -> bool:
 
 
 def _listed(rows: Any) -> Any:
-    """Rows as JSON values; a date becomes text, and a missing value null."""
+    """Rows as JSON values."""
     if _are_dicts(rows):
         return list(rows)
     if hasattr(rows, "columns"):  # a data frame
         table = Table.of(rows)
-        columns = [[_plain(value) for value in column] for column in table.columns]
-        return [dict(zip(table.names, values, strict=True)) for values in zip(*columns, strict=True)]
+        return rows_as_json(table, table.names)
     return np.asarray(rows, np.float64).tolist()
-
-
-def _plain(value: Any) -> Any:
-    plain = plain_value(value)
-    return plain if isinstance(plain, str | bool | float | None) else word_of(plain)

@@ -57,6 +57,10 @@ class LiveProgress:
         """Return the measures over all rows: accuracy and, where there is one, log loss; or RMSE and MAE."""
         return {} if self._sums is None else {k: v for k, v in self._sums.values().items() if v is not None}
 
+    def totals(self) -> dict[str, float]:
+        """Return the sums of which the measures are means: they only grow."""
+        return {} if self._sums is None else dict(self._sums.totals())
+
     def draw(self, n_support: int, now: float | None = None) -> None:
         """Add a point to the curve, unless the last one is too recent; when there are many, drop every second one."""
         now = time.monotonic() if now is None else now

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import logging
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +21,11 @@ from onkel.serve._names import names_put_back, take_names
 from onkel.serve._progress import LiveProgress
 from onkel.serve._queue import TaskQueue
 from onkel.serve._refusal import Refusal
-from onkel.serve._store import Found, Known, Request, Store
+from onkel.serve._store import Found, Known, Request, Store, groups_of
 from onkel.serve._tasks import Backup, Learn, Logged, Rollback, ServiceSettings, Snapshot
 from onkel.streams.table import Table
 
 logger = logging.getLogger("onkel.serve")
-_REPLAYED_AT_ONCE = 1000  # requests
 
 
 def _logged(found: Found) -> Logged:
@@ -84,6 +82,7 @@ class Served:
         self.settings = settings or ServiceSettings()
         self.progress = LiveProgress()
         self.broken: str | None = None  # why learning has stopped, if it has
+        self.committed: Callable[[int, float], None] = lambda n_rows, seconds: None  # told of each group on the disk
         self._store = store
         self._queue = TaskQueue(self.settings.queue_requests, self.settings.queue_rows, self.settings.group_rows)
         try:
@@ -117,9 +116,9 @@ class Served:
         waiting = Batch(rows, np.zeros(len(rows), bool), names=names)  # the labels are still to come
         return self._store.hold(id, waiting.record, len(waiting))
 
-    def back_up(self, path: Path) -> Future[dict[str, Any]]:
-        """Write everything, as it is between two requests, to a tar file."""
-        task = Backup(path)
+    def back_up(self) -> Future[IO[bytes]]:
+        """Write everything, as it is between two requests, to a tar file that is gone once it is closed."""
+        task = Backup()
         self._queue.put(task)
         return task.done
 
@@ -146,6 +145,8 @@ class Served:
             "gamma": getattr(kernel, "gamma", None),
             "log_bytes": self._store.log_bytes,
             "pending_labels": self._store.n_held,
+            "broken": int(self.broken is not None),
+            "changes": len(getattr(self.snapshot.inside.estimator, "changes_", ())),
         }
 
     def close(self) -> None:
@@ -205,8 +206,7 @@ class Served:
 
     def _replay(self) -> None:
         """Learn the requests after the newest version again, exactly as before."""
-        waiting = self._store.waiting()
-        while found := list(itertools.islice(waiting, _REPLAYED_AT_ONCE)):
+        for found in groups_of(self._store.waiting()):
             self._learn_all([_logged(each) for each in found])
             self._publish()
             logger.info("replayed the log", extra=self._said(requests=len(found), rows=self._rows))
@@ -231,7 +231,7 @@ class Served:
         logger.error(self.broken, extra=self._said(), exc_info=error)
         for task in group:
             if not task.done.done():
-                task.done.set_exception(Refusal(500, self.broken))
+                task.done.set_exception(Refusal(503, self.broken))
 
     def _commit_in_turn(self, tasks: list[Learn]) -> None:
         """Commit a group at once, but one by one until there is a model: the first rows name its columns."""
@@ -301,6 +301,7 @@ class Served:
         requests = [
             Request(logged.batch.record, len(logged.batch), logged.task.known_as, logged.task.id) for logged in new
         ]
+        begin = time.perf_counter()
         try:
             first = self._store.log(requests)
         except OSError as error:
@@ -310,6 +311,7 @@ class Served:
                 self._refuse(logged.task, refusal)
             logger.error(refusal.sentence, extra=self._said())
             return False
+        self.committed(sum(request.n_rows for request in requests), time.perf_counter() - begin)
         for number, logged in enumerate(new, first):
             logged.number = number
         return True
@@ -435,12 +437,12 @@ class Served:
 
     def _back_up(self, task: Backup) -> None:
         try:
-            self._store.back_up(task.path)
+            file = self._store.back_up()
         except OSError as error:
             task.done.set_exception(Refusal(507, f"the backup cannot be written ({error})"))
         else:
             logger.info("wrote a backup", extra=self._said(version=self._version, rows=self._rows))
-            task.done.set_result({"rows_learned": self._rows})
+            task.done.set_result(file)
 
     def _said(self, **facts: Any) -> dict[str, Any]:
         """The fields that a line of the structured log has besides its message."""

@@ -66,14 +66,24 @@ class ImpatientProtocol(H11Protocol):
 class Server(uvicorn.Server):
     """A server that stops when it is told to."""
 
-    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, drain_seconds: float = 0.0) -> None:
         super().__init__(config)
         self.service = service
+        self.drain_seconds = drain_seconds
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to `serve`: uvicorn would raise them again, and nothing would be saved."""
         yield
+
+    def drain(self) -> None:
+        """Be no longer ready, so that nobody sends more, and stop after a while, or when told again."""
+        if self.service.stopping or self.drain_seconds == 0:
+            self.stop()
+        else:
+            self.service.stopping = True
+            logger.info("draining", extra={"facts": {"seconds": self.drain_seconds}})
+            asyncio.get_running_loop().call_later(self.drain_seconds, self.stop)
 
     def stop(self) -> None:
         """Accept no more connections, and finish the requests in progress."""
@@ -90,17 +100,17 @@ class Server(uvicorn.Server):
             logger.info("ready", extra={"facts": facts})
 
 
-def serve(service: Service, host: str, port: int) -> None:
+def serve(service: Service, host: str, port: int, drain_seconds: float = 0.0) -> None:
     """Answer requests until SIGTERM or Ctrl-C; then finish those in progress, learn the waiting rows and save."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     gc.collect()
     gc.freeze()  # otherwise every full collection would scan all imported modules and delay all answers
-    server = Server(config_of(service, host, port), service)
+    server = Server(config_of(service, host, port), service, drain_seconds)
 
     async def answer() -> None:
         loop = asyncio.get_running_loop()
         for sign in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(sign, server.stop)
+            loop.add_signal_handler(sign, server.drain)
         await server.serve()
 
     try:

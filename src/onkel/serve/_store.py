@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+import os
 import re
+import shutil
 import tarfile
 import threading
 import time
@@ -11,13 +14,14 @@ import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
 from onkel.files import persistence
 from onkel.serve._database import Damaged, Database
-from onkel.utils.files import UNFINISHED
+from onkel.utils.files import UNFINISHED, sync_folder
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a model
 _NAME, _VERSION = "state.sqlite", re.compile(r"version-([0-9]{6,})\.onkel")
 _SCHEMA = """
 CREATE TABLE requests (
@@ -34,7 +38,7 @@ CREATE TABLE held (
 CREATE TABLE versions (
   version INTEGER PRIMARY KEY, time REAL NOT NULL, sequence INTEGER NOT NULL, sha256 TEXT NOT NULL
 )"""
-_AT_ONCE = 1000  # requests that are read from the file at a time
+_AT_ONCE, _BYTES_AT_ONCE = 1000, 2**24  # requests that are read from the file at a time, and their bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,8 +179,11 @@ class Store:
         yield from self._found(0, "time >= ? AND time < ?", begin, end)
 
     def _found(self, number: int, condition: str, *values: float) -> Iterator[Found]:
-        query = f"SELECT number, time, record, crc32, refused FROM requests WHERE number > ? AND {condition}"
-        while rows := self._database.rows(f"{query} ORDER BY number LIMIT {_AT_ONCE}", number, *values):
+        asked = f"FROM requests WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
+        while sizes := self._database.rows(f"SELECT length(record) {asked}", number, *values, _AT_ONCE):
+            totals = itertools.accumulate(size for (size,) in sizes)
+            n = max(1, sum(total <= _BYTES_AT_ONCE for total in totals))
+            rows = self._database.rows(f"SELECT number, time, record, crc32, refused {asked}", number, *values, n)
             for number, moment, record, checksum, refused in rows:
                 if zlib.crc32(record) != checksum:
                     raise Damaged(f"{self._database.path}: request {number} is damaged")
@@ -350,17 +357,19 @@ class Store:
         """Size of the requests after the newest version."""
         return self._log_bytes
 
-    def back_up(self, path: Path) -> None:
-        """Write everything, as it is at this moment, to a tar file that may be unpacked where a service is to start."""
-        copy = path.with_suffix(f".copy{UNFINISHED}")
+    def back_up(self) -> IO[bytes]:
+        """Write everything, as it is at this moment, to a tar file, of which only this handle is left."""
+        copy, tar = self.folder / f".copy{UNFINISHED}", self.folder / f".backup{UNFINISHED}"
         try:
             self._database.copy_to(copy)
-            with tarfile.open(path, "w") as archive:
+            with tarfile.open(tar, "w") as archive:
                 archive.add(copy, f"{self.folder.name}/{_NAME}")
                 for version in self.versions():
                     archive.add(self._path(version), f"{self.folder.name}/{self._path(version).name}")
+            return open(tar, "rb")
         finally:
             copy.unlink(missing_ok=True)
+            tar.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Keep the file's own log short."""
@@ -394,6 +403,52 @@ class Store:
     def _superfluous(self) -> list[Path]:
         """Files of versions that are no longer kept, or that a crash has left without their row."""
         return [path for number, path in self._files().items() if number not in self._versions]
+
+
+def groups_of(found: Iterator[Found]) -> Iterator[list[Found]]:
+    """Yield requests in groups of bounded memory."""
+    group: list[Found] = []
+    nbytes = 0
+    for each in found:
+        group.append(each)
+        nbytes += len(each.record)
+        if len(group) == _AT_ONCE or nbytes > _BYTES_AT_ONCE:
+            yield group
+            group, nbytes = [], 0
+    if group:
+        yield group
+
+
+def restore(backup: Path, root: Path) -> str:
+    """Unpack a backup to where there is no model of its name; return the name."""
+    with tarfile.open(backup) as archive:
+        files = [(member, PurePosixPath(member.name)) for member in archive.getmembers()]
+        names = {path.parent.name for _, path in files}
+        known = all(
+            member.isreg()
+            and len(path.parts) == 2
+            and NAME.fullmatch(path.parts[0])
+            and (path.name == _NAME or _VERSION.fullmatch(path.name))
+            for member, path in files
+        )
+        if not known or len(names) != 1 or _NAME not in {path.name for _, path in files}:
+            raise ValueError(f"{backup} is not a backup of a service")
+        (name,) = names
+        target, unfinished = root / name, root / f".{name}{UNFINISHED}"
+        if target.exists():
+            raise ValueError(f"{target} exists: a backup is restored to where there is none of its model")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        for member, path in files:
+            source = archive.extractfile(member)
+            assert source is not None
+            with source, open(unfinished / path.name, "xb") as file:
+                shutil.copyfileobj(source, file)
+                file.flush()
+                os.fsync(file.fileno())
+    unfinished.rename(target)
+    sync_folder(root)
+    return name
 
 
 def _digest(path: Path) -> str:

@@ -6,8 +6,7 @@ import contextlib
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,8 +115,7 @@ class Rollback:
 class Backup:
     """A request to write everything to a file."""
 
-    path: Path
-    done: Future[dict[str, Any]] = field(default_factory=Future)
+    done: Future[IO[bytes]] = field(default_factory=Future)
     alone = True
     n_rows = 0
 

@@ -1,4 +1,4 @@
-"""The service over HTTP: the Open Inference Protocol v2, with extensions for learning."""
+"""The service over HTTP: the Open Inference Protocol v2, with extensions for learning (`_openapi` lists all)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import math
 import re
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 import onkel
-from onkel.serve import _arrow, _live, _wire
+from onkel.serve import _arrow, _live, _openapi, _wire
+from onkel.serve._export import line_of, moment_of
 from onkel.serve._json import parsed
 from onkel.serve._metrics import Metrics
 from onkel.serve._queue import Full
 from onkel.serve._refusal import Refusal
+from onkel.serve._requests import Identified
 from onkel.serve._served import Served
 from onkel.serve._tasks import Snapshot
 
@@ -54,34 +56,36 @@ class Service:
         The token that requests must have, as ``Authorization: Bearer`` or as the password in a browser. Without a
         token, only requests to a loopback name are answered.
     limits : Limits, default=None
+    log_all : bool, default=False
+        Whether all requests are logged, not only those that are refused.
     """
 
-    def __init__(self, models: dict[str, Served], token: str | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        models: dict[str, Served],
+        token: str | None = None,
+        limits: Limits | None = None,
+        log_all: bool = False,
+    ) -> None:
         self.models = models
         self.token = token
         self.limits = limits or Limits()
+        self.log_all = log_all
         self.stopping = False  # whether it takes no more connections
         self.metrics = Metrics(models)
         self._reading = 0  # bytes of the bodies that are being read
+        self._backups: set[str] = set()  # the models of which one is being written
+        self._described = _openapi.document(list(models), self.limits.rows)
 
-    def app(self) -> Starlette:
+    def app(self) -> Any:
         """Return the ASGI application."""
-        routes = [  # the most frequent first: they are matched in this order
-            Route("/v2/models/{model}/infer", self._guarded(self._infer), methods=["POST"]),
-            Route("/v2/models/{model}/learn", self._guarded(self._learn), methods=["POST"]),
-            Route("/v2/health/live", self._open(self._alive)),
-            Route("/v2/health/ready", self._open(self._ready)),
-            Route("/", self._guarded(self._page)),
-            Route("/models/{model}", self._guarded(self._page)),
-            Route("/metrics", self._guarded(self._measured)),
-            Route("/v2", self._guarded(self._about)),
-            Route("/v2/models", self._guarded(self._names)),
-            Route("/v2/models/{model}", self._guarded(self._metadata)),
-            Route("/v2/models/{model}/ready", self._guarded(self._model_ready)),
-            Route("/v2/models/{model}/live", self._guarded(self._live_state)),
-            Route("/v2/models/{model}/rollback", self._guarded(self._roll_back), methods=["POST"]),
-        ]
-        return Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
+        routes = []
+        for operation in _openapi.OPERATIONS:
+            guard = self._guarded if operation.guarded else self._open
+            handler = guard(getattr(self, f"_{operation.name}"))
+            routes.append(Route(operation.path, handler, methods=[operation.method]))
+        app = Starlette(routes=routes, exception_handlers={404: _not_found, 405: _not_allowed, 500: _failed})
+        return Identified(app, self.log_all)
 
     # -- authorisation
 
@@ -161,7 +165,7 @@ class Service:
 
     # -- answers
 
-    async def _alive(self, request: Request) -> Response:
+    async def _live(self, request: Request) -> Response:
         return JSONResponse({"live": True})
 
     async def _ready(self, request: Request) -> Response:
@@ -170,11 +174,11 @@ class Service:
         return JSONResponse({"ready": ready} | ({"error": broken} if broken else {}), 200 if ready else 503)
 
     async def _about(self, request: Request) -> Response:
-        extensions = ["learn", "rollback"]
+        extensions = ["learn", "rollback", "backup", "learned"]
         about = {"name": "onkel", "version": onkel.__version__, "extensions": extensions}
         return JSONResponse({**about, "sqlite": sqlite3.sqlite_version})
 
-    async def _names(self, request: Request) -> Response:
+    async def _models(self, request: Request) -> Response:
         return JSONResponse({"models": list(self.models)})
 
     async def _metadata(self, request: Request) -> Response:
@@ -269,15 +273,50 @@ class Service:
             raise Refusal(422, 'expected {"version": NUMBER}, one of the model\'s versions')
         return JSONResponse(await asyncio.wrap_future(served.roll_back(int(str(version)))))
 
-    async def _measured(self, request: Request) -> Response:
+    async def _metrics(self, request: Request) -> Response:
         return Response(self.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _page(self, request: Request) -> Response:
         html = _live.live_page(self._served(request), list(self.models))
         return HTMLResponse(html, headers={"content-security-policy": _POLICY, "cache-control": "no-store"})
 
-    async def _live_state(self, request: Request) -> Response:
+    _page_of = _page
+
+    async def _state(self, request: Request) -> Response:
         return JSONResponse(_live.state(self._served(request)), headers={"cache-control": "no-store"})
+
+    async def _backup(self, request: Request) -> Response:
+        served = self._served(request)
+        if served.name in self._backups:
+            raise Full(429, "a backup is being written already; try again when it is done")
+        self._backups.add(served.name)
+        try:
+            file = await asyncio.wrap_future(served.back_up())
+        finally:
+            self._backups.discard(served.name)
+        headers = {
+            "content-length": str(file.seek(0, 2)),
+            "content-disposition": f'attachment; filename="{served.name}.tar"',
+        }
+        file.seek(0)
+        return StreamingResponse(_pieces(file), media_type=_openapi.TAR, headers=headers)
+
+    async def _learned(self, request: Request) -> Response:
+        served, asked = self._served(request), request.query_params
+        begin, end = moment_of("begin", asked.get("begin"), 0.0), moment_of("end", asked.get("end"), math.inf)
+        return StreamingResponse(map(line_of, served.learned(begin, end)), media_type=_openapi.LINES)
+
+    async def _document(self, request: Request) -> Response:
+        return JSONResponse(self._described)
+
+    async def _interface(self, request: Request) -> Response:
+        return HTMLResponse(_openapi.interface_page(), headers={"content-security-policy": _POLICY})
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(2**18):
+            yield piece
 
 
 async def _aside(work: Callable[[], Any], size: int) -> Any:
@@ -332,7 +371,8 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 
 async def _not_allowed(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": f"{request.method} is not allowed for {request.url.path[:200]}"}, 405)
+    sentence = f"{request.method} is not allowed for {request.url.path[:200]}"
+    return JSONResponse({"error": sentence}, 405, headers=getattr(error, "headers", None))
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -6,7 +6,6 @@ import hashlib
 import ipaddress
 import json
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,19 @@ from onkel.files.tree import Writer
 from onkel.serve._database import is_on_network
 from onkel.serve._served import Served
 from onkel.serve._server import log_to_standard_error, serve
-from onkel.serve._store import Kept, Store
+from onkel.serve._store import NAME, Kept, Store, restore
 from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Limits, Service
 
 __all__ = [
     "Kept",
     "Limits",
+    "Service",
     "ServiceSettings",
     "is_loopback",
     "log_to_standard_error",
     "open_models",
+    "restore",
     "run",
     "token_of",
 ]
@@ -77,9 +78,9 @@ def open_models(
     return models
 
 
-def run(models: dict[str, Served], token: str | None, limits: Limits, host: str, port: int) -> None:
-    """Serve models until SIGTERM or Ctrl-C."""
-    serve(Service(models, token, limits), host, port)
+def run(service: Service, host: str, port: int, drain_seconds: float) -> None:
+    """Answer requests until SIGTERM or Ctrl-C, and for so many seconds after it."""
+    serve(service, host, port, drain_seconds)
 
 
 def token_of(path: str) -> str:
@@ -121,7 +122,7 @@ def _served(
 
 
 def _name(path: Path) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", path.stem):
+    if not NAME.fullmatch(path.stem):
         raise ValueError(f"{path}: the file's name is that of the model, and may contain letters, digits, . _ and -")
     return path.stem
 
