@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(
         "relevances multiply rows before distances are computed",
         "native/basis/basis.hpp",
-        "static_cast<T>(metrics_[metric](feature, static_cast<double>(value)))",
+        "static_cast<T>(std::clamp(metrics_[metric](feature, static_cast<double>(value)), -most, most))",
         "value",
         "test_relevances.py -k to_the_bit",
     ),
@@ -259,9 +259,16 @@ MUTANTS = [
     Mutant(
         "the average remembers points that have left a function of several memories",
         "native/second_order/second_order.cpp",
-        "  if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave\n",
+        "if (averaged) basis_.keep_ghosts();",
         "",
         "test_following.py -k average_remembers",
+    ),
+    Mutant(
+        "the average remembers points that have left a sum which shares its budget anew",
+        "native/second_order/second_order.cpp",
+        "if (averaged) basis_.keep_ghosts();",
+        "if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();",
+        "test_findings.py -k averaged_sum",
     ),
     Mutant(
         "a shuffled fit learns with the longest memory alone",

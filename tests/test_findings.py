@@ -109,9 +109,6 @@ def test_an_interruption_is_a_keyboard_interrupt_whatever_looks_for_it_next():
         break
 
 
-@pytest.mark.xfail(
-    reason="when a merged sum shares its budget anew, a point leaves the average only at the block's end"
-)
 def test_scores_of_an_averaged_sum_do_not_depend_on_the_cut():
     X, y = rows_of(700, 2)
     models = [onkel.NewtonClassifier(average=True, forget=1.0, budget=5, random_state=0) for _ in range(2)]

@@ -198,3 +198,18 @@ def test_sums_over_the_same_kernels_are_merged_term_by_term(task):
     other = kind(recipe, kernels=[RBF(0.5), RBF(9.0)], combination="sum", budget=40).fit(X, y)
     with pytest.raises(ValueError, match="different kernels cannot be merged"):
         onkel.merge([models[0], other])
+
+
+def test_an_averaged_sum_is_compressed_to_points_of_its_average_too(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] * X[:, 1] > 0
+    models = [onkel.NewtonClassifier(average=True, forget=1.0, budget=25, random_state=0) for _ in range(2)]
+    merged = onkel.merge([each.fit(X[:n], y[:n]) for each, n in zip(models, (300, 200), strict=True)]).model
+    merged.partial_fit(X[300:], y[300:])
+    same = onkel.compress(merged, eps=0.0).model
+    assert_allclose(same.decision_function(X), merged.decision_function(X), rtol=1e-9, atol=1e-9)
+    small = onkel.compress(merged, n_support=20)
+    assert small.n_support == small.model.n_support_ == len(small.model.support_vectors_) <= 20
+    onkel.save(small.model, tmp_path / "small.onkel")
+    onkel.load(tmp_path / "small.onkel").partial_fit(X, y)

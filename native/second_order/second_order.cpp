@@ -63,7 +63,7 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
       recent_loss_(memories()) {
   in_hand_.each.resize(posteriors_.size());
-  if (averaged && posteriors_.size() > 1) basis_.keep_ghosts();  // their points leave
+  if (averaged) basis_.keep_ghosts();  // points of several posteriors leave, and those of a sum that shares its budget
   widen(outputs);
   begin();
 }

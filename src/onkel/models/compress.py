@@ -140,9 +140,23 @@ def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int
         check_number("n_support", n_support, at_least=len(learner.kernels), integer=True)
     bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
     compressed = learner.with_budget(min(bounds, default=None))
+    if learner.average:  # points would stay in it
+        compressed = _from_predicting(compressed, average=False)
     distance, change = compressed.compress(0.0 if eps is None else eps, UNBOUNDED if n_support is None else n_support)
+    if learner.average:
+        compressed = _from_predicting(compressed, average=True)
     changed = None if change is None else change / max(1, learner.t)
     return Compressed(model.__onkel_with_learner__(compressed), distance, compressed.n_support, changed)
+
+
+def _from_predicting(learner: Learner, *, average: bool) -> Learner:
+    """Return a sum of second-order learners that goes on from the function that predicts, with an average or without."""
+    terms = []
+    for term in learner.split():
+        begun = term.blank(average=average)
+        begun.set_expansion(term.expansion(informed=True).predicting)
+        terms.append(begun)
+    return learner.blank(average=average).join(terms, learner.kernel_weights, learner.noise_variance)
 
 
 def smaller(
