@@ -10,12 +10,23 @@ from cases.program import Case, Piece
 from table import TABLE
 
 PIECES = [1, 2, 3, 5, 10, 30]
-KERNELS = ['"rbf"', '"linear"', '"poly"', '"laplacian"', "RBF(0.7) + 0.1 * Linear()", "RBF(0.7) * Laplacian(0.1)"]
+KERNELS = [
+    '"rbf"',
+    '"linear"',
+    '"poly"',
+    '"sigmoid"',
+    '"laplacian"',
+    "RBF(0.7) + 0.1 * Linear()",
+    "RBF(0.7) * Laplacian(0.1)",
+    "RBF(0.7, (2.0,), ((-1.0, 0.0, 0.5, 2.0),))",
+]
+COMBINATIONS = ["uniform", "deterministic", "stochastic", "spa", "sum"]
 LABELS: dict[str, list[Any]] = {
     "integers": [0, 1, 2, 3, 4],
     "signs": [-1, 1, 2, -2, 5],
     "big integers": [2**60 + number for number in range(5)],
     "text": ["pear", "fig", "a b", "ä", "0"],
+    "bytes": [b"pear", b"fig", b"a b", b"\xff", b"0"],
     "floats": [1.0, -2.0, 1e9, 3.0, 0.0],
     "fractions": [0.5, -1.25, 1e9, 3.0, 1e-3],
     "booleans": [False, True],
@@ -30,7 +41,8 @@ def case_of(seed: int) -> Case:
     is_table = draw.random() < 0.2
     calls_back = not is_table and draw.random() < 0.08
     data = _table(draw, rows, task) if is_table else _matrix(draw, rows, task)
-    learner = _learner(draw, task, "callback" if calls_back else None)
+    several = not calls_back and draw.random() < 0.1
+    learner = _several_kernels(draw, task) if several else _learner(draw, task, "callback" if calls_back else None)
     model = _wrapped(draw, learner, task, is_table, alone=calls_back)
     change, at = "", 0
     if draw.random() < 0.3 and not calls_back:
@@ -163,6 +175,20 @@ def _learner(draw: random.Random, task: str, kernel: str | None) -> str:
     cls = (named.regressor if task == "regression" else named.classifier).__name__
     listed = ", ".join(f"{name}={value}" for name, value in chosen.items())
     return f"onkel.{cls}({listed}, **also)"
+
+
+def _several_kernels(draw: random.Random, task: str) -> str:
+    """The expression of an estimator of several kernels."""
+    named = draw.choice([named for named in TABLE if task in named.tasks])
+    chosen = ", ".join(f"{name}={value!r}" for name, value in draw.choice(named.examples(task)).items())
+    kind = "Regressor" if task == "regression" else "Classifier"
+    kernels = draw.sample(["RBF(0.5)", "RBF(3.0)", "Laplacian(0.3)", "Linear()", "RBF(0.7) + 0.1 * Linear()"], 2)
+    budget = draw.choice([6, 20]) if named.evicts else draw.choice([None, 20])
+    return (
+        f"onkel.MultiKernel{kind}(onkel.recipes.{named.recipe.__name__}({chosen}), kernels=[{', '.join(kernels)}], "
+        f"combination={draw.choice(COMBINATIONS)!r}, gamma=0.5, "
+        f"budget={budget}, random_state={draw.randrange(100)}, **also)"
+    )
 
 
 def _choices_of_newton(draw: random.Random, chosen: dict[str, str]) -> None:

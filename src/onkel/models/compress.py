@@ -150,7 +150,7 @@ def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int
 
 
 def _from_predicting(learner: Learner, *, average: bool) -> Learner:
-    """Return a sum of second-order learners that goes on from the function that predicts, with an average or without."""
+    """Return a sum of second-order learners that goes on from what predicts, with an average or without."""
     terms = []
     for term in learner.split():
         begun = term.blank(average=average)
