@@ -541,6 +541,24 @@ MUTANTS = [
         "test_encoder.py -k 'stray or most_of'",
     ),
     Mutant(
+        "a category is encoded by the targets of the rows before, never by a row's own",
+        "native/bind/targets.cpp",
+        """      encoding.encode(level, out.data() + row * n_targets);
+      if (targets && learned->data()[row]) encoding.learn(level, targets->data() + row * n_targets);
+""",
+        """      if (targets && learned->data()[row]) encoding.learn(level, targets->data() + row * n_targets);
+      encoding.encode(level, out.data() + row * n_targets);
+""",
+        "test_targets.py -k 'before or own'",
+    ),
+    Mutant(
+        "partitions take the targets of categories from the common sample, whose own rows do not see theirs",
+        "src/onkel/partitions/agreement.py",
+        "return X if self.encoded is None else self.encoded, y, weight",
+        "return X, y, weight",
+        "test_targets.py -k partitions",
+    ),
+    Mutant(
         "strays are counted",
         "src/onkel/preprocess/column_kinds.py",
         '        after = after | {"strays": state["strays"] + counted.size, "such_as": such_as}',

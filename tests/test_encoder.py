@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
@@ -57,9 +58,13 @@ def pipeline(**options):
     return onkel.make_stream_pipeline(learner, max_categories=4, **options)
 
 
+def _plain(values):
+    return {name: list(np.ravel(each)) for name, each in values.items()} if isinstance(values, dict) else list(values)
+
+
 def bits(model):
     known = model.transformers_[0]._saved_fields()["_statistics"]
-    columns = [{name: list(values) for name, values in state.items()} for state in known.pop("columns")]
+    columns = [{name: _plain(values) for name, values in state.items()} for state in known.pop("columns")]
     return model.estimator_._fingerprint(), repr((known, columns))
 
 
@@ -205,7 +210,9 @@ def test_chunks_change_nothing(sizes):
     alone = onkel.StreamEncoder(max_categories=4)
     for p in pieces(200, sizes):
         alone.partial_fit(given[p])
-    np.testing.assert_array_equal(alone.transform(given), whole.transformers_[0].transform(given))
+    lead = whole.transformers_[0]
+    shared = np.isin(lead.get_feature_names_out(), alone.get_feature_names_out())  # all but those of the targets
+    np.testing.assert_array_equal(alone.transform(given), lead.transform(given)[:, shared])
 
 
 def test_starting_anew_is_what_knowing_before_gives():
@@ -257,10 +264,11 @@ def test_saved_and_resumed(tmp_path, cut):
 
 def test_fit_has_all_rows_before_it():
     table, y = frame(200)
-    model = pipeline().fit(table, y)
-    encoder = onkel.StreamEncoder(max_categories=4).fit(table)
-    inner = onkel.NewtonClassifier(budget=20, gamma=0.1, lam=0.01, random_state=0).fit(encoder.transform(table), y)
-    assert model.estimator_._fingerprint() == inner._fingerprint()
+    learner = onkel.NewtonClassifier(budget=20, gamma=0.1, lam=0.01, random_state=0)
+    model = onkel.make_stream_pipeline(learner).fit(table, y)
+    encoder = onkel.StreamEncoder().fit(table)
+    inner = clone(learner).fit(encoder.transform(table), y)
+    np.testing.assert_array_equal(model.decision_function(table), inner.decision_function(encoder.transform(table)))
     assert model.score(table, y) > 0.8
 
 

@@ -168,6 +168,9 @@ def encoded_by_hand(column, value):
     elif not missing and column["kind"] == "category":
         place = column["words"].index(value) if value in column["words"] else column["places"] - 1
         numbers[place] = 1.0
+        if value in column["targets"]:
+            own = column["targets"][value]
+            numbers[-1 - len(own) : -1] = own
     elif not missing:
         turns = [(value.month - 1) / 12, value.weekday() / 7, value.hour / 24]
         micros = (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)

@@ -22,6 +22,7 @@
 #include "bind/interrupts.hpp"
 #include "bind/search.hpp"
 #include "bind/spans.hpp"
+#include "bind/targets.hpp"
 #include "experts/make.hpp"
 #include "first_order/evictions/eviction.hpp"
 #include "first_order/loss.hpp"
@@ -413,6 +414,7 @@ NB_MODULE(_core, m) {
           nb::sig("def __exit__(self, *error: object) -> None"));
   bind_views(m);
   bind_spans(m);
+  bind_targets(m);
   m.def(
       "interrupt_check",
       [](std::optional<std::int64_t> number) {

@@ -205,7 +205,8 @@ def _choices_of_newton(draw: random.Random, chosen: dict[str, str]) -> None:
 def _wrapped(draw: random.Random, learner: str, task: str, is_table: bool, alone: bool) -> str:
     """The estimator alone, behind transformers, or calibrated."""
     if is_table:
-        model = f"onkel.make_stream_pipeline({learner})"
+        few = draw.choice(["", ", max_categories=2"])  # then categories are encoded by their targets, too
+        model = f"onkel.make_stream_pipeline({learner}{few})"
     elif alone or draw.random() < 0.7:
         model = learner
     else:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from onkel.choice import LearnerHolder, StreamChoice
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
@@ -311,6 +311,10 @@ class KernelEstimator(
     def _n_classes_at_start(self) -> int:
         return 1
 
+    def _n_classes(self) -> int | None:
+        """The number of classes, 0 where it is open; None for a regression."""
+        return None
+
     def _shaped(self, scores: Floats) -> Floats:
         """Scores in the shape for the caller: a vector if there is one score per row."""
         return scores[:, 0]
@@ -319,6 +323,38 @@ class KernelEstimator(
         self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
     ) -> tuple[Floats, Floats | None]:
         raise NotImplementedError
+
+    def targets_of(
+        self, y: ArrayLike, sample_weight: ArrayLike | None = None, *, everything: bool = False, classes: Any = None
+    ) -> tuple[Floats, NDArray[np.bool_] | None, int | None]:
+        """Return targets, or indices of classes, of rows that will be learned from next; nothing is changed.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+        everything : bool, default=False
+            Whether these are all rows, those of `fit`.
+        classes : array-like, default=None
+            As for `partial_fit`.
+
+        Returns
+        -------
+        targets : ndarray of shape (n_samples,)
+        counts : ndarray of bool of shape (n_samples,), or None
+            Which rows count; None where all do.
+        n_classes : int or None
+            0 where the set of labels is open; None for a regression.
+        """
+        other = copy.copy(self)
+        first = everything or not hasattr(self, "_learner")
+        if first:
+            other._reset()
+        n = _num_samples(y)
+        weight = check_weights(sample_weight, n)
+        rows = np.empty((n, 0))
+        targets, weight = other._checked_targets(y, rows, weight, first=first, everything=everything, classes=classes)
+        return targets, None if weight is None else weight != 0, other._n_classes()
 
     def _learned(self) -> None:
         """Called after rows were learned from, all of them or up to an interruption."""

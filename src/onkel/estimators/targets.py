@@ -165,6 +165,9 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
     def _n_classes_at_start(self) -> int:
         return 1 if self._open else len(self.classes_)
 
+    def _n_classes(self) -> int | None:
+        return 0 if self._open else len(self.classes_)
+
     def _shaped(self, scores: Floats) -> Floats:
         return scores[:, 0] if self._is_binary() else scores
 

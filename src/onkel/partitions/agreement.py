@@ -18,6 +18,7 @@ from sklearn.base import clone
 from onkel.estimators.targets import checked_labels
 from onkel.partitions.sources import Chunk, Partition
 from onkel.preprocess.encoder import StreamEncoder
+from onkel.preprocess.targets import Targets
 from onkel.streams.table import Table
 from onkel.utils.labels import check_kind, joined, places
 
@@ -90,16 +91,34 @@ class Census:
     counts: NDArray[np.int64] | None = None  # the number of rows of each class
     sample: KeyedRows | None = None
     transformer: Any = None  # fitted
+    encoded: Any = None  # the rows of the sample, where an encoder knows their targets: each by those before it
 
     def of_all(self) -> Census:
-        """Return this census, which is that of all rows, or refuse it if nothing can be learned from them."""
+        """Return this census, which is that of all rows, or refuse it if nothing can be learned from them.
+
+        What the values of a category say about the target is taken from the common sample.
+        """
         if self.rows == 0:
             raise ValueError("no partition holds a row to learn from")
         if self.classes is not None and len(self.classes) < 2:
             raise ValueError(f"classes must be at least 2, got 1 class: {self.classes.tolist()!r}")
         if isinstance(self.transformer, StreamEncoder):
-            return replace(self, transformer=self.transformer.settled())
+            assert self.sample is not None
+            encoded, transformer = self.transformer.settled().taught(self.sample.X, self._targets_of_sample())
+            return replace(self, transformer=transformer, encoded=encoded)
         return self
+
+    def _targets_of_sample(self) -> Targets:
+        assert self.sample is not None
+        if self.classes is None:
+            return Targets.of(self.sample.y, None)
+        return Targets.of(places(self.classes, self.sample.y)[0].astype(np.float64), len(self.classes))
+
+    def encoded_sample(self, encoding: RowEncoding) -> tuple[Any, Floats, Floats | None]:
+        """Return rows, class indices or targets, and weights of the sample."""
+        assert self.sample is not None
+        X, y, weight = encoding.encode(self.sample.chunk())
+        return X if self.encoded is None else self.encoded, y, weight
 
     @property
     def width(self) -> int:

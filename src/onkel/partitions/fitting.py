@@ -184,8 +184,7 @@ def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: RowEncodi
     if encoding.class_weights is not None:
         changes["class_weight"] = None  # they are included in the weights of the rows
     sampled = clone(model).set_params(**changes)
-    assert counted.sample is not None
-    X, y, weight = encoding.encode(counted.sample.chunk())
+    X, y, weight = counted.encoded_sample(encoding)
     if counted.classes is None:
         return sampled.partial_fit(X, y, sample_weight=weight)
     return sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)

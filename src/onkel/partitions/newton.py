@@ -202,14 +202,12 @@ def shared_points(sampled: Learner, census: Census, encoding: RowEncoding, worke
 
 def start_of(subspace: Subspace, census: Census, encoding: RowEncoding, rounds: Rounds, report: Report) -> DescentState:
     """Return the start of the rounds over all rows: the optimum of the sample, with its information scaled up."""
-    sample = census.sample
-    assert sample is not None
     n_outputs = subspace.learner.n_classes if subspace.learner.task == "multiclass" else 1
     w = np.zeros((n_outputs, subspace.size))
     begin = DescentState(w, np.empty(0))
     if isinstance(subspace.learner.recipe.loss, SquaredError):
         return begin
-    X, y, weight = encoding.encode(sample.chunk())
+    X, y, weight = census.encoded_sample(encoding)
 
     def total(at: Floats, informed: bool) -> Sums:
         function = at if informed else subspace.coefficients(at)

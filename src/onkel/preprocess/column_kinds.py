@@ -1,7 +1,8 @@
 """What the columns of a table are, and how a column of each kind becomes numbers.
 
 A kind is "number", "boolean", "date", "category", "text" or "drop"; a question mark after it ("number?") gives the
-column's gaps an indicator of their own.
+column's gaps an indicator of their own. Where there are targets, a category with more values than columns is encoded
+by what its values say about them, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel import _core
+from onkel.preprocess import targets as by_target
+from onkel.preprocess.targets import Targets
 from onkel.streams.values import MISSING, Refused, number_of, shown, value_as
 from onkel.utils.labels import is_missing
 
@@ -98,14 +101,15 @@ def _plain_numbers(values: list[Any]) -> Floats:
 # -- encoding ---------------------------------------------------------------------------------------------------------
 
 
-def width(kind: str, max_categories: int) -> int:
+def width(kind: str, max_categories: int, n_targets: int) -> int:
     """Return how many columns of numbers a column becomes."""
     bare, gaps = split(kind)
-    own = {"number": 1, "boolean": 1, "date": 7, "category": max_categories + 1, "text": max_categories, "drop": 0}
+    category = max_categories + n_targets + 1
+    own = {"number": 1, "boolean": 1, "date": 7, "category": category, "text": max_categories, "drop": 0}
     return own[bare] + (gaps and bare != "drop")
 
 
-def blank(kind: str) -> State:
+def blank(kind: str, n_targets: int) -> State:
     """Return what is known of a column before its first value."""
     bare, _ = split(kind)
     none = {"n": np.zeros(1, np.int64), "strays": np.zeros(1, np.int64), "such_as": []}
@@ -113,7 +117,15 @@ def blank(kind: str) -> State:
         return none | {"mean": np.zeros(1), "squares": np.zeros(1), "seen": np.zeros(1, np.int64)}
     if bare in ("boolean", "date"):
         return none | {{"boolean": "true", "date": "origin"}[bare]: np.zeros(1, np.int64)}
-    return {"words": []} if bare == "category" else {}
+    if bare != "category":
+        return {}
+    targets = {"targets": by_target.blank(n_targets)} if n_targets else {}
+    return {"words": [], "beyond": np.zeros(1, np.int64)} | targets
+
+
+def is_by_target(state: State) -> bool:
+    """Return whether a column is a category that has more values than columns, and targets to be encoded by."""
+    return "targets" in state and bool(state["beyond"][0])
 
 
 def moments(state: State) -> tuple[int, float, float]:
@@ -127,7 +139,11 @@ def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
     """Return what is known of a column after the values of several streams, one behind the other."""
     bare, _ = split(kind)
     if bare == "category":
-        return {"words": list(dict.fromkeys(word for state in states for word in state["words"]))[:max_categories]}
+        words = list(dict.fromkeys(word for state in states for word in state["words"]))
+        beyond = sum(int(state["beyond"][0]) for state in states) + max(0, len(words) - max_categories)
+        whole: State = {"words": words[:max_categories], "beyond": np.array([beyond])}
+        targets = [state["targets"] for state in states if "targets" in state]
+        return whole | ({"targets": by_target.merged(targets)} if targets else {})
     if bare in ("text", "drop"):
         return {}
     strays: State = {
@@ -153,11 +169,19 @@ def merged(kind: str, states: Sequence[State], max_categories: int) -> State:
 
 
 def encode(
-    kind: str, state: State, column: NDArray[Any], parse: bool, out: Floats, counts: Flags | None, max_categories: int
+    kind: str,
+    state: State,
+    column: NDArray[Any],
+    parse: bool,
+    out: Floats,
+    counts: Flags | None,
+    max_categories: int,
+    targets: Targets | None = None,
 ) -> tuple[State, bool]:
     """Write a column's values as numbers; return what is known after them, and whether there are strays among them.
 
-    ``counts`` says which rows to learn from; without it nothing is learned. A row is encoded by what is known after it.
+    ``counts`` says which rows to learn from; without it nothing is learned. A row is encoded by what is known after it,
+    but for its own target.
     """
     bare, has_indicator = split(kind)
     if bare == "drop":
@@ -171,7 +195,10 @@ def encode(
         _hashed(values, there, own)
         return state, False
     if bare == "category":
-        return _one_hot(state, values, there, learned, own, max_categories), False
+        after = _one_hot(state, values, there, learned, own, max_categories)
+        if "targets" in state:
+            after = _by_target(state, after, values, there, learned, own[:, max_categories:], targets)
+        return after, False
     if bare == "date":
         after = _as_date(state, values, there, learned, own)
     else:
@@ -244,18 +271,41 @@ def _as_date(state: State, values: NDArray[Any], there: Flags, learned: Flags | 
 def _one_hot(
     state: State, words: NDArray[Any], there: Flags, learned: Flags | None, out: Floats, max_categories: int
 ) -> State:
-    """A column for each of the first values, in the order of their appearance, and one for all others."""
+    """A column for each of the first values, in the order of their appearance, and one for all others, whose rows are
+    counted."""
     known = {word: place for place, word in enumerate(state["words"])}
-    n_known = len(known)
+    n_known, others = len(known), out.shape[1] - 1
     out[:] = 0.0
     for row in np.flatnonzero(there).tolist():
         place = known.get(words[row])
         if place is None:
-            place = max_categories
+            place = others
             if learned is not None and learned[row] and len(known) < max_categories:
                 place = known[words[row]] = len(known)
         out[row, place] = 1.0
-    return state if len(known) == n_known else {"words": list(known)}
+    if learned is None:
+        return state
+    after = state if len(known) == n_known else state | {"words": list(known)}
+    beyond = np.count_nonzero(learned & (out[:, others] > 0))
+    return after | {"beyond": state["beyond"] + beyond} if beyond else after
+
+
+def _by_target(
+    state: State,
+    after: State,
+    words: NDArray[Any],
+    there: Flags,
+    learned: Flags | None,
+    out: Floats,
+    targets: Targets | None,
+) -> State:
+    """Before the column of all other values: what the values say about the target, from the first of these on."""
+    made = out[:, :-1]
+    known = by_target.encode(state["targets"], words, there, targets, made)
+    if not state["beyond"][0]:
+        first = 0 if learned is None else int((learned & (out[:, -1] > 0)).argmax())
+        made[: first if after["beyond"][0] else len(made)] = 0.0
+    return after | {"targets": known}
 
 
 def _digest(word: str) -> int:
@@ -287,6 +337,8 @@ def out_names(name: str, kind: str, state: State, max_categories: int) -> list[s
     if names is None:
         words = state["words"]
         names = [f"{name}={words[i]}" if i < len(words) else f"{name} {i}" for i in range(max_categories)]
+        n_targets = len(state["targets"]["mean"]) if "targets" in state else 0
+        names += [f"{name} target{f' {i}' * (n_targets > 1)}" for i in range(n_targets)]
         names.append(f"{name} others")
     return names + [f"{name} missing"] * (gaps and bare != "drop")
 
@@ -306,6 +358,20 @@ class EncodedColumn:
     factor: float = 1.0
     gap: float = 0.0  # what a gap becomes where there is one column
     words: tuple[str, ...] = ()  # of a category, in the order of their columns
+    # Of a category with more values than columns, where there are targets: the numbers of its values, which come
+    # before the last.
+    targets: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def all_words(self) -> list[str]:
+        """The words of a category, those with columns of their own first."""
+        return list(dict.fromkeys([*self.words, *self.targets]))
+
+    @property
+    def n_targets(self) -> int:
+        """How many numbers each of its values has."""
+        return len(next(iter(self.targets.values()), ()))
+
     origin: int | None = None  # of dates, where there was one: the microseconds since 1970 from which years are counted
 
 
@@ -316,7 +382,7 @@ def as_encoded(name: str, kind: str, state: State, max_categories: int) -> Encod
     ('Bern',)
     """
     bare, indicator = split(kind)
-    places = width(bare, max_categories)
+    places = width(bare, max_categories, len(state["targets"]["mean"]) if "targets" in state else 0)
     if bare == "number":
         n, mean, squares = moments(state)
         deviation = math.sqrt(squares / max(1, n))
@@ -326,4 +392,9 @@ def as_encoded(name: str, kind: str, state: State, max_categories: int) -> Encod
         return EncodedColumn(name, bare, indicator, places, gap=true / n if n else 0.5)
     if bare == "date":
         return EncodedColumn(name, bare, indicator, places, origin=int(state["origin"][0]) if state["n"][0] else None)
-    return EncodedColumn(name, bare, indicator and bare != "drop", places, words=tuple(state.get("words", ())))
+    words = tuple(state.get("words", ()))
+    try:
+        targets = by_target.means(state["targets"]) if is_by_target(state) else {}
+    except ValueError as error:
+        raise ValueError(f"column {name!r} cannot be exported: {error}") from None
+    return EncodedColumn(name, bare, indicator and bare != "drop", places, words=words, targets=targets)

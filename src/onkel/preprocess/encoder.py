@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from onkel.inside import Inside
 from onkel.preprocess import column_kinds, deciding
+from onkel.preprocess import targets as by_target
 from onkel.preprocess.kept import kept_rows, table_of_kept
+from onkel.preprocess.targets import Targets
 from onkel.streams.table import Table
 from onkel.streams.values import Refused, shown
 from onkel.utils.turns import in_turn
@@ -44,6 +46,7 @@ class Encoding:
     counts: deciding.Counts | None = None  # of what their values are, a row for each column
     again: int = 0  # so many rows are learned from again, by which the kinds are decided already
     settled: bool = False
+    n_targets: int = 0  # columns in which a category is encoded by its targets, where a pipeline has some
 
 
 class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -54,6 +57,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     a column is comes from the `schema`, otherwise from its first 4,096 rows, which are kept until then: it is what at
     least 95 % of its values are. Others are strays, such as "unknown" among numbers: they are gaps, counted in
     `strays_` and warned about. How the rows are cut into calls changes no bit.
+
+    In a `StreamPipeline`, a category with more values than columns also says what its values mean for the target: the
+    mean target of each value, shrunk towards that of all rows, by the rows before a row's own.
 
     Parameters
     ----------
@@ -125,15 +131,16 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.warn_of_strays(())
         return self
 
-    def _fitted(self, X: Any, counts: Flags | None = None) -> tuple[Any, Encoding]:
-        """The rows, all encoded by what is known after the last, and what is known: `fit` has all rows before it."""
+    def _fitted(self, X: Any, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
+        """The rows, all encoded by what is known after the last, and what is known: `fit` has all rows before it, but
+        for the targets, of which each row has those of the rows before it."""
         table = self._validated(X, first=True)
         flags = np.ones(len(table), bool) if counts is None else counts
-        blank, values = self._blank(), _counts_of(table[np.flatnonzero(flags)[: deciding.FIRST_ROWS]])
+        blank, values = self._blank(targets), _counts_of(table[np.flatnonzero(flags)[: deciding.FIRST_ROWS]])
         found = self._or_schema([deciding.decided(each) for each in values], blank.found)
         kinds = self._or_schema([_layout(*each) for each in zip(found, _gaps(found, values), strict=True)], blank.kinds)
         known = self._pass(table, replace(self._with_kinds(blank, kinds, found), settled=True, counts=None), flags)[1]
-        return self._pass(table, known, None)[0], known
+        return self._pass(table, known, None, targets)
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows.
@@ -216,21 +223,39 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return rows
 
-    def _learned(self, X: Any, counts: Flags | None = None) -> tuple[Any, Encoding]:
+    def _learned(self, X: Any, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
         """The rows and what is known after them, which is not taken over yet; rows that do not count are encoded."""
         first = not hasattr(self, "_statistics")
         with unchanged_if_refused(self):
             table = self._validated(X, first=first)
             flags = np.ones(len(table), bool) if counts is None else counts
-            before = self._blank() if first else self._statistics
+            before = self._blank(targets) if first else self._statistics
             changes = self.changes(table, flags)
             if not changes:
-                return self._pass(table, before, flags)
+                return self._pass(table, before, flags, targets)
             fresh = self._with_kinds(before, *changes[-1][1:])
             kept = before.first
             if kept is not None and len(kept):
                 _, fresh = self._pass(kept, fresh, np.ones(len(kept), bool))
-            return self._pass(table, fresh, flags)
+            return self._pass(table, fresh, flags, targets)
+
+    def taught(self, X: Any, targets: Targets) -> tuple[Any, Self]:
+        """Return rows, and an encoder of the same columns that knows their targets too: each row as if they were
+        learned from in order.
+
+        Parameters
+        ----------
+        X : as for `fit`
+        targets : Targets
+        """
+        other, known = copy.copy(self), self._known()
+        states = [
+            column_kinds.blank(kind, targets.n_columns) | state
+            for kind, state in zip(known.kinds, known.columns, strict=True)
+        ]
+        known = replace(known, columns=tuple(states), n_targets=targets.n_columns)
+        rows, other._statistics = self._pass(self._validated(X, first=False), known, None, targets)
+        return rows, other
 
     def changes(self, table: Table, counts: Flags) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         """Return the rows from which on columns are something else, each with the kinds and what was found so far."""
@@ -260,7 +285,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("n_features_in_", "feature_names_in_"):
             setattr(fresh, name, getattr(self, name))
         again = 0 if self.kept is None else len(self.kept)
-        fresh._statistics = replace(self._with_kinds(self._blank(), kinds, found), again=again)
+        blank = replace(self._blank(), n_targets=self._statistics.n_targets)
+        fresh._statistics = replace(self._with_kinds(blank, kinds, found), again=again)
         return fresh
 
     def settled(self) -> Self:
@@ -311,6 +337,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if set(other.feature_names_in_.tolist()) != set(names):
                 raise ValueError(f"encoders of different columns cannot be merged: expected {', '.join(names)}")
         known = [other._in_order(names) for other in encoders]
+        if len({each.n_targets for each in known}) > 1:
+            raise ValueError("encoders of different targets cannot be merged")
         counts = np.sum([each.counts for each in known if each.counts is not None] or _no_counts(names), axis=0)
         fixed = [each for each in known if each.settled]
         agreed = [{each.found[i] for each in fixed} - {""} for i in range(len(names))]
@@ -328,7 +356,14 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         merged = one.restarted(kinds, found)
         first = None if settled or not kept else Table.joined(kept)
         merged._statistics = Encoding(
-            kinds, found, columns, rows, first, counts=None if settled else counts, settled=settled
+            kinds,
+            found,
+            columns,
+            rows,
+            first,
+            counts=None if settled else counts,
+            settled=settled,
+            n_targets=known[0].n_targets,
         )
         return merged
 
@@ -361,7 +396,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._statistics.first if hasattr(self, "_statistics") else None
 
     def _with_kinds(self, known: Encoding, kinds: tuple[str, ...], found: tuple[str, ...]) -> Encoding:
-        blank = tuple(map(column_kinds.blank, kinds))
+        blank = tuple(column_kinds.blank(kind, known.n_targets) for kind in kinds)
         counts = _no_counts(kinds)[0]
         return replace(known, kinds=kinds, found=found, columns=blank, rows=0, first=None, counts=counts)
 
@@ -370,23 +405,29 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         named = [name in (self.schema or {}) for name in self.feature_names_in_]
         return tuple(own if fixed else value for fixed, own, value in zip(named, given, values, strict=True))
 
-    def _blank(self) -> Encoding:
+    def _blank(self, targets: Targets | None = None) -> Encoding:
         schema = self.schema or {}
         kinds = tuple(schema.get(name, "category") for name in self.feature_names_in_)
         found = tuple(
             "" if name not in schema else column_kinds.split(schema[name])[0] for name in self.feature_names_in_
         )
         all_given = all(name in schema for name in self.feature_names_in_)
-        blank = tuple(map(column_kinds.blank, kinds))
-        return Encoding(kinds, found, blank, settled=all_given, counts=None if all_given else _no_counts(kinds)[0])
+        n_targets = 0 if targets is None else targets.n_columns
+        blank = tuple(column_kinds.blank(kind, n_targets) for kind in kinds)
+        counts = None if all_given else _no_counts(kinds)[0]
+        return Encoding(kinds, found, blank, settled=all_given, counts=counts, n_targets=n_targets)
 
-    def _pass(self, table: Table, known: Encoding, counts: Flags | None) -> tuple[Any, Encoding]:
+    def _pass(
+        self, table: Table, known: Encoding, counts: Flags | None, targets: Targets | None = None
+    ) -> tuple[Any, Encoding]:
         """The rows as numbers, and what is known after them."""
-        return self._encoded(table, known, counts)[:2]
+        return self._encoded(table, known, counts, targets)[:2]
 
-    def _encoded(self, table: Table, known: Encoding, counts: Flags | None) -> tuple[Any, Encoding, list[int]]:
+    def _encoded(
+        self, table: Table, known: Encoding, counts: Flags | None, targets: Targets | None = None
+    ) -> tuple[Any, Encoding, list[int]]:
         """The rows as numbers, what is known after them, and the columns that have strays."""
-        widths = [column_kinds.width(kind, self.max_categories) for kind in known.kinds]
+        widths = self._widths(known)
         ends = np.cumsum(widths)
         rows = np.zeros((len(table), int(ends[-1])))
         columns, strange = [], []
@@ -394,7 +435,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             out = rows[:, ends[i] - widths[i] : ends[i]]
             try:
                 after, has_strays = column_kinds.encode(
-                    kind, state, column, not table.typed, out, counts, self.max_categories
+                    kind, state, column, not table.typed, out, counts, self.max_categories, targets
                 )
             except Refused as refused:
                 row = refused.row + (known.rows if counts is not None else 0)
@@ -406,7 +447,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             strange += [i] * has_strays
         result = rows.astype(self.dtype, copy=False)
         if counts is None:
-            return result, known, strange
+            return result, replace(known, columns=tuple(columns)), strange
         return result, self._after(known, tuple(columns), table, counts), strange
 
     def _after(self, known: Encoding, columns: tuple[column_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
@@ -470,7 +511,10 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def n_features_out_(self) -> int:
         """Number of columns of the rows of numbers."""
-        return sum(column_kinds.width(kind, self.max_categories) for kind in self._known().kinds)
+        return sum(self._widths(self._known()))
+
+    def _widths(self, known: Encoding) -> list[int]:
+        return [column_kinds.width(kind, self.max_categories, known.n_targets) for kind in known.kinds]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return what the columns of numbers are called."""
@@ -482,7 +526,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def sums_by_column(self, values: Floats) -> Floats:
         """Return the sum of the values that belong to what each column of the table becomes."""
-        ends = np.cumsum([column_kinds.width(kind, self.max_categories) for kind in self._known().kinds])
+        ends = np.cumsum(self._widths(self._known()))
         return np.array([part.sum() for part in np.split(values, ends[:-1])])
 
     def inverse_factors(self) -> tuple[Floats, Floats]:
@@ -544,6 +588,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "columns": [dict(state) for state in known.columns],
                 "rows": known.rows,
                 "settled": known.settled,
+                "n_targets": known.n_targets,
                 "first": None if known.first is None else kept_rows(known.first),
             }
         return fields
@@ -574,16 +619,27 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_number("rows", saved["rows"], at_least=0, integer=True)
         if not isinstance(saved["settled"], bool):
             raise ValueError("settled must be true or false")
+        n_targets = saved["n_targets"]
+        check_number("n_targets", n_targets, at_least=0, at_most=by_target.MOST_COLUMNS, integer=True)
         for kind, what, state in zip(kinds, found, columns, strict=True):
             check_choice("the kind of a column", kind, [k + q for k in column_kinds.KINDS for q in ("", "?")])
             check_choice("what a column was found to be", what, ("", *column_kinds.KINDS))
-            _check_state(kind, state, self.max_categories)
+            _check_state(kind, state, self.max_categories, n_targets)
         first = None if saved["first"] is None else table_of_kept(saved["first"], tuple(names))
         if (0 if first is None else len(first)) != (0 if saved["settled"] else saved["rows"]):
             raise ValueError("the first rows must be there until the kinds are settled")
         counts = None if saved["settled"] else _no_counts(names)[0] if first is None else _counts_of(first)
         rows, settled = int(saved["rows"]), saved["settled"]
-        return Encoding(tuple(kinds), tuple(found), tuple(columns), rows, first, counts=counts, settled=settled)
+        return Encoding(
+            tuple(kinds),
+            tuple(found),
+            tuple(columns),
+            rows,
+            first,
+            counts=counts,
+            settled=settled,
+            n_targets=int(n_targets),
+        )
 
 
 def _layout(found: str, gaps: bool) -> str:
@@ -612,12 +668,15 @@ def _no_counts(columns: Sequence[Any]) -> list[deciding.Counts]:
 
 
 def _is_same(one: column_kinds.State, other: column_kinds.State) -> bool:
-    encoding = one.keys() - {"strays", "such_as"}
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in encoding)
+    encoding = one.keys() - {"strays", "such_as", "beyond"}
+    return one.keys() == other.keys() and all(
+        _is_same(one[name], other[name]) if isinstance(one[name], dict) else np.array_equal(one[name], other[name])
+        for name in encoding
+    )
 
 
-def _check_state(kind: str, state: Any, max_categories: int) -> None:
-    blank = column_kinds.blank(kind)
+def _check_state(kind: str, state: Any, max_categories: int, n_targets: int) -> None:
+    blank = column_kinds.blank(kind, n_targets)
     if not isinstance(state, dict) or state.keys() != blank.keys():
         raise ValueError(f"a column of kind {kind} must have {', '.join(blank) or 'no statistics'}")
     for name, expected in blank.items():
@@ -630,11 +689,13 @@ def _check_state(kind: str, state: Any, max_categories: int) -> None:
                 raise ValueError("the words of a category must be text")
             if len(set(value)) != len(value) or len(value) > max_categories:
                 raise ValueError(f"the words of a category must be different, and at most {max_categories}")
+        elif name == "targets":
+            by_target.check(value, n_targets)
         elif not isinstance(value, np.ndarray) or value.dtype != expected.dtype or value.shape != expected.shape:
             raise ValueError(f"{name} of a column must be one number of {expected.dtype}")
         elif name == "origin":
             check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
-        elif name == "strays":
-            check_number("the number of strays", int(value[0]), at_least=0, integer=True)
+        elif name in ("strays", "beyond"):
+            check_number(f"{name} of a column", int(value[0]), at_least=0, integer=True)
         elif expected.dtype == np.int64 and not 0 <= value[0] <= state["n"][0]:
             raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

@@ -22,6 +22,7 @@ from onkel.learner import Learner
 from onkel.preprocess import foreign
 from onkel.preprocess.encoder import StreamEncoder
 from onkel.preprocess.scalers import StreamScaler
+from onkel.preprocess.targets import Targets
 from onkel.utils.chunks import cut
 from onkel.utils.labels import joined
 from onkel.utils.turns import in_turn
@@ -77,6 +78,7 @@ class _Shown:
     y: Any
     options: dict[str, Any]
     counts: NDArray[np.bool_]
+    targets: Targets | None
     statistics: list[Any]
 
     def taken_in(self, first: Any) -> tuple[list[Any], list[Any], Any, Any] | None:
@@ -89,7 +91,8 @@ class _Shown:
         kept, statistics = self.counts, self.statistics
         if learned < len(counted):
             kept = np.isin(np.arange(len(kept)), counted[:learned])
-            statistics = _through(self.transformers, self.rows, kept)[1]
+            targets = None if self.targets is None else self.targets.only(kept)
+            statistics = _through(self.transformers, self.rows, kept, targets)[1]
         lead = self.transformers[0]
         if not isinstance(lead, StreamEncoder) or statistics[0].first is None:
             return self.transformers, statistics, self.estimator, None
@@ -103,8 +106,9 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     """Transformers before an estimator, all learning from the same stream.
 
     In `partial_fit` and `predict_then_learn` each row is transformed by the statistics of all rows up to and including
-    itself (of its features; no label is looked at), then the estimator scores it and learns from it. So the rows may be
-    cut into calls in any way. `fit` has all rows before it, and transforms them all by the statistics of all.
+    itself (of its features; what an encoder knows of the labels is that of the rows before), then the estimator scores
+    it and learns from it. So the rows may be cut into calls in any way. `fit` has all rows before it, and transforms
+    them all by the statistics of all; the labels are still those of the rows before.
 
     Where one of the first 4,096 rows shows that a column is something else than it was so far, such as a number that
     turns out to be a category, everything behind a `StreamEncoder` starts anew with the rows so far.
@@ -169,7 +173,10 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         transformers, estimator = self._clones()
         counts, rows = _counts(y, sample_weight), X
         for transformer in transformers:
-            if isinstance(transformer, LEARNING):
+            if isinstance(transformer, StreamEncoder):
+                targets = _targets(estimator, y, sample_weight, everything=True)
+                rows, transformer._statistics = transformer._fitted(rows, counts, targets)
+            elif isinstance(transformer, LEARNING):
                 rows, transformer._statistics = transformer._fitted(rows, counts)
             else:
                 rows = transformer.transform(rows)
@@ -266,9 +273,10 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Transform row by row, then learn; transformers keep up with an estimator that stops between two rows."""
         counts = _counts(X, options.get("sample_weight"))
-        rows, statistics = _through(transformers, X, counts)
+        targets = _targets(estimator, y, **options) if isinstance(transformers[0], StreamEncoder) else None
+        rows, statistics = _through(transformers, X, counts, targets)
         counts = np.ones(rows.shape[0], bool) if counts is None else counts
-        self._shown = _Shown(transformers, estimator, _rows_of(estimator), X, y, options, counts, statistics)
+        self._shown = _Shown(transformers, estimator, _rows_of(estimator), X, y, options, counts, targets, statistics)
         try:
             return getattr(estimator, method)(rows, y, **options)
         finally:
@@ -474,11 +482,24 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         return pipeline
 
 
-def _through(transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None) -> tuple[Any, list[Any]]:
+def _targets(
+    estimator: Any, y: Any, sample_weight: Any = None, *, everything: bool = False, classes: Any = None
+) -> Targets:
+    """The targets of rows as the estimator will see them; it is not changed."""
+    values, counts, n_classes = estimator.targets_of(y, sample_weight, everything=everything, classes=classes)
+    return Targets.of(values, n_classes, counts)
+
+
+def _through(
+    transformers: list[Any], X: Any, counts: NDArray[np.bool_] | None, targets: Targets | None = None
+) -> tuple[Any, list[Any]]:
     """Rows after all transformers, and what these know after them, which is not taken over yet."""
     statistics: list[Any] = []
     for transformer in transformers:
-        if isinstance(transformer, LEARNING):
+        if isinstance(transformer, StreamEncoder):
+            X, encoding = transformer._learned(X, counts, targets)
+            statistics.append(encoding)
+        elif isinstance(transformer, LEARNING):
             X, known = transformer._learned(X, counts)
             statistics.append(known)
         else:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from onkel.preprocess.column_kinds import DAY, HOURS, MONTHS, WEEKDAYS, YEAR, EncodedColumn
 
 if TYPE_CHECKING:
@@ -87,9 +89,11 @@ class HeaderColumns:
         """The words of a category, and the function that finds the code of one."""
         from onkel.models.export.c import quoted
 
-        p, n = self.p, len(column.words)
-        words = ", ".join([*map(quoted, column.words), "0"])
+        p, n = self.p, len(column.all_words)
+        words = ", ".join([*map(quoted, column.all_words), "0"])
+        targets = [column.targets.get(word, (0.0,) * column.n_targets) for word in column.all_words]
         return [
+            *([self.header.array(f"targets_{name}", np.array(targets))] if column.targets else []),
             f"static const char *const {p}_words_{name}[{n + 1}] = {{{words}}};",
             f"static inline int {p}_code_{name}(const char *text) {{",
             "  int i = 0;",
@@ -113,9 +117,13 @@ class HeaderColumns:
         return f"{field} >= 0", f"x[{start}] = {field} != 0;", gap
 
     def _category(self, column: EncodedColumn, field: str, start: int) -> tuple[str, str, str]:
-        others = column.places - 1
-        place = f"{start} + ({field} < {len(column.words)} ? {field} : {others})"
-        return f"{field} >= 0", f"x[{place}] = 1;", ""
+        others, n = column.places - 1, len(column.all_words)
+        own = f"x[{start} + ({field} < {len(column.words)} ? {field} : {others})] = 1;"
+        if not column.targets:
+            return f"{field} >= 0", own, ""
+        first, table = start + others - column.n_targets, f"{self.p}_targets_{field.removeprefix('row->')}"
+        numbers = f"for (i = 0; i < {column.n_targets} && {field} < {n}; ++i) x[{first} + i] = {table}[{field}][i];"
+        return f"{field} >= 0", f"{{ {own} {numbers} }}", ""
 
     def _date(self, column: EncodedColumn, field: str, start: int) -> tuple[str, str, str]:
         origin = field if column.origin is None else _whole(column.origin)

@@ -61,18 +61,33 @@ class GraphColumns:
 
     def _category(self, column: EncodedColumn, suffix: str) -> list[str]:
         """One-hot encoding; empty text is a missing value, unless it is one of the words."""
-        graph, codes = self.graph, {"": _GAP} | {word: code for code, word in enumerate(column.words)}
+        graph, words = self.graph, column.all_words
+        codes = {"": _GAP} | {word: code for code, word in enumerate(words)}
+        unknown = len(words) if column.targets else column.places - 1
         code = graph.node(
             "LabelEncoder",
             column.name,
             domain="ai.onnx.ml",
             keys_strings=list(codes),
             values_int64s=list(codes.values()),
-            default_int64=column.places - 1,
+            default_int64=unknown,
         )
-        places = graph.shared(f"places{suffix}", np.arange(column.places, dtype=np.int64))
         is_gap = graph.node("Equal", code, graph.shared("no_code", np.array(_GAP, np.int64)))
-        return [self._real(graph.node("Equal", code, places)), *self._indicator(column, is_gap)]
+        if not column.targets:
+            places = graph.shared(f"places{suffix}", np.arange(column.places, dtype=np.int64))
+            return [self._real(graph.node("Equal", code, places)), *self._indicator(column, is_gap)]
+        own = graph.shared(f"places{suffix}", np.arange(len(column.words), dtype=np.int64))
+        last = graph.shared(f"last{suffix}", np.array(len(column.words) - 1, np.int64))
+        nothing = (0.0,) * column.n_targets
+        table = np.array([nothing, *(column.targets.get(word, nothing) for word in words), nothing])
+        rows = graph.node("Add", code, graph.shared("one", np.array(1, np.int64)))  # a gap is the first
+        numbers = graph.node("Gather", graph.constant(f"targets{suffix}", table), rows, axis=0)
+        pieces = [
+            self._real(graph.node("Equal", code, own)),
+            graph.node("Squeeze", numbers, graph.axis(1)),
+            self._real(graph.node("Greater", code, last)),
+        ]
+        return [*pieces, *self._indicator(column, is_gap)]
 
     def _date(self, column: EncodedColumn, suffix: str) -> list[str]:
         """Month, weekday and hour on their circles, and the years since the first date."""

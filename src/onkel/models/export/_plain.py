@@ -158,7 +158,8 @@ def _without_free_places(model: Plain) -> Plain:
     """Drop the unused columns of categories: all points are 0 there, and so is every row."""
     used, columns, start = [], [], 0
     for column in model.columns:
-        free = range(start + len(column.words), start + column.places - 1) if column.kind == "category" else range(0)
+        has_free = column.kind == "category" and not column.targets
+        free = range(start + len(column.words), start + column.places - 1) if has_free else range(0)
         end = start + column.places + column.indicator
         used += [i for i in range(start, end) if i not in free]
         columns.append(replace(column, places=column.places - len(free)))
