@@ -26,6 +26,7 @@ PYTHON = [
     {"recipes": "the learners as choices of parts"},
     {
         "settings": "what a learner is told before its first row",
+        "regions": "regions and their conditions, as values",
         "function": "the fitted function as a value",
         "learner": "the thin learner: rows, scores, function, copies, state",
         "inside": "what is inside a model: its structure, and facts about it",
@@ -56,7 +57,7 @@ NATIVE = [
     {"loop": "the loop; `Scored`; functions and their average; what an update may provide"},
     {"first_order": "losses, admissions, steps; `evictions/` with a file for each rule"},
     {"second_order": "posteriors, their memories and weights"},
-    {"experts": "several learners as one: the hedges; what makes the learners of a configuration"},
+    {"experts": "experts with regions; hedges; what makes the learners of a configuration"},
     {
         "search": "the search for relevances",
         "partitions": "what learners of partitions share: a span, sums of rows",

@@ -15,6 +15,7 @@ from onkel import parts
 from onkel.files import format as names
 from onkel.files import persistence, version1
 from onkel.inside import inside
+from onkel.regions import Condition
 from states import state_of
 from table import cases
 
@@ -61,6 +62,7 @@ def documented_arrays():
 def assert_documented(learner):
     known = documented_arrays()
     for name in state_of(learner):
+        name = re.sub(r"^leaf[0-9]+\.", "leafN.", re.sub(r"^expert[0-9]+\.", "", name))
         # a kernel's own arrays are called as those of a learner with that kernel alone, an eviction's as its holder's
         name = re.sub(r"^update\.kernel[0-9]+\.", "update.kernelN.", name)
         name = re.sub(r"^update\.kernelN\.(learner|basis)\.(?!places)", lambda m: KERNEL[m[1]], name)
@@ -84,6 +86,14 @@ def test_every_array_of_parts_in_parts_is_documented():
         learner = onkel.Learner(projecting, task="regression", kernel=kernel, budget=6)
         learner.learn_rows(X, X[:, 0])
         assert_documented(learner)
+
+
+def test_every_array_of_experts_is_documented():
+    learner = onkel.Learner(onkel.recipes.Newton(loss="squared_error"), task="regression", budget=6)
+    learner.learn_rows(X, X[:, 0])
+    learner = learner.divided(0, Condition((0,), (0.0,)), [learner.blank()], [learner.blank()])
+    learner.learn_rows(X, X[:, 0])
+    assert_documented(learner)
 
 
 @pytest.fixture

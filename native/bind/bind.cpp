@@ -20,6 +20,7 @@
 
 #include "bind/arrays.hpp"
 #include "bind/interrupts.hpp"
+#include "bind/py_learner.hpp"
 #include "bind/search.hpp"
 #include "bind/spans.hpp"
 #include "bind/targets.hpp"
@@ -37,298 +38,6 @@ namespace {
 using namespace nb::literals;
 
 using KernelIn = std::variant<Formula, nb::callable>;
-
-// A learner, with what the binding needs to check its arguments.
-class PyLearner {
- public:
-  explicit PyLearner(const Config& config) : core_(std::make_unique<Learner>(config, make)) {}
-  PyLearner(const PyLearner& other) : core_(other.core_->clone()) {}
-  explicit PyLearner(std::unique_ptr<Learner> core) : core_(std::move(core)) {}
-
-  // With `into` the scores go there, also where the call fails or is interrupted, and are not returned.
-  std::optional<Floats> learn(const Rows& rows, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-                              const Learner::Execution& execution, bool in_order, const std::optional<Room>& into) {
-    if (y.shape(0) != rows.count || (weight && weight->shape(0) != rows.count))
-      throw nb::value_error("X, y and the weights must have the same number of rows");
-    check_labels(y.data(), y.shape(0));
-    const Learner::Batch batch{rows, y.data(), weight ? weight->data() : nullptr, in_order};
-    if (into && into->shape(0) != rows.count) throw nb::value_error("there must be room for the scores of all rows");
-    Learner::Scores result;
-    InterruptCheck interrupts;
-    const auto hand_over = [&] {
-      for (std::size_t i = 0; into && i < result.values.size() / std::max<std::size_t>(1, result.outputs); ++i)
-        std::copy_n(&result.values[i * result.outputs], std::min(result.outputs, into->shape(1)),
-                    into->data() + i * into->shape(1));
-    };
-    try {
-      const nb::gil_scoped_release unlocked;
-      core_->learn(batch, scores || into ? &result : nullptr, execution, std::ref(interrupts));
-    } catch (...) {
-      hand_over();
-      throw;
-    }
-    hand_over();
-    interrupts.raise_if_interrupted();
-    if (!scores || into) return std::nullopt;
-    return array(std::move(result.values), {rows.count, result.outputs});
-  }
-
-  void learn_one(const Rows& row, double y) {
-    check_labels(&y, 1);
-    const nb::gil_scoped_release unlocked;
-    core_->learn({row, &y}, nullptr, {}, [] { return true; });
-  }
-
-  Floats score(const Rows& rows, bool each, std::size_t threads, std::size_t block_rows) const {
-    Learner::Scores scores;
-    InterruptCheck interrupts;
-    {
-      const nb::gil_scoped_release unlocked;
-      scores = core_->score(rows, each, {threads, block_rows}, std::ref(interrupts));
-    }
-    interrupts.raise_if_interrupted();
-    return array(std::move(scores.values), {rows.count, scores.outputs});
-  }
-
-  Floats variance(const Rows& rows) const {
-    auto values = unlocked([&] { return core_->variance(rows); });
-    return array(std::move(values), {rows.count});
-  }
-
-  template <class T>
-  bool takes() const {
-    return config().type == type_of<T>() && !config().sparse;
-  }
-  template <class T>
-  Rows dense(const RowsIn<T>& x) const {
-    check<T>(x.shape(1), false);
-    return {x.data(), x.shape(0), x.shape(1)};
-  }
-  template <class T>
-  Rows single_row(const RowIn<T>& x) const {
-    check<T>(x.shape(0), false);
-    return {x.data(), 1, x.shape(0)};
-  }
-  template <class T>
-  Rows sparse(const CsrIn<T>& x) const {
-    check<T>(config().width, true);
-    return csr_rows<T>(x, config().width);
-  }
-
-  // The coefficients of a function: (output, point), (output,) and (output, random feature).
-  using CoefficientsIn = std::tuple<RowsIn<double>, Numbers, RowsIn<double>>;
-
-  void set(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
-           const CoefficientsIn& average, std::int64_t t) {
-    const Learner::Expansion expansion = expansion_of(points, births, last, average, t);
-    unlocked([&] { core_->set(expansion); });
-  }
-
-  // (points, births, ghosts); sparse points are (values, features, offsets).
-  nb::tuple points() const {
-    return points_of(unlocked([&] { return core_->points(); }));
-  }
-
-  // What has been learned, of one moment: (points, births, ghosts), the last coefficients and those that predict, each
-  // ([function][output][point], [function][output], [output][random feature]), the weights of several functions, the
-  // number of rows, and where it is asked for and there is some, the information.
-  nb::tuple learned(bool informed) const {
-    auto learned = unlocked([&] { return core_->learned(informed); });
-    const std::size_t f = learned.functions, o = learned.outputs, n = learned.points.births.size(),
-                      m = learned.weights.size();
-    const auto as_tuple = [&](Learner::Learned::Coefficients& own) {
-      const std::size_t constants = own.constants.empty() ? 0 : o, features = own.features.size() / o;
-      return nb::make_tuple(array(std::move(own.points), {f, o, n}), array(std::move(own.constants), {f, constants}),
-                            array(std::move(own.features), {o, features}));
-    };
-    nb::object known = nb::none();
-    if (learned.knowledge) known = information_of(std::move(*learned.knowledge));
-    return nb::make_tuple(points_of(std::move(learned.points)), as_tuple(learned.last), as_tuple(learned.average),
-                          array(std::move(learned.weights), {m}), learned.t, known);
-  }
-
-  // Calls view(name, dtype, shape, bytes) for each array of the state; the bytes are valid during the call alone.
-  void show(const nb::callable& view) const {
-    static constexpr const char* names[] = {"<f4", "<f8", "<i8"};
-    unlocked([&] {
-      core_->show([&](const std::string& name, const Array& shape, std::span<const std::byte> bytes) {
-        const nb::gil_scoped_acquire lock;
-        const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> shown(bytes.data(), {bytes.size()}, nb::handle());
-        view(name, names[static_cast<int>(shape.type)], std::pair(shape.rows, shape.columns), shown);
-      });
-    });
-  }
-
-  // (births of the points in the order in which they joined, H as a square matrix, lam, noise, steps)
-  static nb::tuple information_of(Informed::Knowledge&& information) {
-    std::size_t n = 0;
-    while (n * (n + 1) / 2 < information.half.size()) ++n;
-    std::vector<double> square(n * n);
-    for (std::size_t i = 0, next = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = information.half[next++];
-    const std::size_t points = information.births.size();
-    return nb::make_tuple(array(std::move(information.births), {points}), array(std::move(square), {n, n}),
-                          information.lam, information.noise, information.steps);
-  }
-  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
-    const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_->set_information(half, noise, steps); });
-  }
-  void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
-                       const RowsIn<double>& information, double noise, std::int64_t steps, double weight) {
-    const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
-    if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
-    const std::vector<double> half = lower_half(information);
-    unlocked([&] { core_->add_information(expansion, half, noise, steps, weight); });
-  }
-
-  nb::dict save() const {
-    nb::dict arrays;
-    for (const auto& [name, saved] : unlocked([&] { return core_->save(); })) {
-      const auto as = [&]<class T>(T) {
-        std::vector<T> values(saved.rows * saved.columns);
-        if (!values.empty()) std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
-        if (saved.columns == 1) return nb::cast(array(std::move(values), {saved.rows}));
-        return nb::cast(array(std::move(values), {saved.rows, saved.columns}));
-      };
-      const char* key = name.c_str();
-      if (saved.type == Type::f32) arrays[key] = as(float{});
-      if (saved.type == Type::f64) arrays[key] = as(double{});
-      if (saved.type == Type::i64) arrays[key] = as(std::int64_t{});
-    }
-    return arrays;
-  }
-
-  void load(const std::map<std::string, nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>>& arrays) {
-    State state;
-    for (const auto& [name, given] : arrays) {
-      Array array;
-      if (given.dtype() == nb::dtype<float>())
-        array.type = Type::f32;
-      else if (given.dtype() == nb::dtype<double>())
-        array.type = Type::f64;
-      else if (given.dtype() == nb::dtype<std::int64_t>())
-        array.type = Type::i64;
-      else
-        throw nb::value_error(("state '" + name + "' has a type that no learner saves").c_str());
-      if (given.ndim() < 1 || given.ndim() > 2)
-        throw nb::value_error(("state '" + name + "' must have one or two dimensions").c_str());
-      array.rows = given.shape(0);
-      array.columns = given.ndim() == 2 ? given.shape(1) : 1;
-      const auto* bytes = static_cast<const std::byte*>(given.data());
-      array.bytes.assign(bytes, bytes + given.nbytes());
-      state.emplace(name, std::move(array));
-    }
-    unlocked([&] { core_->load(state); });
-  }
-
-  Floats coefficients(bool last) const {
-    const auto [values, outputs] = unlocked([&] { return core_->coefficients(which(last)); });
-    const std::size_t points = values.size() / outputs;
-    return array(std::vector<double>(values), {outputs, points});
-  }
-  Floats constants(bool last) const {
-    auto values = unlocked([&] { return core_->constants(which(last)); });
-    const std::size_t n = values.size();
-    return array(std::move(values), {n});
-  }
-
-  nb::tuple random_features() const {
-    auto result = unlocked([&] { return core_->random_features(); });
-    const std::size_t n = result.phases.size();
-    return nb::make_tuple(array(std::move(result.frequencies), {n, config().width}),
-                          array(std::move(result.phases), {n}));
-  }
-
-  Floats weights() const {
-    auto values = unlocked([&] { return core_->weights(); });
-    const std::size_t n = values.size();
-    return array(std::move(values), {n});
-  }
-  nb::tuple weight_history() const {
-    auto [rows, weights] = unlocked([&] { return core_->weight_history(); });
-    const std::size_t n = rows.size(), m = n == 0 ? 0 : weights.size() / n;
-    return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
-  }
-
-  Floats memories() const {
-    auto rows = unlocked([&] { return core_->memories(); });
-    const std::size_t n = rows.size();
-    return array(std::move(rows), {n});
-  }
-  Floats memory_weights() const {
-    auto values = unlocked([&] { return core_->memory_weights(); });
-    const std::size_t n = values.size();
-    return array(std::move(values), {n});
-  }
-  nb::tuple memory_history() const {
-    auto [rows, weights] = unlocked([&] { return core_->memory_history(); });
-    const std::size_t n = rows.size(), m = core_->memories().size();
-    return nb::make_tuple(array(std::move(rows), {n}), array(std::move(weights), {n, m}));
-  }
-
-  Learner& core() { return *core_; }
-  const Learner& core() const { return *core_; }
-
- private:
-  nb::tuple points_of(Learner::Points&& points) const {
-    const std::size_t n = points.births.size();
-    PointRows& rows = points.rows;
-    const auto values = [&]<class T>(T) -> nb::object {
-      std::vector<T> typed(rows.values.size() / sizeof(T));
-      if (!typed.empty()) std::memcpy(typed.data(), rows.values.data(), rows.values.size());
-      if (rows.offsets.empty()) return nb::cast(array(std::move(typed), {n, config().width}));
-      const std::size_t stored = typed.size();
-      return nb::make_tuple(array(std::move(typed), {stored}), array(std::move(rows.indices), {stored}),
-                            array(std::move(rows.offsets), {n + 1}));
-    };
-    const nb::object found = config().type == Type::f32 ? values(float{}) : values(double{});
-    return nb::make_tuple(found, array(std::move(points.births), {n}), array(std::move(points.ghosts), {n}));
-  }
-  static Which which(bool last) { return last ? Which::last : Which::predicting; }
-  template <class T>
-  void check(std::size_t width, bool sparse) const {
-    if (config().type != type_of<T>()) throw nb::type_error("the rows must have the learner's dtype");
-    if (config().sparse != sparse)
-      throw nb::type_error("the rows must be sparse for a sparse learner, and dense for a dense one");
-    if (width != config().width) throw nb::value_error("the rows must have the learner's number of features");
-  }
-  Learner::Expansion expansion_of(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& last,
-                                  const CoefficientsIn& average, std::int64_t t) const {
-    const std::size_t outputs = std::get<0>(last).shape(0), features = std::get<2>(last).shape(1);
-    for (const CoefficientsIn& given : {last, average}) {
-      const auto& [coefficients, constants, of_features] = given;
-      if (coefficients.shape(0) != outputs || coefficients.shape(1) != points.count || constants.shape(0) != outputs ||
-          of_features.shape(0) != outputs || of_features.shape(1) != features)
-        throw nb::value_error("points, coefficients, constants and random features do not fit together");
-    }
-    if (births.shape(0) != points.count || outputs == 0 || t < 0)
-      throw nb::value_error("there must be one birth for each point");
-    if (outputs > 1 && config().task != Task::multiclass) throw nb::value_error("this task has one output only");
-    if (features != features_asked(config().recipe))
-      throw nb::value_error("the number of random features must be the learner's");
-    const auto as = [features](const CoefficientsIn& given) {
-      const auto& [coefficients, constants, of_features] = given;
-      return Learner::Expansion::Coefficients{coefficients.data(), constants.data(),
-                                              features == 0 ? nullptr : of_features.data()};
-    };
-    return {points, births.data(), as(last), as(average), outputs, t};
-  }
-  static std::vector<double> lower_half(const RowsIn<double>& square) {
-    if (square.shape(0) != square.shape(1)) throw nb::value_error("the information must be a square matrix");
-    std::vector<double> half;
-    for (std::size_t i = 0; i < square.shape(0); ++i)
-      for (std::size_t j = 0; j <= i; ++j) half.push_back(square(i, j));
-    return half;
-  }
-  void check_labels(const double* y, std::size_t n) const {
-    for (std::size_t i = 0; i < n && config().task != Task::regression; ++i)
-      if (!(y[i] >= 0 && y[i] < (config().task == Task::binary ? 2 : 1 << 20)) || y[i] != static_cast<int>(y[i]))
-        throw nb::value_error("labels must be class indices");
-  }
-  const Config& config() const { return core_->config(); }
-  std::unique_ptr<Learner> core_;
-};
 
 // A Python kernel, called as kernel(x[None], S) with read-only arrays.
 template <class T>
@@ -501,19 +210,21 @@ NB_MODULE(_core, m) {
         .def(
             "learn",
             [](PyLearner& self, const RowsIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into) {
-              return self.learn(self.dense<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into);
+               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into,
+               const std::optional<RowIn<std::int64_t>>& positions) {
+              return self.learn(self.dense<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into, positions);
             },
             "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true,
-            "into"_a.noconvert() = nb::none())
+            "into"_a.noconvert() = nb::none(), "positions"_a = nb::none())
         .def(
             "learn",
             [](PyLearner& self, const CsrIn<T>& x, const Numbers& y, const std::optional<Numbers>& weight, bool scores,
-               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into) {
-              return self.learn(self.sparse<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into);
+               std::size_t n_jobs, std::size_t block_rows, bool in_order, const std::optional<Room>& into,
+               const std::optional<RowIn<std::int64_t>>& positions) {
+              return self.learn(self.sparse<T>(x), y, weight, scores, {n_jobs, block_rows}, in_order, into, positions);
             },
             "x"_a.noconvert(), "y"_a, "weight"_a.none(), "scores"_a, "n_jobs"_a, "block_rows"_a, "in_order"_a = true,
-            "into"_a.noconvert() = nb::none())
+            "into"_a.noconvert() = nb::none(), "positions"_a = nb::none())
         .def(
             "score",
             [](const PyLearner& self, const RowsIn<T>& x, bool each, std::size_t n_jobs, std::size_t block_rows) {
@@ -528,6 +239,12 @@ NB_MODULE(_core, m) {
             "x"_a.noconvert(), "each"_a, "n_jobs"_a, "block_rows"_a)
         .def(
             "variance", [](const PyLearner& self, const RowsIn<T>& x) { return self.variance(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "noise_at", [](const PyLearner& self, const RowsIn<T>& x) { return self.noise_at(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "noise_at", [](const PyLearner& self, const CsrIn<T>& x) { return self.noise_at(self.sparse<T>(x)); },
             "x"_a.noconvert())
         .def(
             "variance", [](const PyLearner& self, const CsrIn<T>& x) { return self.variance(self.sparse<T>(x)); },
@@ -571,6 +288,7 @@ NB_MODULE(_core, m) {
   };
   take_rows(double{});
   take_rows(float{});
+  bind_experts(learner);
   // What is no row as the core takes it is left for the caller to convert.
   learner.def("learn_one", [](PyLearner&, const nb::object&, double) { return false; }, "x"_a, "y"_a);
   learner
@@ -625,15 +343,15 @@ NB_MODULE(_core, m) {
       .def(
           "reach", [](PyLearner& self, std::size_t width) { unlocked([&] { self.core().reach(width); }); },
           "n_features"_a)
-      .def_prop_ro("budget", [](const PyLearner& self) { return unlocked([&] { return self.core().budget(); }); })
+      .def_prop_ro("budget", [](const PyLearner& self) { return unlocked([&] { return self.plain().budget(); }); })
       .def(
           "limit_memories",
-          [](PyLearner& self, std::size_t budget) { unlocked([&] { self.core().limit_memories(budget); }); },
+          [](PyLearner& self, std::size_t budget) { unlocked([&] { self.plain().limit_memories(budget); }); },
           "budget"_a)
       .def("split",
            [](const PyLearner& self) {
              std::vector<std::unique_ptr<PyLearner>> parts;
-             for (auto& part : unlocked([&] { return self.core().split(); }))
+             for (auto& part : unlocked([&] { return self.plain().split(); }))
                parts.push_back(std::make_unique<PyLearner>(std::move(part)));
              return parts;
            })
@@ -642,23 +360,25 @@ NB_MODULE(_core, m) {
           [](PyLearner& self, const std::vector<const PyLearner*>& parts, const std::vector<double>& weights,
              double noise, bool moved, const PyLearner* like) {
             std::vector<const Learner*> cores;
-            for (const PyLearner* part : parts) cores.push_back(&part->core());
+            for (const PyLearner* part : parts) cores.push_back(&part->plain());
             unlocked(
-                [&] { self.core().join(cores, weights, noise, moved, like == nullptr ? nullptr : &like->core()); });
+                [&] { self.plain().join(cores, weights, noise, moved, like == nullptr ? nullptr : &like->plain()); });
           },
           "parts"_a, "weights"_a, "noise"_a, "moved"_a, "like"_a.none())
       .def(
           "compress",
           [](PyLearner& self, double eps, std::size_t n) {
-            return unlocked([&] { return self.core().compress(eps, n); });
+            return unlocked([&] { return self.plain().compress(eps, n); });
           },
           "eps"_a, "n_support"_a)
       .def_prop_ro("has_information",
-                   [](const PyLearner& self) { return unlocked([&] { return self.core().has_information(); }); })
+                   [](const PyLearner& self) {
+                     return unlocked([&] { return self.experts() == nullptr && self.plain().has_information(); });
+                   })
       .def(
           "information",
           [](const PyLearner& self) {
-            return PyLearner::information_of(unlocked([&] { return self.core().information(); }));
+            return PyLearner::information_of(unlocked([&] { return self.plain().information(); }));
           },
           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                   "numpy.typing.NDArray[numpy.float64], float, float, int]"))
@@ -666,9 +386,9 @@ NB_MODULE(_core, m) {
            nb::sig("def points(self) -> tuple[typing.Any, numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.int64]]"))
       .def("learned", &PyLearner::learned, "informed"_a,
-           nb::sig("def learned(self, informed: bool) -> tuple[typing.Any, typing.Any, typing.Any, "
+           nb::sig("def learned(self, informed: bool) -> list[tuple[typing.Any, typing.Any, typing.Any, "
                    "numpy.typing.NDArray[numpy.float64], int, tuple[numpy.typing.NDArray[numpy.int64], "
-                   "numpy.typing.NDArray[numpy.float64], float, float, int] | None]"))
+                   "numpy.typing.NDArray[numpy.float64], float, float, int] | None]]"))
       .def("clone", [](const PyLearner& self) { return unlocked([&] { return std::make_unique<PyLearner>(self); }); })
       .def("show", &PyLearner::show, "view"_a,
            nb::sig("def show(self, view: typing.Callable[[str, str, tuple[int, int], "
@@ -677,12 +397,12 @@ NB_MODULE(_core, m) {
       .def(
           "eliminate",
           [](PyLearner& self, double eps, std::size_t n) {
-            const auto moved = unlocked([&] { return self.core().eliminate(eps, n); });
+            const auto moved = unlocked([&] { return self.plain().eliminate(eps, n); });
             return std::pair(std::sqrt(moved.data), std::sqrt(moved.rkhs));
           },
           "eps"_a, "n_support"_a)
       .def(
-          "begin_after", [](PyLearner& self, std::int64_t rows) { unlocked([&] { self.core().begin_after(rows); }); },
+          "begin_after", [](PyLearner& self, std::int64_t rows) { unlocked([&] { self.plain().begin_after(rows); }); },
           "rows"_a)
       .def("flush", [](PyLearner& self) { unlocked([&] { self.core().flush(); }); })
       .def("save", &PyLearner::save, nb::sig("def save(self) -> dict[str, numpy.typing.NDArray[typing.Any]]"))
@@ -693,11 +413,11 @@ NB_MODULE(_core, m) {
       .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
       .def_prop_ro("noise_variance",
                    [](const PyLearner& self) { return unlocked([&] { return self.core().noise_variance(); }); })
-      .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.core().norm(); }); })
+      .def_prop_ro("norm", [](const PyLearner& self) { return unlocked([&] { return self.plain().norm(); }); })
       .def(
           "keep",
           [](PyLearner& self, const std::vector<std::size_t>& functions) {
-            unlocked([&] { self.core().keep(functions); });
+            unlocked([&] { self.plain().keep(functions); });
           },
           "functions"_a)
       .def("random_features", &PyLearner::random_features,
@@ -712,7 +432,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("memory_history", &PyLearner::memory_history, nb::rv_policy::automatic,
                    nb::sig("def memory_history(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                            "numpy.typing.NDArray[numpy.float64]]"))
-      .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.core().sizes(); }); })
+      .def_prop_ro("sizes", [](const PyLearner& self) { return unlocked([&] { return self.plain().sizes(); }); })
       .def("coefficients", &PyLearner::coefficients, "last"_a = false)
       .def("constants", &PyLearner::constants, "last"_a = false);
 }

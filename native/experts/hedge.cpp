@@ -6,16 +6,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "second_order/fixed_share.hpp"
-
 namespace onkel {
 namespace {
 
-constexpr std::size_t max_remembered = 256;
-// For a sum: the size of a step along the gradient, the bound on the slope of a single row in units of the typical
-// loss, and the smallest weight by which a distance is divided.
-constexpr double step = 0.1, steepest = 10.0, least_weight = 1e-4;
-constexpr double log_of_nothing = -700.0;  // the logarithm of a weight of 0
+constexpr double least_weight = 1e-4;  // the smallest weight by which a distance is divided, in a sum
 constexpr std::size_t unbounded = std::size_t{1} << 60;
 // The fraction of the second-order work of a sum that is divided evenly among its learners, whatever their weights.
 constexpr double evenly = 0.25;
@@ -39,11 +33,10 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       by_blocks_(config.combination != Combination::stochastic && all_look_ahead(members_)),
       draws_(draws),
       log_discount_(std::log(config.discount)),
-      logs_(members_.size()),
+      sum_(members_.size(), config.combination == Combination::uniform ? 0.0 : config.share),
       errors_(members_.size()) {
   find_informed();
   scores_.resize(members_.size() * outputs());
-  update_weights();
   limit_points();
   if (is_informed()) divide_budget();
 }
@@ -59,17 +52,11 @@ Hedge::Hedge(const Hedge& other, Basis& points)
       total_(other.total_),
       draws_(other.draws_),
       log_discount_(other.log_discount_),
-      logs_(other.logs_),
-      relative_(other.relative_),
-      weights_(other.weights_),
+      sum_(other.sum_),
       lowest_(other.lowest_),
       highest_(other.highest_),
-      stride_(other.stride_),
-      history_(other.history_),
       scores_(other.scores_.size()),
-      errors_(other.errors_.size()),
-      squares_(other.squares_),
-      moves_(other.moves_) {
+      errors_(other.errors_.size()) {
   for (const Member& member : other.members_) {
     auto view = member.view->clone_over(*pool_);
     auto learner = member.learner->clone(*view);
@@ -116,18 +103,18 @@ void Hedge::vote(std::span<const double> scores, std::span<double> predicted) co
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto own = scores.subspan(i * outputs, outputs);
     if (sums() || task_ == Task::regression) {
-      for (std::size_t o = 0; o < outputs; ++o) predicted[o] += weights_[i] * own[o];
+      for (std::size_t o = 0; o < outputs; ++o) predicted[o] += sum_.weights[i] * own[o];
     } else if (task_ == Task::binary) {
-      predicted[0] += own[0] > 0 ? weights_[i] : own[0] < 0 || config_.zero_votes ? -weights_[i] : 0.0;
+      predicted[0] += own[0] > 0 ? sum_.weights[i] : own[0] < 0 || config_.zero_votes ? -sum_.weights[i] : 0.0;
     } else if (std::any_of(own.begin(), own.end(), [](double score) { return score != 0; })) {
-      predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += weights_[i];
+      predicted[static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin())] += sum_.weights[i];
     }
   }
 }
 
 // p_i = (1 - delta) theta_i / max theta + delta
 double Hedge::visit_probability(std::size_t i) const {
-  return (1 - config_.smoothing) * relative_[i] + config_.smoothing;
+  return (1 - config_.smoothing) * sum_.weights.relative(i) + config_.smoothing;
 }
 
 bool Hedge::visits(std::size_t i, std::int64_t t) const {
@@ -202,42 +189,23 @@ void Hedge::commit() {
   lowest_ = prepared_.lowest;
   highest_ = prepared_.highest;
   if (sums()) {
-    if (prepared_.t > config_.start) move_along_gradient();
+    if (prepared_.t > config_.start) sum_.move(prepared_.judged, prepared_.weight, task_);
     share_budget(prepared_.t);
   } else if (config_.combination != Combination::uniform) {
-    for (const std::size_t i : prepared_.visited) logs_[i] += prepared_.weight * errors_[i] * log_discount_;
-    update_weights();
-    divide_share();
+    for (const std::size_t i : prepared_.visited) sum_.weights.add(i, prepared_.weight * errors_[i] * log_discount_);
+    sum_.weights.move();
   }
-  remember(prepared_.t);
+  sum_.weights.remember(prepared_.t);
 }
 
-// dl(F)/dtheta_i = l'(F) . f_i, minus the part common to all members, l'(F) . F.
 void Hedge::evaluate_sum(const Example& example) {
   const std::size_t n = outputs();
+  std::vector<double> each(members_.size() * n);
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    std::copy_n(members_[i].learner->prepared_scores().begin(), n, each.begin() + static_cast<std::ptrdiff_t>(i * n));
   Scored row(n);
   row.begin(example, pool_->points());
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t o = 0; o < n; ++o) row.f[o] += weights_[i] * members_[i].learner->prepared_scores()[o];
-  loss_.evaluate(row);
-  require_in_range(row.g, "the slope", example.position);
-  prepared_.residual = task_ == Task::regression ? row.f[0] - example.y : 0.0;
-  prepared_.slopes.assign(members_.size(), 0.0);
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    for (std::size_t o = 0; o < n; ++o)
-      prepared_.slopes[i] += row.g[o] * (members_[i].learner->prepared_scores()[o] - row.f[o]);
-}
-
-// theta_i <- theta_i e^(-step slope_i), then the share. The slopes of a regression loss are divided by the mean squared
-// residual, so that they are dimensionless.
-void Hedge::move_along_gradient() {
-  ++moves_;
-  squares_ += prepared_.residual * prepared_.residual;
-  const double unit = task_ != Task::regression ? 1.0 : squares_ / static_cast<double>(moves_);
-  for (std::size_t i = 0; i < members_.size() && unit > 0; ++i)
-    logs_[i] -= step * std::clamp(prepared_.weight * prepared_.slopes[i] / unit, -steepest, steepest);
-  update_weights();
-  divide_share();
+  sum_.judge(loss_, task_, each, row, prepared_.judged);
 }
 
 void Hedge::limit_points() {
@@ -250,7 +218,7 @@ void Hedge::divide_budget() {
   if (budget_ >= unbounded) return;
   const auto m = static_cast<double>(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    const double points = static_cast<double>(whole_budget()) * std::sqrt(evenly / m + (1 - evenly) * weights_[i]);
+    const double points = static_cast<double>(whole_budget()) * std::sqrt(evenly / m + (1 - evenly) * sum_.weights[i]);
     members_[i].learner->set_budget(std::clamp<std::size_t>(static_cast<std::size_t>(points), 1, whole_budget()));
   }
 }
@@ -264,7 +232,8 @@ void Hedge::share_budget(std::int64_t t) {
 }
 
 const Informed& Hedge::heaviest() const {
-  const auto found = std::max_element(weights_.begin(), weights_.end()) - weights_.begin();
+  const std::vector<double>& weights = sum_.weights.values();
+  const auto found = std::max_element(weights.begin(), weights.end()) - weights.begin();
   return *members_[static_cast<std::size_t>(found)].informed;
 }
 
@@ -278,10 +247,10 @@ Informed::Displacement Hedge::eliminate(double max_distance, std::size_t max_poi
   for (std::size_t i = 0; i < m; ++i) {
     Member& member = members_[i];
     const std::size_t kept = max_points >= all ? all : std::max<std::size_t>(1, max_points * member.view->size() / all);
-    const double own = max_distance / (std::max(weights_[i], least_weight) * std::sqrt(static_cast<double>(m)));
+    const double own = max_distance / (std::max(sum_.weights[i], least_weight) * std::sqrt(static_cast<double>(m)));
     const Informed::Displacement part = member.informed->eliminate(own, kept);
-    moved.data += weights_[i] * weights_[i] * part.data;
-    moved.rkhs += weights_[i] * weights_[i] * part.rkhs;
+    moved.data += sum_.weights[i] * sum_.weights[i] * part.data;
+    moved.rkhs += sum_.weights[i] * sum_.weights[i] * part.rkhs;
     if (max_points < unbounded) member.learner->set_budget(kept);
   }
   if (max_points < unbounded) budget_ = std::max<std::size_t>(1, max_points / m);
@@ -301,7 +270,7 @@ double Hedge::variance(Block& block, std::size_t row) const {
     members_[i].view->project(block, row, block.views[i]);
     const Informed& learner = *members_[i].informed;
     const double unit = task_ == Task::regression ? learner.noise_variance() : 1.0;
-    deviation += weights_[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
+    deviation += sum_.weights[i] * std::sqrt(unit * learner.variance(block.views[i], 0));
   }
   const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   return noise > 0 ? deviation * deviation / noise : 0.0;
@@ -309,9 +278,9 @@ double Hedge::variance(Block& block, std::size_t row) const {
 
 // Before the weights have moved, it is that of the terms.
 double Hedge::noise_variance() const {
-  if (moves_ > 0) return squares_ / static_cast<double>(moves_);
+  if (sum_.moves() > 0) return sum_.noise();
   double mean = 0.0;
-  for (std::size_t i = 0; i < members_.size(); ++i) mean += weights_[i] * members_[i].informed->noise_variance();
+  for (std::size_t i = 0; i < members_.size(); ++i) mean += sum_.weights[i] * members_[i].informed->noise_variance();
   return mean;
 }
 
@@ -337,43 +306,6 @@ void Hedge::count() {
   for (const Member& member : members_) total_ += member.view->size();
 }
 
-void Hedge::update_weights() {
-  const double largest = *std::max_element(logs_.begin(), logs_.end());
-  double sum = 0.0;
-  relative_.resize(logs_.size());
-  weights_.resize(logs_.size());
-  for (std::size_t i = 0; i < logs_.size(); ++i) {
-    logs_[i] -= largest;
-    relative_[i] = std::exp(logs_[i]);
-    sum += relative_[i];
-  }
-  for (std::size_t i = 0; i < logs_.size(); ++i) weights_[i] = relative_[i] / sum;
-}
-
-void Hedge::divide_share() {
-  if (config_.share == 0) return;  // taking the logarithm and its exponential would round
-  for (std::size_t i = 0; i < logs_.size(); ++i)
-    logs_[i] = std::log(with_share(weights_[i], config_.share, logs_.size()));
-  update_weights();
-}
-
-void Hedge::remember(std::int64_t t) {
-  if (t % stride_ != 0) return;
-  history_.insert(history_.end(), weights_.begin(), weights_.end());
-  const std::size_t m = members_.size();
-  if (history_.size() < max_remembered * m) return;
-  for (std::size_t k = 1; k < max_remembered; k += 2)
-    std::copy_n(history_.data() + k * m, m, history_.data() + k / 2 * m);
-  history_.resize(max_remembered / 2 * m);
-  stride_ *= 2;
-}
-
-std::pair<std::vector<std::int64_t>, std::vector<double>> Hedge::weight_history() const {
-  std::vector<std::int64_t> rows(history_.size() / members_.size());
-  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = static_cast<std::int64_t>(k + 1) * stride_;
-  return {rows, history_};
-}
-
 void Hedge::flush(std::int64_t) {
   for (Member& member : members_) with_budget(member, [&] { member.learner->flush(member.seen); });
 }
@@ -393,7 +325,7 @@ double Hedge::fixed(std::size_t function, std::size_t column, std::size_t output
 double Hedge::norm_squared() const {
   double sum = 0.0;
   for (std::size_t i = 0; i < members_.size(); ++i)
-    sum += weights_[i] * weights_[i] * members_[i].learner->norm_squared();
+    sum += sum_.weights[i] * sum_.weights[i] * members_[i].learner->norm_squared();
   return sum;
 }
 
@@ -405,23 +337,15 @@ std::vector<std::int64_t> Hedge::sizes() const {
 
 void Hedge::keep(const std::vector<std::size_t>& functions) {
   std::vector<Member> kept;
-  std::vector<double> logs, history;
-  for (std::size_t row = 0; row < history_.size(); row += members_.size())
-    for (const std::size_t i : functions) history.push_back(history_[row + i]);
-  for (const std::size_t i : functions) {
-    kept.push_back(std::move(members_[i]));
-    logs.push_back(logs_[i]);
-  }
+  for (const std::size_t i : functions) kept.push_back(std::move(members_[i]));
   for (Member& member : members_)
     for (std::size_t slot = 0; member.view && slot < member.view->end_slot(); ++slot)
       if (slot >= member.view->first_slot() && member.view->born(slot) >= 0) member.view->erase(slot, false);
   members_ = std::move(kept);
-  logs_ = std::move(logs);
-  history_ = std::move(history);
+  sum_.weights.keep(functions);
   errors_.resize(members_.size());
   scores_.resize(members_.size() * outputs());
   count();
-  update_weights();
   limit_points();
 }
 
@@ -454,17 +378,12 @@ void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std
   }
   scores_.resize(m * outputs());
   // A logarithm and its exponential cost bits.
-  if (like != nullptr && std::ranges::equal(weights, like->weights())) {
-    logs_ = like->log_weights();
-  } else {
-    const double largest = *std::max_element(weights.begin(), weights.end());
-    for (std::size_t i = 0; i < m; ++i) logs_[i] = std::max(std::log(weights[i] / largest), log_of_nothing);
-  }
-  update_weights();
-  squares_ = noise * static_cast<double>(t);
-  moves_ = moved ? t : 0;
-  while (t / stride_ >= static_cast<std::int64_t>(max_remembered)) stride_ *= 2;
-  for (std::int64_t row = 0; row < t / stride_; ++row) history_.insert(history_.end(), weights.begin(), weights.end());
+  if (like != nullptr && std::ranges::equal(weights, like->weights()))
+    sum_.weights.set_logs(like->log_weights());
+  else
+    sum_.weights.set(weights);
+  sum_.set_noise(noise, moved ? t : 0);
+  sum_.weights.fill_history(t);
   // The budget of each is that of terms of equal weight, and at least what it has.
   for (Member& member : members_) {
     const double share = static_cast<double>(std::min(budget_, unbounded)) * std::sqrt(static_cast<double>(m));
@@ -482,18 +401,12 @@ void Hedge::Member::visit(Archive& archive) {
 }
 
 void Hedge::visit(Archive& archive) {
-  archive.array("log_weights", logs_);
-  archive.require(logs_.size() == members_.size(), "log_weights", "must hold one weight for each kernel");
-  archive.require(std::all_of(logs_.begin(), logs_.end(), [](double log) { return log <= 0; }), "log_weights",
-                  "must not be positive");
   auto budget = static_cast<std::int64_t>(budget_);
   archive.scalar("budget", budget);
   archive.require(budget >= 1, "budget", "must be positive");
   budget_ = static_cast<std::size_t>(budget);
   if (sums()) {
-    archive.scalar("squares", squares_);
-    archive.scalar("moves", moves_);
-    archive.require(squares_ >= 0, "squares", "must not be negative");
+    sum_.visit(archive);
     std::vector<std::int64_t> budgets;
     for (const Member& member : members_) budgets.push_back(static_cast<std::int64_t>(member.learner->budget()));
     archive.array("budgets", budgets);
@@ -502,15 +415,13 @@ void Hedge::visit(Archive& archive) {
                     "budgets", "must hold one positive number for each kernel");
     for (std::size_t i = 0; i < members_.size(); ++i)
       members_[i].learner->set_budget(static_cast<std::size_t>(budgets[i]));
+  } else {
+    sum_.weights.visit(archive);
   }
   if (task_ == Task::regression) {
     archive.scalar("lowest", lowest_);
     archive.scalar("highest", highest_);
   }
-  archive.scalar("stride", stride_);
-  archive.require(stride_ >= 1 && stride_ <= std::int64_t{1} << 52, "stride", "must be between 1 and 2^52");
-  archive.matrix("history", history_, members_.size());
-  archive.require(history_.size() < max_remembered * members_.size(), "history", "must hold fewer than 256 rows");
   for (Member& member : members_) archive.part("kernel" + std::to_string(member.number), member);
   if (!archive.loading()) return;
   pool_->check_holders();
@@ -520,7 +431,6 @@ void Hedge::visit(Archive& archive) {
   scores_.resize(members_.size() * width);
   limit_points();
   count();
-  update_weights();
 }
 
 void Hedge::check_rows(std::int64_t t) const {
@@ -530,8 +440,7 @@ void Hedge::check_rows(std::int64_t t) const {
     member.learner->check_rows(member.seen);
     member.view->check_births(t);
   }
-  if (static_cast<std::int64_t>(history_.size() / members_.size()) != t / stride_)
-    throw std::invalid_argument("state 'update.history' must hold one row of weights for each stride of the stream");
+  sum_.weights.check_rows(t);
 }
 
 }  // namespace onkel

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "basis/pool.hpp"
+#include "experts/weights.hpp"
 #include "first_order/loss.hpp"
 #include "linalg/draws.hpp"
 #include "loop/config.hpp"
@@ -71,15 +72,17 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   Faces faces() override;
   std::size_t budget() const override { return budget_; }
   void set_budget(std::size_t budget) override { budget_ = budget; }
-  std::vector<double> weights() const override { return weights_; }
-  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override;
+  std::vector<double> weights() const override { return sum_.weights.values(); }
+  std::pair<std::vector<std::int64_t>, std::vector<double>> weight_history() const override {
+    return sum_.weights.history();
+  }
   std::vector<std::int64_t> sizes() const override;
   void keep(const std::vector<std::size_t>& functions) override;
   // For a sum of second-order learners: the standard deviation is the weighted sum of those of its terms.
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
   std::vector<Part> parts() const override;
-  const std::vector<double>& log_weights() const override { return logs_; }
+  const std::vector<double>& log_weights() const override { return sum_.weights.logs(); }
   const Informed& heaviest() const override;
   Informed::Displacement eliminate(double max_distance, std::size_t max_points) override;
   void limit_memories(std::size_t budget) override;
@@ -93,7 +96,6 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   void find_informed();
   bool sums() const { return config_.combination == Combination::sum; }
   void evaluate_sum(const Example& example);
-  void move_along_gradient();
   std::size_t whole_budget() const { return budget_ * members_.size(); }
   void limit_points();
   void divide_budget();
@@ -105,9 +107,6 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   template <class Work>
   void with_budget(Member& member, const Work& work);
   void count();
-  void update_weights();
-  void divide_share();
-  void remember(std::int64_t t);
 
   HedgeConfig config_;
   Loss loss_;
@@ -119,24 +118,17 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   std::size_t total_ = 0;  // points of all members, where the budget is common
   Draws draws_;
   double log_discount_;
-  std::vector<double> logs_;                // logarithms of the weights, the largest of them 0
-  std::vector<double> relative_, weights_;  // theta / max theta; theta, whose sum is 1
-  double lowest_ = 0.0, highest_ = 0.0;     // the range of y so far
-  // The weights after some rows: those at multiples of a stride that doubles when there are too many.
-  std::int64_t stride_ = 1;
-  std::vector<double> history_;  // [row][member]
+  SumWeights sum_;                       // theta; how the weights of a sum move
+  double lowest_ = 0.0, highest_ = 0.0;  // the range of y so far
   // Numbers of the prepared row.
   struct {
     std::int64_t t = 0;
     double weight = 0.0;
     double lowest = 0.0, highest = 0.0;
     std::vector<std::size_t> visited;
-    double residual = 0.0;       // of the sum
-    std::vector<double> slopes;  // of the sum's loss with respect to each weight
+    SumWeights::Judged judged;  // of the sum
   } prepared_;
   std::vector<double> scores_, errors_;
-  double squares_ = 0.0;    // the sum of the squared residuals of a sum, and their number
-  std::int64_t moves_ = 0;  // rows that moved its weights
 };
 
 }  // namespace onkel

@@ -20,7 +20,7 @@ History since(std::int64_t origin, History history) {
   return history;
 }
 
-bool is_foreign(const Config& config) {
+bool has_foreign_part(const Config& config) {
   return config.recipe.is_foreign() || std::any_of(config.kernels.begin(), config.kernels.end(),
                                                    [](const KernelConfig& kernel) { return bool(kernel.function); });
 }
@@ -32,7 +32,7 @@ Learner::Learner(const Config& config, Maker make) : Learner(config, make, make(
 Learner::Learner(const Config& config, Maker make, Made made)
     : config_(config),
       make_(make),
-      foreign_(is_foreign(config)),
+      foreign_(has_foreign_part(config)),
       basis_(std::move(made.basis)),
       update_(std::move(made.update)),
       faces_(update_->faces()) {}
@@ -46,7 +46,8 @@ Learner::Learner(const Learner& other)
       update_(other.update_->clone(*basis_)),
       faces_(update_->faces()),
       origin_(other.origin_),
-      t_(other.t_) {
+      t_(other.t_),
+      skipped_(other.skipped_) {
   block_.number = other.block_.number;
 }
 
@@ -56,8 +57,9 @@ std::unique_ptr<Learner> Learner::clone() const {
 }
 
 std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& execution,
-                           const std::function<bool()>& should_continue) {
+                           const Continue& should_continue) {
   const std::lock_guard call(call_lock_);
+  check_positions(batch);
   if (scores != nullptr) {
     scores->outputs = outputs_after(batch);
     scores->values.assign(batch.rows.count * scores->outputs, 0.0);
@@ -69,14 +71,34 @@ std::size_t Learner::learn(const Batch& batch, Scores* scores, const Execution& 
   for (std::size_t begin = 0; begin < batch.rows.count; begin += step) {
     if (begin > 0 && !should_continue()) return begin;
     const std::lock_guard turn(state_lock_);
-    basis_->tile(batch.rows, begin, std::min(step, batch.rows.count - begin), block_, team);
-    ++block_.number;
-    block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
-    if (config_.task == Task::binary)
-      for (double& y : block_y_) y = 2 * y - 1;
+    fill_block(batch, begin, std::min(step, batch.rows.count - begin), team);
     for (std::size_t row = 0; row < block_.count; ++row) all_or_nothing([&] { learn_row(batch, row, scores, team); });
   }
   return batch.rows.count;
+}
+
+void Learner::check_positions(const Batch& batch) const {
+  if (batch.positions == nullptr) return;
+  std::int64_t next = origin_ + t_ + skipped_;
+  for (std::size_t i = 0; i < batch.rows.count; ++i) {
+    if (batch.weight != nullptr && batch.weight[i] == 0) continue;
+    if (batch.positions[i] < next || batch.positions[i] >= max_rows)
+      throw std::invalid_argument("the positions of rows must ascend, from that of the next row on");
+    next = batch.positions[i] + 1;
+  }
+}
+
+// Of a row that counts; from `origin_` on.
+std::int64_t Learner::position_of(const Batch& batch, std::size_t row) const {
+  return batch.positions == nullptr ? t_ + skipped_ : batch.positions[row] - origin_;
+}
+
+void Learner::fill_block(const Batch& batch, std::size_t begin, std::size_t count, Team& team) {
+  basis_->tile(batch.rows, begin, count, block_, team);
+  ++block_.number;
+  block_y_.assign(batch.y + begin, batch.y + begin + block_.count);
+  if (config_.task == Task::binary)
+    for (double& y : block_y_) y = 2 * y - 1;
 }
 
 // A row of the present block.
@@ -93,9 +115,10 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
     if (!predicted.empty()) update_->predict(block_, row, predicted);
     return;
   }
+  const std::int64_t position = position_of(batch, i);
   update_->prepare({.block = block_,
                     .row = row,
-                    .position = t_,
+                    .position = position,
                     .t = t_ + 1,
                     .y = y,
                     .weight = weight,
@@ -105,7 +128,34 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
                     .team = &team},
                    predicted);
   update_->commit();
+  count_row(position);
+}
+
+void Learner::count_row(std::int64_t position) {
   ++t_;
+  skipped_ = position + 1 - t_;
+}
+
+void Learner::prepare(const Batch& batch, std::span<double> predicted) {
+  Team alone(1);
+  fill_block(batch, 0, 1, alone);
+  prepared_ = position_of(batch, 0);
+  update_->prepare({.block = block_,
+                    .row = 0,
+                    .position = prepared_,
+                    .t = t_ + 1,
+                    .y = block_y_[0],
+                    .weight = batch.weight == nullptr ? 1.0 : batch.weight[0],
+                    .in_order = batch.in_order,
+                    .block_y = block_y_.data(),
+                    .block_weight = batch.weight,
+                    .team = nullptr},
+                   predicted);
+}
+
+void Learner::commit() {
+  update_->commit();
+  count_row(prepared_);
 }
 
 // The core's own parts fail, if at all, before they change anything. Code from outside the core may fail at every call.
@@ -131,7 +181,7 @@ std::size_t Learner::outputs_after(const Batch& batch) const {
 }
 
 Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& execution,
-                               const std::function<bool()>& should_continue) const {
+                               const Continue& should_continue) const {
   const std::lock_guard turn(state_lock_);
   const Ensemble* each_of = each ? &ensemble() : nullptr;
   const std::size_t outputs = update_->outputs() * (each ? update_->functions() : 1),
@@ -176,6 +226,10 @@ std::vector<double> Learner::variance(const Rows& rows) const {
 double Learner::noise_variance() const {
   const std::lock_guard turn(state_lock_);
   return uncertain().noise_variance();
+}
+
+std::vector<double> Learner::noise_at(const Rows& rows) const {
+  return std::vector<double>(rows.count, noise_variance());
 }
 
 Informed& Learner::informed() const {
@@ -294,6 +348,7 @@ std::vector<std::unique_ptr<Learner>> Learner::split() const {
     part->informed().take(own.learner);
     part->origin_ = origin_;
     part->t_ = t_;
+    part->skipped_ = skipped_;
     parts.push_back(std::move(part));
   }
   return parts;
@@ -315,6 +370,7 @@ void Learner::join(std::span<const Learner* const> parts, std::span<const double
   own.join(*basis_, taken, parts[0]->t_, weights, noise, moved, like == nullptr ? nullptr : &like->sum());
   origin_ = parts[0]->origin_;
   t_ = parts[0]->t_;
+  skipped_ = parts[0]->skipped_;
 }
 
 void Learner::flush() {
@@ -327,6 +383,8 @@ void Learner::set(const Expansion& expansion) {
   const std::lock_guard call(call_lock_);
   Learner fresh(config_, make_);
   fresh.t_ = expansion.t;
+  for (std::size_t i = 0; i < expansion.points.count; ++i)  // rows that it was not shown came between its own
+    fresh.skipped_ = std::max(fresh.skipped_, expansion.births[i] + 1 - expansion.t);
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
   const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows);
@@ -383,6 +441,13 @@ std::size_t Learner::outputs() const {
 std::size_t Learner::size() const {
   const std::lock_guard turn(state_lock_);
   return basis_->size_with_ghosts();
+}
+
+std::vector<std::int64_t> Learner::births() const {
+  const std::lock_guard turn(state_lock_);
+  std::vector<std::int64_t> births;
+  for (const std::size_t slot : basis_->held_slots()) births.push_back(origin_ + basis_->born(slot));
+  return births;
 }
 
 std::size_t Learner::bytes() const {
@@ -444,7 +509,7 @@ Learner::Points Learner::points() const {
   return all_points();
 }
 
-Learner::Learned Learner::learned(bool informed) const {
+std::vector<Model::Learned> Learner::learned(bool informed) const {
   const std::lock_guard turn(state_lock_);
   Learned learned{.points = all_points(),
                   .t = origin_ + t_,
@@ -456,7 +521,7 @@ Learner::Learned Learner::learned(bool informed) const {
                   .knowledge = {}};
   if (faces_.ensemble != nullptr) learned.weights = faces_.ensemble->weights();
   if (informed && has_information()) learned.knowledge = knowledge();
-  return learned;
+  return {std::move(learned)};
 }
 
 Learner::Points Learner::all_points() const {
@@ -542,15 +607,17 @@ void Learner::adopt(Learner&& fresh) {
   faces_ = fresh.faces_;
   origin_ = fresh.origin_;
   t_ = fresh.t_;
+  skipped_ = fresh.skipped_;
 }
 
-// Checks what no part can check alone: that the counts of the parts agree.
 void Learner::check_rows() const {
   if (t_ < 0 || t_ > max_rows) throw std::invalid_argument("state 't' must be between 0 and 2^62");
   if (origin_ < 0 || origin_ > max_rows - t_) throw std::invalid_argument("state 'origin' must be between 0 and 2^62");
+  if (skipped_ < 0 || skipped_ > max_rows - t_ - origin_)
+    throw std::invalid_argument("state 'skipped' must be between 0 and 2^62");
   // A merged point has the birth of one of the two; where points are identified by their births there are no merged
   // points.
-  basis_->check_births(t_, has_information());
+  basis_->check_births(t_ + skipped_, has_information());
   update_->check_rows(t_);
   const std::size_t outputs = update_->outputs();
   if (config_.task == Task::multiclass ? outputs < config_.outputs : outputs != 1)
@@ -560,6 +627,7 @@ void Learner::check_rows() const {
 void Learner::visit(Archive& archive) {
   archive.scalar("t", t_);
   archive.scalar_if_any("origin", origin_);
+  archive.scalar_if_any("skipped", skipped_);
   archive.part("basis", *basis_);
   archive.part("update", *update_);
 }

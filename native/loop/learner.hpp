@@ -7,10 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,12 +17,13 @@
 #include "linalg/archive.hpp"
 #include "loop/config.hpp"
 #include "loop/informed.hpp"
+#include "loop/model.hpp"
 #include "loop/ticket_lock.hpp"
 #include "loop/update.hpp"
 
 namespace onkel {
 
-class Learner {
+class Learner final : public Model {
  public:
   // What a configuration says, without a row yet; who makes it knows all kinds of updates.
   struct Made {
@@ -32,39 +32,24 @@ class Learner {
   };
   using Maker = Made (*)(const Config&);
   Learner(const Config& config, Maker make);
-  const Config& config() const { return config_; }
-  // A copy of this moment, in memory: between two rows another thread may be learning.
+  const Config& config() const override { return config_; }
   std::unique_ptr<Learner> clone() const;
+  std::unique_ptr<Model> copy() const override { return clone(); }
+  // One like it that has learned nothing.
+  std::unique_ptr<Learner> blank() const { return std::make_unique<Learner>(config_, make_); }
+  // The position in the stream of the first row that it may be shown next.
+  std::int64_t next_position() const { return origin_ + t_ + skipped_; }
 
-  struct Batch {
-    Rows rows;
-    const double* y = nullptr;       // class indices or targets
-    const double* weight = nullptr;  // 1 where it is null
-    bool in_order = true;            // whether the rows come in the order of time
-  };
-  // [row][output]
-  struct Scores {
-    std::vector<double> values;
-    std::size_t outputs = 0;
-  };
-  struct Execution {
-    std::size_t threads = 1;
-    std::size_t block_rows = 48;
-  };
-
-  // Learns from the rows in order and returns how many it has learned from when `should_continue` (called once per
-  // block) returned false. Throws Diverged at the row that would make the function infinite, and whatever a kernel or a
-  // part from outside the core throws; then all rows before that row are learned, and nothing of the row itself. Other
-  // threads may read between blocks. Where `scores` is given it gets the scores of each row before learning from it, 0
-  // for a class that is not known yet.
   std::size_t learn(const Batch& batch, Scores* scores, const Execution& execution,
-                    const std::function<bool()>& should_continue);
-  // Scores of the function that predicts, or of `each` function; ends early when `should_continue` returns false.
-  Scores score(const Rows& rows, bool each, const Execution& execution,
-               const std::function<bool()>& should_continue) const;
-  // The variance of the last function at each row (see Uncertain), and that of the noise.
-  std::vector<double> variance(const Rows& rows) const;
-  double noise_variance() const;
+                    const Continue& should_continue) override;
+  Scores score(const Rows& rows, bool each, const Execution& execution, const Continue& should_continue) const override;
+  // The two halves of learning from one row (see Update), for who shows a row to several learners and lets nobody else
+  // see them: nothing is locked. `batch` has one row.
+  void prepare(const Batch& batch, std::span<double> predicted);
+  void commit();
+  std::vector<double> variance(const Rows& rows) const override;
+  double noise_variance() const override;
+  std::vector<double> noise_at(const Rows& rows) const override;
   // For second-order learners (see Informed); other learners refuse.
   bool has_information() const { return faces_.informed != nullptr; }
   Informed::Knowledge information() const;
@@ -73,10 +58,9 @@ class Learner {
   std::vector<double> memories() const;
   std::vector<double> memory_weights() const;
   std::pair<std::vector<std::int64_t>, std::vector<double>> memory_history() const;
-  void widen(std::size_t outputs);
-  // From now on sparse rows have so many features.
-  void reach(std::size_t width);
-  void flush();
+  void widen(std::size_t outputs) override;
+  void reach(std::size_t width) override;
+  void flush() override;
 
   // An expansion that is set from outside.
   struct Expansion {
@@ -102,14 +86,14 @@ class Learner {
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
                        double weight);
 
-  // The number of rows of the stream so far, including those before this learner started.
-  std::int64_t t() const;
+  std::int64_t t() const override;
   // The stream had this many rows before the first one that this learner sees: it counts them, and knows nothing else
   // about them.
   void begin_after(std::int64_t rows);
-  std::size_t outputs() const;
-  std::size_t size() const;
-  std::size_t bytes() const;
+  std::size_t outputs() const override;
+  std::size_t size() const override;
+  std::size_t bytes() const override;
+  std::vector<std::int64_t> births() const;  // of its points, ghosts included
   double norm() const;
   // [function][output][point], with points in slot order, and the product of the first two dimensions.
   std::pair<std::vector<double>, std::size_t> coefficients(Which which) const;
@@ -126,26 +110,8 @@ class Learner {
   std::vector<std::int64_t> sizes() const;
   void keep(const std::vector<std::size_t>& functions);
 
-  // The points of all functions in the order of their slots, those that left the last function (ghosts) included.
-  struct Points {
-    PointRows rows;
-    std::vector<std::int64_t> births;  // positions in the stream
-    std::vector<std::int64_t> ghosts;  // 1 for a ghost
-  };
-  Points points() const;
-  // What has been learned, as one value of one moment.
-  struct Learned {
-    Points points;
-    std::int64_t t = 0;
-    std::size_t functions = 1, outputs = 1;
-    struct Coefficients {
-      std::vector<double> points, constants;  // [function][output][point] and [function][output]
-      std::vector<double> features;           // [output][feature]
-    } last, average;
-    std::vector<double> weights;                   // of the functions; empty where there is one
-    std::optional<Informed::Knowledge> knowledge;  // where it was asked for and there is some
-  };
-  Learned learned(bool informed) const;
+  Points points() const override;
+  std::vector<Learned> learned(bool informed) const override;
 
   // The learners of a sum of second-order learners, each of which goes on by itself; and, for a fresh sum, the opposite
   // (see Hedge).
@@ -157,15 +123,23 @@ class Learner {
   // For a sum of second-order learners: from now on it counts as made with this budget of each (see Informed).
   void limit_memories(std::size_t budget);
 
-  // Shows every array of the state, in a fixed order.
-  void show(const Display::Viewer& viewer) const;
-  State save() const;
-  void load(const State& state);
+  void show(const Display::Viewer& viewer) const override;
+  State save() const override;
+  void load(const State& state) override;
+  // What a state consists of, and a check of what no part can check alone: that the counts of the parts agree.
+  void visit(Archive& archive);
+  void check_rows() const;
+  // Whether a kernel or a part is from outside the core: it may fail at any time.
+  bool is_foreign() const { return foreign_; }
 
  private:
   Learner(const Config& config, Maker make, Made made);
   Learner(const Learner& other);  // with its state locked
+  void check_positions(const Batch& batch) const;
+  std::int64_t position_of(const Batch& batch, std::size_t row) const;
+  void fill_block(const Batch& batch, std::size_t begin, std::size_t count, Team& team);
   void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
+  void count_row(std::int64_t position);
   template <class Work>
   void all_or_nothing(const Work& work);
   Informed::Knowledge knowledge() const;
@@ -180,8 +154,6 @@ class Learner {
   Informed& informed() const;
   const Informed& with_memories() const;
   Sum& sum() const;
-  void visit(Archive& archive);
-  void check_rows() const;
 
   Config config_;
   Maker make_;
@@ -193,8 +165,11 @@ class Learner {
   std::unique_ptr<Update> update_;
   Faces faces_;              // of the update
   std::int64_t origin_ = 0;  // the number of rows of the stream before the first that it saw
-  std::int64_t t_ = 0;       // the number of rows of non-zero weight since; births of points count these
-  Block block_;              // scratch of learning
+  std::int64_t t_ = 0;       // the number of rows of non-zero weight that it has learned from since
+  // The number of rows since that it was not shown, so that t_ + skipped_ is the number of all; births count all.
+  std::int64_t skipped_ = 0;
+  std::int64_t prepared_ = -1;  // the position of the row that is prepared
+  Block block_;                 // scratch of learning
   std::vector<double> block_y_;
 };
 

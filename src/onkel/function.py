@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from onkel import _core
 from onkel.parts import Kernel
 from onkel.parts.metric import Metric
+from onkel.regions import Region, regions_of
 
 Floats = NDArray[np.float64]
 
@@ -67,6 +68,8 @@ class Term:
     last: Coefficients  # of the last function
     average: Coefficients  # of the average of all functions so far; the last again where none is kept
     weight: float = 1.0
+    region: int = 0  # the number of the region whose rows it is a term of
+    expert: int = 0  # its own number among the experts
 
     def __len__(self) -> int:
         return len(self.births)
@@ -131,9 +134,20 @@ class Expansion:
 
     terms: tuple[Term, ...]
     t: int  # rows that led to it
-    combination: str = "sum"  # or the "vote" or "mean" of several kernels
+    combination: str = "sum"  # or the "vote" or "mean" of several kernels, or by "regions"
     features: RandomFeatures | None = field(default=None)
     information: Information | None = field(default=None)
+    regions: tuple[Region, ...] = (Region(0),)
+
+    @property
+    def leaves(self) -> list[tuple[Region, list[tuple[float, Term]]]]:
+        """The leaves, each with the terms of its path and their weights."""
+        by_number = {term.expert: term for term in self.terms}
+        return [
+            (leaf, [(w, by_number[e]) for w, e in zip(leaf.weights.tolist(), leaf.path, strict=True)])
+            for leaf in self.regions
+            if leaf.is_leaf
+        ]
 
     @property
     def only(self) -> Term:
@@ -188,11 +202,28 @@ def _sum(parts: Sequence[Coefficients]) -> Coefficients:
     )
 
 
+def expansion_of_experts(core: _core.Learner, kernels: dict[int, Kernel], n_features: int, informed: bool) -> Expansion:
+    """Return the function of several experts, by whose numbers the kernels are."""
+    regions = regions_of(core.regions())
+    of_expert = {expert: region.number for region in regions for expert in region.experts}
+    terms = []
+    for (number, kernel), learned in zip(kernels.items(), core.learned(informed), strict=True):
+        own = _expansion(learned, [kernel], "sum", n_features)
+        terms.append(replace(own.only, region=of_expert[number], expert=number))
+    return Expansion(tuple(terms), core.t, "regions", regions=regions)
+
+
 def expansion_of(
     core: _core.Learner, kernels: Sequence[Kernel], combination: str, n_features: int, informed: bool
 ) -> Expansion:
     """Return the function that a core has learned; ``n_features`` is the width of its rows."""
-    points, last, average, weights, t, known = core.learned(informed)
+    function = _expansion(core.learned(informed)[0], kernels, combination, n_features)
+    frequencies, phases = core.random_features()
+    return replace(function, features=RandomFeatures(frequencies, phases)) if len(phases) else function
+
+
+def _expansion(learned: Any, kernels: Sequence[Kernel], combination: str, n_features: int) -> Expansion:
+    points, last, average, weights, t, known = learned
     rows, births, ghosts = points_of(points, n_features)
     functions = zip(_coefficients(last), _coefficients(average), strict=True)
     terms = tuple(
@@ -207,9 +238,7 @@ def expansion_of(
         )
         for kernel, function, weight in zip(kernels, functions, weights.tolist() or [1.0], strict=True)
     )
-    frequencies, phases = core.random_features()
-    features = RandomFeatures(frequencies, phases) if len(phases) else None
-    return Expansion(terms, t, combination, features, None if known is None else Information(*known))
+    return Expansion(terms, t, combination, None, None if known is None else Information(*known))
 
 
 def _coefficients(arrays: tuple[Floats, Floats, Floats]) -> list[Coefficients]:

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from onkel import _core
-from onkel.function import Expansion, expansion_of, points_of
+from onkel.function import Expansion, expansion_of, expansion_of_experts, points_of
 from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, SecondOrder, StreamMemory
+from onkel.regions import Condition, Region, regions_of
 from onkel.settings import Settings
 from onkel.utils.digest import Digest
 from onkel.utils.turns import in_turn
@@ -112,6 +113,7 @@ class Learner:
         self.n_features: int | None = None
         self.sparse = False
         self._core: _core.Learner | None = None
+        self._own: dict[int, Settings] = {}  # what each of several experts was told, in the order of the core's
 
     # -- settings ------------------------------------------------------------------------------------------------------
 
@@ -168,7 +170,7 @@ class Learner:
     def blank(self, *, n_jobs: int | None = None, **changes: Any) -> Self:
         """Return a learner with the same settings (but for ``changes``) that has learned nothing."""
         learner = object.__new__(type(self))
-        vars(learner).update(vars(self), settings=replace(self.settings, **changes), _core=None)
+        vars(learner).update(vars(self), settings=replace(self.settings, **changes), _core=None, _own={})
         learner.n_jobs = self.n_jobs if n_jobs is None else n_jobs
         return learner
 
@@ -192,11 +194,21 @@ class Learner:
         return scores if self.task == "multiclass" else float(scores[0])
 
     def learn_rows(
-        self, X: Array, y: Floats, weight: Floats | None = None, *, scores: bool = False, block_rows: int = 48
+        self,
+        X: Array,
+        y: Floats,
+        weight: Floats | None = None,
+        *,
+        scores: bool = False,
+        block_rows: int = 48,
+        positions: NDArray[np.int64] | None = None,
     ) -> Floats | None:
-        """Learn from rows in order; with ``scores`` return each row's scores made before learning from it."""
-        core = self.started_for(X)
-        return core.learn(self.as_core_rows(X), y, weight, scores, self.n_jobs, block_rows, self.in_order)
+        """Learn from rows in order; with ``scores`` return each row's scores made before learning from it.
+
+        ``positions`` are those of the rows in the stream, ascending, where it is shown only some of the stream's rows.
+        """
+        core, rows = self.started_for(X), self.as_core_rows(X)
+        return core.learn(rows, y, weight, scores, self.n_jobs, block_rows, self.in_order, positions=positions)
 
     def learn_prepared(
         self, rows: Array | Csr, y: Floats, weight: Floats | None = None, *, into: Floats | None = None
@@ -215,7 +227,8 @@ class Learner:
         return np.zeros((len(y), n_outputs))
 
     def score_rows(self, X: Array, *, each: bool = False, block_rows: int = 48) -> Floats:
-        """Return the scores of rows, one column per output; with ``each`` so many columns for each kernel."""
+        """Return the scores of rows, one column per output; with ``each`` so many columns for each kernel, or for each
+        of several experts, 0 where a row is not in its region."""
         return self.started_for(X).score(self.as_core_rows(X), each, self.n_jobs, block_rows)
 
     # Sparse rows of which nothing is converted: (values, features, offsets), as the core takes them.
@@ -238,13 +251,13 @@ class Learner:
             self._core.reach(n_features)
             self.n_features = n_features
 
-    def variance_rows(self, X: Array) -> tuple[Floats, float]:
-        """Return how uncertain the last function is at rows, in units of the noise's variance, and that variance.
+    def variance_rows(self, X: Array) -> tuple[Floats, Floats]:
+        """Return how uncertain the last function is at rows, in units of the noise's variance around them, and that.
 
         For second-order recipes only.
         """
-        core = self.started_for(X)
-        return core.variance(self.as_core_rows(X)), core.noise_variance
+        core, rows = self.started_for(X), self.as_core_rows(X)
+        return core.variance(rows), core.noise_at(rows)
 
     @property
     def noise_variance(self) -> float:
@@ -291,6 +304,9 @@ class Learner:
         if self.n_features is None:
             raise ValueError("the learner has learned nothing yet: it has no function")
         core = self.started(self.n_features)
+        if self._own:
+            kernels = {number: own.kernel for number, own in self._own.items()}
+            return expansion_of_experts(core, kernels, self.n_features, informed)
         return expansion_of(core, self.kernels, self.combination, self.n_features, informed)
 
     @property
@@ -416,12 +432,173 @@ class Learner:
             learner._core.limit_memories(learner.settings.budget_of_a_function)
         return learner
 
+    # -- regions and experts -------------------------------------------------------------------------------------------
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions, parents before children: of a learner that is one expert, one."""
+        if self._own:
+            assert self._core is not None
+            return regions_of(self._core.regions())
+        return (Region(0, rows=self.t),)
+
+    @property
+    def experts(self) -> tuple[int, ...]:
+        """The numbers of the experts, in the order of the columns of ``score_rows(each=True)``."""
+        return tuple(self._own) or (0,)
+
+    def expert(self, number: int) -> Self:
+        """Return a copy of one expert, a learner of its own."""
+        if not self._own and number == 0:
+            return self.clone()
+        if number not in self._own:
+            raise ValueError(f"there is no expert {number}: expected one of {self.experts}")
+        assert self._core is not None
+        return self._expert_of(self._own[number], self._core.expert(number))
+
+    def _expert_of(self, own: Settings, core: _core.Learner | None) -> Self:
+        expert = self.blank(n_jobs=self.n_jobs)
+        expert.settings, expert._core = own, core
+        if core is None:
+            expert.n_features, expert.sparse = None, False
+        return expert
+
+    def leaf_of(self, X: Array) -> NDArray[np.int64]:
+        """Return the number of the leaf that holds each row."""
+        if not self._own:
+            return np.zeros(X.shape[0], np.int64)
+        return np.asarray(self.started_for(X).leaves_of(self.as_core_rows(X)))
+
+    @classmethod
+    def together(cls, experts: Sequence[Learner], weights: ArrayLike | None = None) -> Learner:
+        """Return a learner whose experts are these, all of which have seen the same stream.
+
+        Examples
+        --------
+        >>> import numpy as np, onkel
+        >>> narrow, wide = (onkel.Learner(onkel.recipes.Newton(), gamma=gamma, budget=8) for gamma in (1.0, 0.1))
+        >>> for each in (narrow, wide):
+        ...     each.learn_rows(np.eye(3), np.array([0.0, 1.0, 1.0]))
+        >>> both = onkel.Learner.together([narrow, wide])
+        >>> x = np.array([1.0, 0.0, 0.5])
+        >>> bool(np.isclose(both.score(x), (narrow.score(x) + wide.score(x)) / 2))
+        True
+        """
+        first = experts[0]
+        assert first.n_features is not None
+        cores = [each.started(first.n_features, first.sparse) for each in experts]
+        joined = first.clone()
+        joined._core = _core.Learner.together(cores, max(each.t for each in experts))
+        joined._own = {number: each.settings for number, each in enumerate(experts)}
+        budgets = [each.budget for each in experts]
+        total = None if None in budgets else sum(budget or 0 for budget in budgets)
+        joined.settings = replace(first.settings, budget=total)
+        return joined if weights is None else joined.with_weights(0, weights)
+
+    def _as_experts(self) -> tuple[_core.Learner, dict[int, Settings]]:
+        if self._own:
+            assert self._core is not None
+            return self._core, self._own
+        if self._core is None:
+            raise ValueError("the learner has learned nothing yet: there are no experts to change")
+        return _core.Learner.together([self._core], self._core.t), {0: self.settings}
+
+    def _going_on(self, core: _core.Learner, own: dict[int, Settings]) -> Self:
+        """Go on from these experts."""
+        learner = self.blank()
+        learner._core = core
+        learner._own = {number: own[number] for number in core.experts}
+        return learner
+
+    def divided(
+        self,
+        region: int,
+        condition: Condition,
+        lower: Sequence[Learner] = (),
+        upper: Sequence[Learner] = (),
+        *,
+        weights: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Return this learner with a leaf divided into two, each side with experts of its own.
+
+        Parameters
+        ----------
+        region : int
+            The number of the leaf.
+        condition : Condition
+        lower, upper : sequence of Learner
+            The experts of each side, which may have learned from rows of it already.
+        weights : pair of array-like, default=None
+            Of all experts of each side's path; None lets each new expert start with the mean weight of the experts of
+            the region that is divided.
+
+        Examples
+        --------
+        >>> import numpy as np, onkel
+        >>> from onkel.regions import Condition
+        >>> model = onkel.Learner(onkel.recipes.Newton(), task="regression", budget=8)
+        >>> rows = np.linspace(-1.0, 1.0, 9)[:, None]
+        >>> model.learn_rows(rows, np.abs(rows[:, 0]))
+        >>> side = model.blank()
+        >>> model = model.divided(0, Condition((0,), (0.0,)), [side], [side])
+        >>> model.leaf_of(rows).tolist()
+        [1, 1, 1, 1, 1, 2, 2, 2, 2]
+        >>> model.experts
+        (0, 1, 2)
+        """
+        core, own = self._as_experts()
+        assert self.n_features is not None
+        leaf = next((each for each in self.regions if each.number == region and each.is_leaf), None)
+        if leaf is None:
+            raise ValueError(f"region {region} is divided, or there is none: expected a leaf")
+        mine = [w for w, e in zip(leaf.weights, leaf.path, strict=True) if e in leaf.experts] or list(leaf.weights)
+        sides = []
+        for i, experts in enumerate((lower, upper)):
+            if weights is None:
+                found = np.concatenate([leaf.weights, np.full(len(experts), np.mean(mine))])
+                found /= found.sum()
+            else:
+                found = np.asarray(weights[i], np.float64)
+            cores = [expert.started(self.n_features, self.sparse) for expert in experts]
+            sides.append((cores, found.tolist()))
+        after = core.divided(region, condition.features, condition.thresholds, *sides)
+        added = zip(after.experts[len(own) :], [*lower, *upper], strict=True)
+        return self._going_on(after, own | {number: expert.settings for number, expert in added})
+
+    def with_expert(self, region: int, expert: Learner, weight: float = 0.01) -> Self:
+        """Return this learner with one more expert of a region, which has this weight at each of its leaves."""
+        core, own = self._as_experts()
+        assert self.n_features is not None
+        after = core.with_expert(region, expert.started(self.n_features, self.sparse), weight)
+        return self._going_on(after, own | {after.experts[-1]: expert.settings})
+
+    def without_expert(self, number: int) -> Self:
+        """Return this learner without one of its experts; the others share its weight."""
+        core, own = self._as_experts()
+        return self._going_on(core.without_expert(number), own)
+
+    def merged_back(self, region: int) -> Self:
+        """Return this learner with a region that is no longer divided: what is below it goes, and the experts that are
+        left have the mean of their weights."""
+        core, own = self._as_experts()
+        return self._going_on(core.merged_back(region), own)
+
+    def with_weights(self, region: int, weights: ArrayLike) -> Self:
+        """Return this learner with other weights of a leaf, one for each expert of its path."""
+        core, own = self._as_experts()
+        return self._going_on(core.with_weights(region, np.asarray(weights, np.float64).tolist()), own)
+
+    def leaf_weights_history(self, region: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return numbers of rows of a leaf since its experts changed, and the weights of its path after each."""
+        return self._as_experts()[0].leaf_history(region)
+
     # -- copies and state ----------------------------------------------------------------------------------------------
 
     def clone(self) -> Self:
         """Return a copy of this moment: another thread may be learning, and the copy stands still."""
         learner = self.blank()
         learner._core = None if self._core is None else self._core.clone()
+        learner._own = dict(self._own)
         return learner
 
     __copy__ = clone
@@ -445,18 +622,25 @@ class Learner:
         return {} if self._core is None else self._core.save()
 
     def _load(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
-        core = self.started(n_features, sparse, n_outputs=1)  # as many as the state holds come with it
+        if self._own:  # as many outputs as the state holds come with it
+            blank = [own.core(n_features, sparse, n_outputs=1) for own in self._own.values()]
+            self.n_features, self.sparse, self._core = n_features, sparse, _core.Learner.together(blank, 0)
+        core = self.started(n_features, sparse, n_outputs=1)
         core.load(state)
+        if self._own:
+            self._own = dict(zip(core.experts, self._own.values(), strict=True))
         if self.task == "multiclass" and core.n_outputs < self.n_classes:
             raise ValueError(f"the state has {core.n_outputs} outputs, fewer than the {self.n_classes} classes")
 
     def _saved_fields(self) -> dict[str, Any]:
         settings = {name: getattr(self, name) for name in (*self.NAMES, "n_features", "sparse")}
-        return settings | {"state": self._state()}
+        own = [self._expert_of(each, None) for each in self._own.values()]
+        return settings | {"state": self._state(), "experts": own}
 
     @classmethod
     def _from_saved_fields(cls, saved: dict[str, Any]) -> Self:
         state, n_features, sparse = saved.pop("state"), saved.pop("n_features"), saved.pop("sparse")
+        experts = saved.pop("experts", [])
         for name, kind in (("recipe", Recipe), ("kernel", Kernel)):
             if not isinstance(saved[name], kind):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {saved[name]!r}")
@@ -468,6 +652,9 @@ class Learner:
             raise ValueError("state must hold arrays")
         if bool(state) != (n_features is not None):
             raise ValueError("a learner has arrays of state if, and only if, its number of features is known")
+        if not isinstance(experts, list) or not all(isinstance(own, Learner) and own.t == 0 for own in experts):
+            raise ValueError("experts must be a list of learners without rows")
+        learner._own = {number: own.settings for number, own in enumerate(experts)}
         if state:
             learner._load(state, n_features, sparse)
         return learner

@@ -70,7 +70,7 @@ TABLE = {
         },
     ),
     "Forget": SavedClass("ShrinkAndRemoveOldest", {}),
-    "Learner": SavedClass("Learner", _alike(*Learner.NAMES, "n_features", "sparse", "state")),
+    "Learner": SavedClass("Learner", _alike(*Learner.NAMES, "n_features", "sparse", "state", "experts")),
     "StreamStandardScaler": SavedClass("StreamStandardScaler", _SCALER),
     "StreamMinMaxScaler": SavedClass("StreamMinMaxScaler", _SCALER),
     "StreamEncoder": SavedClass("StreamEncoder", _SCALER),

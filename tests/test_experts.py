@@ -1,0 +1,286 @@
+"""Experts with regions of their own: against a plain reference, and what they promise beyond it."""
+
+import itertools
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+import onkel
+from interrupting import interrupted_at_check
+from onkel.regions import Condition
+from reference.experts import Experts as Reference
+from reference.experts import Leaf
+
+TASKS = "regression", "binary", "multiclass"
+AT = Condition((1,), (0.125,))
+THEN = Condition((0, 2), (0.5, -0.25))
+
+
+def data(task, n=900, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * (rng.random((n, 3)) < 0.8)
+    f = np.sin(2 * X[:, 0]) + np.where(X[:, 1] > 0.125, X[:, 2], 0)
+    y = {"regression": f + 0.1 * rng.normal(size=n), "binary": f > 0, "multiclass": np.digitize(f, [-0.5, 0.5])}[task]
+    return X, y.astype(np.float64)
+
+
+def fresh(task, budget=20, gamma=0.4, **also):
+    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    return onkel.Learner(
+        recipe, task=task, gamma=gamma, budget=budget, n_classes=1 if task != "multiclass" else 2, **also
+    )
+
+
+def grown(task, X, y, n=300, convert=np.asarray, **also):
+    """A tree of three leaves, with two experts at the root, one in a region that is divided, and a fresh one."""
+    made = fresh(task, **also)
+    made.learn_rows(convert(X[:n]), y[:n])
+
+    def child(holds, gamma):
+        rows = np.flatnonzero(holds)
+        expert = made.blank(kernel=onkel.parts.RBF(gamma), budget=15)
+        expert.learn_rows(convert(X[rows]), y[rows], positions=rows)
+        return expert
+
+    low = AT.lower(X[:n])
+    made = made.divided(0, AT, [child(low, 1.0)], [child(~low, 0.7)])
+    made = made.with_expert(0, child(low | ~low, 0.1), 0.2)
+    (upper,) = (region.number for region in made.regions if region.is_upper)
+    far = ~low & ~THEN.lower(X[:n])
+    return made.divided(upper, THEN, [], [child(far, 1.5), made.blank(budget=5)])
+
+
+def place_of(x):
+    return 1 if AT.lower(x[None])[0] else 3 if THEN.lower(x[None])[0] else 4
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_path_is_summed_with_the_weights_of_its_leaf(task, sparse):
+    X, y = data(task)
+    convert = csr_array if sparse else np.asarray
+    made = grown(task, X, y, convert=convert)
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], len(y))
+    learners = {number: made.expert(number) for number in made.experts}
+    leaves = {r.number: Leaf(zip(r.path, r.weights, strict=True)) for r in made.regions if r.is_leaf}
+    counts = Counter({region.number: region.rows for region in made.regions})
+    dense = {number: onkel.Learner._from_saved_fields(each._saved_fields()) for number, each in learners.items()}
+    if sparse:
+        for each in dense.values():
+            each.score = lambda x, own=each: own.score_rows(csr_array(x[None]))[0]
+            each.learn_rows = lambda X, y, w, own=each: onkel.Learner.learn_rows(own, csr_array(X), y, w)
+    plain = Reference(task, dense, place_of, leaves)
+    assert_array_equal(made.leaf_of(convert(X)), [place_of(x) for x in X])
+    expected = []
+    for x, label, w in zip(X[300:], y[300:], weight[300:], strict=True):
+        expected.append(plain.score(x))
+        plain.learn(x, label, w)
+        at = place_of(x)
+        counts.update({0: w > 0, at: w > 0} | ({2: w > 0} if at > 2 else {}))
+    scores = made.learn_rows(convert(X[300:]), y[300:], weight[300:], scores=True)
+    assert_allclose(scores, np.array(expected), rtol=1e-7, atol=1e-7)
+    for region in made.regions:
+        assert region.rows == counts[region.number]
+        if region.is_leaf:
+            leaf = leaves[region.number]
+            assert_allclose(region.weights, [leaf.weights[e] for e in region.path], rtol=1e-6)
+            assert_allclose(region.loss, np.mean(leaf.losses), rtol=1e-6)
+    assert_allclose(made.score_rows(convert(X)), [plain.score(x) for x in X], rtol=1e-7, atol=1e-7)
+    each = made.score_rows(convert(X[:50]), each=True).reshape(50, len(made.experts), -1)
+    for x, row in zip(X, each, strict=False):
+        for number, scored in zip(made.experts, row, strict=True):
+            held = number in leaves[place_of(x)].weights
+            assert_allclose(scored, learners_score(plain, number, x) if held else 0.0, rtol=1e-7, atol=1e-7)
+
+
+def learners_score(plain, number, x):
+    return np.atleast_1d(plain.learners[number].score(x))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_cuts_threads_files_and_copies_change_no_bit(task, dtype, tmp_path):
+    X, y = data(task, 1900)
+    made = grown(task, X, y, dtype=dtype)
+    y[1500:1520] += 2 * (task == "multiclass")  # classes that appear late
+    whole, cut = made.clone(), made.clone()
+    weight = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
+    scores = whole.learn_rows(X[300:], y[300:], weight[300:], scores=True)
+    found, ends = [], [300, 301, 303, 350, 351, 900, 1501, 1505, 1900]
+    for step, (begin, end) in enumerate(itertools.pairwise(ends)):
+        cut.n_jobs = 1 + step % 3
+        part = cut.learn_rows(X[begin:end], y[begin:end], weight[begin:end], scores=True)
+        found.append(np.pad(part, [(0, 0), (0, scores.shape[1] - part.shape[1])]))
+        if step % 3 == 0:
+            onkel.save(cut, tmp_path / "model")
+            cut = onkel.load(tmp_path / "model")
+        else:
+            cut = cut.clone() if step % 3 == 1 else pickle.loads(pickle.dumps(cut))
+    assert_array_equal(np.vstack(found), scores)
+    assert cut.fingerprint() == whole.fingerprint()
+    assert cut.regions[1].weights.tolist() == whole.regions[1].weights.tolist()
+    single = made.clone()
+    for x, label, w in zip(X[300:700], y[300:700], weight[300:700], strict=True):
+        if w == 1:
+            single.learn(x, label)
+        else:
+            single.learn_rows(x[None], np.array([label]), np.array([w]))
+    made.learn_rows(X[300:700], y[300:700], weight[300:700])
+    assert single.fingerprint() == made.fingerprint()
+    assert_array_equal(made.score_rows(X)[5], np.atleast_1d(made.score(X[5])))
+
+
+def test_a_row_on_the_threshold_belongs_to_the_lower_side():
+    X, y = data("regression", 300)
+    made = grown("regression", X, y)
+    above = np.nextafter(0.125, 1)
+    rows = np.array([[0, 0.125, 0], [0, above, 0], [0.5, 1, -0.25], [0.5, 1, -0.24], [0.6, 1, -1.0], [0.5, 1, -0.3]])
+    assert made.leaf_of(rows).tolist() == [1, 4, 3, 4, 4, 3]
+    sparse = grown("regression", X, y, convert=csr_array)
+    assert sparse.leaf_of(csr_array(rows)).tolist() == made.leaf_of(rows).tolist()  # what is absent is 0
+    assert Condition((0,), (0.1,)).thresholds == (float(np.float32(0.1)),)
+
+
+def test_points_that_several_experts_hold_count_once():
+    X, y = data("binary")
+    made = grown("binary", X, y)
+    made.learn_rows(X[300:], y[300:])
+    points, births = made.support()
+    assert len(births) == made.n_support == len(set(births.tolist()))
+    assert sum(made.expert(number).n_support for number in made.experts) > made.n_support
+    assert_array_equal(points, X[births])
+    assert births.tolist() == sorted(births.tolist())
+    reached = grown("binary", X, y, convert=csr_array)
+    reached.reach(5)
+    assert reached.support()[0].shape == (reached.n_support, 5)
+    reached.learn_rows(csr_array(np.pad(X[300:], [(0, 0), (0, 2)])), y[300:])
+    assert_allclose(
+        reached.score_rows(csr_array(np.pad(X, [(0, 0), (0, 2)]))), made.score_rows(X), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_the_verbs_leave_the_learner_as_it_was():
+    X, y = data("regression")
+    made = grown("regression", X, y)
+    before = made.fingerprint()
+    more = made.with_expert(2, made.expert(0), 0.25)
+    for region in more.regions:
+        if region.is_leaf and region.number > 2:
+            assert_allclose(region.weights[region.path.index(more.experts[-1])], 0.25)
+            assert_allclose(region.weights.sum(), 1)
+    fewer = more.without_expert(more.experts[-1])
+    for old, new in zip(made.regions, fewer.regions, strict=True):
+        assert_allclose(old.weights, new.weights, rtol=1e-12)
+    merged = made.merged_back(2)
+    assert [region.number for region in merged.regions] == [0, 1, 2]
+    assert merged.experts == (0, 1, 2, 3)
+    assert merged.regions[2].rows == made.regions[2].rows
+    assert_array_equal(merged.leaf_of(X) == 2, made.leaf_of(X) > 2)
+    again = merged.divided(2, AT, [], [])
+    assert [region.number for region in again.regions] == [0, 1, 2, 5, 6]  # numbers are not used again
+    whole = made.merged_back(0)
+    assert whole.experts == (0, 3)
+    assert_allclose(whole.regions[0].weights.sum(), 1)
+    other = made.with_weights(1, [1, 0, 1])
+    assert_allclose(other.regions[1].weights, [0.5, 0, 0.5], atol=1e-300)
+    assert made.fingerprint() == before
+    for changed in (more, fewer, merged, again, whole, other):
+        changed.learn_rows(X[300:], y[300:])
+        assert pickle.loads(pickle.dumps(changed)).fingerprint() == changed.fingerprint()
+    assert made.fingerprint() == before
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing():
+    X, y = data("binary")
+    made = grown("binary", X, y)
+    before = made.fingerprint()
+    late = made.expert(0)
+    late.learn_rows(X[300:], y[300:])
+    wide = fresh("binary")
+    wide.learn_rows(np.zeros((1, 4)), np.zeros(1))
+    refused = [
+        (lambda: made.divided(0, AT, [], []), "region 0 is divided"),
+        (lambda: made.divided(1, Condition((3,), (0.0,)), [], []), "must ascend, and be columns"),
+        (lambda: made.merged_back(1), "region 1 is a leaf"),
+        (lambda: made.without_expert(77), "no expert 77"),
+        (lambda: made.expert(77), "no expert 77"),
+        (lambda: made.without_expert(0).without_expert(3).without_expert(1), "cannot lose its last expert"),
+        (lambda: made.with_expert(0, late), "rows that come after those of the stream"),
+        (lambda: made.with_expert(0, wide), "take the same rows"),
+        (lambda: made.with_expert(9, made.expert(0)), "no region 9"),
+        (lambda: made.with_weights(1, [1.0, 2.0, 0.0]), "between 0 and 1"),
+        (lambda: made.with_weights(1, [1.0]), "one weight for each"),
+        (lambda: made.learn_rows(X[:2], y[:2], positions=np.array([400, 401])), "shown every row"),
+        (lambda: Condition((1, 0), (0.0, 0.0)), "must ascend"),
+        (lambda: Condition((1,), (np.inf,)), "finite"),
+        (lambda: Condition((), ()), "finite threshold"),
+        (lambda: late.learn_rows(X[:2], y[:2], positions=np.array([3, 4])), "positions of rows must ascend"),
+    ]
+    for call, words in refused:
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert made.fingerprint() == before
+
+
+@pytest.mark.parametrize("n", [1, 30, 500])
+def test_the_row_at_which_one_expert_fails_changes_nothing(n):
+    X, y = data("regression")
+    made = grown("regression", X, y)
+    alone = made.clone()
+    rows, labels = X[300 : 300 + n + 5].copy(), y[300 : 300 + n + 5].copy()
+    labels[n] = 1e200
+    with pytest.raises(FloatingPointError):
+        made.learn_rows(rows, labels)
+    alone.learn_rows(rows[:n], labels[:n])
+    assert made.fingerprint() == alone.fingerprint()
+    with pytest.raises(FloatingPointError):
+        made.learn(rows[n], labels[n])
+    assert made.fingerprint() == alone.fingerprint()
+
+
+def test_an_interrupted_call_goes_on_where_it_stopped():
+    X, y = data("binary", 2000)
+    made = grown("binary", X, y)
+    whole = made.clone()
+    whole.learn_rows(X[300:], y[300:])
+    with pytest.raises(KeyboardInterrupt), interrupted_at_check(1):
+        made.learn_rows(X[300:], y[300:])
+    assert 300 < made.t < 2000
+    made.learn_rows(X[made.t :], y[made.t :])
+    assert made.fingerprint() == whole.fingerprint()
+
+
+def test_variances_are_those_of_the_path_with_the_noise_of_the_leaf():
+    X, y = data("regression")
+    made = grown("regression", X, y)
+    made.learn_rows(X[300:], y[300:])
+    variance, noise = made.variance_rows(X)
+    leaves = {region.number: region for region in made.regions if region.is_leaf}
+    for x, found, around in zip(X[:40], variance, noise, strict=False):
+        leaf = leaves[made.leaf_of(x[None])[0]]
+        deviation = 0.0
+        for number, w in zip(leaf.path, leaf.weights, strict=True):
+            own, unit = made.expert(number).variance_rows(x[None])
+            deviation += w * np.sqrt(own[0] * unit[0])
+        assert_allclose(around, leaf.noise)
+        assert_allclose(found * around, deviation**2, rtol=1e-9)
+
+
+def test_the_function_is_a_sum_of_terms_with_regions():
+    X, y = data("multiclass")
+    made = grown("multiclass", X, y)
+    made.learn_rows(X[300:], y[300:])
+    function = made.expansion()
+    assert [term.expert for term in function.terms] == list(made.experts)
+    leaf_of = made.leaf_of(X)
+    for leaf, terms in function.leaves:
+        rows = X[leaf_of == leaf.number][:20]
+        total = 0.0
+        for weight, term in terms:
+            distances = ((rows[:, None] - term.points[None]) ** 2).sum(axis=2)
+            total = total + weight * np.exp(-term.kernel.gamma * distances) @ term.average.points.T
+        assert_allclose(total, made.score_rows(rows), rtol=1e-9, atol=1e-9)
