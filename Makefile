@@ -30,7 +30,7 @@ help:
 	@echo 'make drawn-mutants  rewrite lines that a change touches, by rule and ten of them (MOST=10), and see who notices'
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice;'
 	@echo '              then 50,000 whole cases, drawn at random (CASES=1000: so many), with the number of each that fails'
-	@echo 'make fuzz     forty minutes of files, text and calls that nobody wrote (needs clang)'
+	@echo 'make fuzz     forty minutes of files, text, calls and requests that nobody wrote (needs clang)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
 	@echo 'make test-lowest  the oldest numpy, scipy and scikit-learn that pyproject.toml allows'
@@ -97,6 +97,7 @@ soak: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_RUNS=100000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest \
 	  tests/test_fuzz_files.py tests/test_libsvm.py -k nobody_wrote $(PYTEST)
+	ONKEL_FUZZ_REQUESTS=10000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest tests/test_serve_fuzz.py $(PYTEST)
 	scripts/fuzz 600
 
 flat: $(VENV)/installed $(VENV)/with-test

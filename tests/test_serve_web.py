@@ -307,7 +307,9 @@ def test_connections_that_nobody_closes_do_not_matter(alive):
     ("garbage", "status"),
     [
         (b"\x00" * 100, 400),
-        (b"GET / HTTP/9.9\r\n\r\n", 403),
+        (b"GET / HTTP/9.9\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * 66_000, 400),
+        (b"GET / HTTP/1.1\r\n" + b"X: x\r\n" * 20_000, 400),
         (b"\x16\x03\x01\x02\x00" * 30, 400),
         (b"A" * 100_000, 400),
     ],

@@ -408,7 +408,8 @@ class _ClassSums:
             self.window.add(**seen)
         self.right += int(np.count_nonzero(right))
         n_classes = max(self.counts.shape[1], int(codes.max(initial=0)) + 1)
-        self.counts = np.pad(self.counts, ((0, 0), (0, n_classes - self.counts.shape[1])))
+        if n_classes > self.counts.shape[1]:
+            self.counts = np.pad(self.counts, ((0, 0), (0, n_classes - self.counts.shape[1])))
         self.counts += [np.bincount(codes, minlength=n_classes), np.bincount(codes[right], minlength=n_classes)]
 
     def _known_before(self, codes: NDArray[np.intp], n_classes: int, is_open: bool) -> NDArray[np.intp]:

@@ -130,7 +130,7 @@ class _NoRows:
 def _check_extra() -> None:
     from importlib.util import find_spec
 
-    for name in ("starlette", "uvicorn", "prometheus_client"):
+    for name in ("starlette", "uvicorn", "httptools", "prometheus_client"):
         if find_spec(name) is None:
             raise ImportError(f"onkel serve needs {name}: pip install 'onkel[serve]'")
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 
-from onkel.inside import inside
+from onkel.inside import Inside
 from onkel.serve._batch import Batch
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
@@ -42,13 +41,20 @@ def check_size(n_rows: int, n_classes: int) -> None:
         )
 
 
-def check_classes(labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+def check_classes(labels: NDArray[Any], its: Inside) -> None:
     """Refuse labels that would give the model more classes than a service holds scores of."""
-    known = labels[:0] if known is None else known
-    n_classes = len(known) + len(np.unique(labels[~places(known, labels)[1]]))
+    known = labels[:0] if its.classes is None else its.classes
+    n_classes = len(known)
+    if its.learner is None or _is_open(its):
+        n_classes += len(np.unique(labels[~places(known, labels)[1]]))
     if n_classes > max(MOST_CLASSES, len(known)):
         raise Refusal(422, f"the model would have {n_classes:,} classes, and the limit is {MOST_CLASSES:,}")
     check_size(len(labels), n_classes)
+
+
+def _is_open(its: Inside) -> bool:
+    """Whether labels that come later may be new classes."""
+    return its.learner is not None and getattr(its.estimator, "_open", False)
 
 
 @contextlib.contextmanager
@@ -61,24 +67,24 @@ def refused_by_row() -> Iterator[None]:
         raise Refusal(422, str(error), int(found[1]) if found else None) from None
 
 
-def check_batch(batch: Batch, model: Any, classes: list[Any] | None) -> None:
-    """Refuse rows, labels or weights that the model cannot learn from."""
-    its = inside(model)
+def check_batch(batch: Batch, its: Inside, is_regressor: bool, classes: list[Any] | None) -> None:
+    """Refuse rows, labels or weights that a model cannot learn from."""
     if isinstance(batch.rows, Table):
         # where the kinds of the columns are not settled yet, learning checks them
         if its.learner is not None and its.transformers[0].kept is None:
             with refused_by_row():
                 its.transformers[0].transform(batch.rows)
     else:
-        check_rows(batch.rows, None if its.learner is None else model.n_features_in_)
+        entrance = its.transformers[0] if its.transformers else its.estimator
+        check_rows(batch.rows, None if its.learner is None else entrance.n_features_in_)
     if batch.labels.shape != (len(batch),):
         raise Refusal(422, f"expected a label for each of the {len(batch)} rows, got {len(batch.labels)}")
     _check_weights(batch)
     counts = np.ones(len(batch), bool) if batch.weights is None else batch.weights != 0
-    if is_regressor(model):
+    if is_regressor:
         _check_targets(batch.labels)
     else:
-        _check_labels(batch.labels, counts, model, classes)
+        _check_labels(batch.labels, counts, its, classes)
 
 
 def _check_weights(batch: Batch) -> None:
@@ -101,21 +107,19 @@ def _check_targets(labels: NDArray[Any]) -> None:
         raise Refusal(422, f"row {row}: expected a finite number to learn from, got {labels[row]}", row)
 
 
-def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], model: Any, classes: list[Any] | None) -> None:
+def _check_labels(labels: NDArray[Any], counts: NDArray[np.bool_], its: Inside, classes: list[Any] | None) -> None:
     if labels.dtype.kind == "f":
         wrong = ~(np.isfinite(labels) & (labels == np.floor(labels)))
         if wrong.any():
             row = int(wrong.argmax())
             raise Refusal(422, f"row {row}: expected a class, which must be a whole number, got {labels[row]}", row)
-    its = inside(model)
     known = its.classes
     if its.learner is None:
         known = None if classes is None else as_labels(classes)
     if known is None or len(known) == 0:
         return
     found = places(known, labels)[1] | ~counts
-    is_open = its.learner is not None and getattr(its.estimator, "_open", False)
-    if found.all() or (is_open and kind(labels) == kind(known)):
+    if found.all() or (_is_open(its) and kind(labels) == kind(known)):
         return
     row = int(found.argmin())
     if kind(labels) != kind(known):

@@ -60,18 +60,18 @@ class Metrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self._commits = Histogram(
+        commits = Histogram(
             "onkel_commit_seconds",
             "Time to write a group of requests to the disk.",
             ["model"],
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self._rows = Histogram(
+        rows = Histogram(
             "onkel_commit_rows", "Rows of a group of requests.", ["model"], buckets=_ROWS, registry=self.registry
         )
         for name, served in models.items():
-            served.committed = partial(self._committed, name)
+            served.committed = partial(_committed, commits.labels(name), rows.labels(name))
         self._models = models
         self._each = {
             (name, request): self._seconds.labels(name, request) for name in models for request in ("infer", "learn")
@@ -82,10 +82,6 @@ class Metrics:
     def took(self, model: str, request: str, begin: float) -> None:
         """Record the duration of a request that began at this time of `time.perf_counter`."""
         self._each[model, request].observe(time.perf_counter() - begin)
-
-    def _committed(self, model: str, n_rows: int, seconds: float) -> None:
-        self._commits.labels(model).observe(seconds)
-        self._rows.labels(model).observe(n_rows)
 
     def collect(self) -> Iterable[Any]:
         """Return the current metrics of the models."""
@@ -121,3 +117,8 @@ class Metrics:
     def text(self) -> bytes:
         """Return everything in Prometheus' format."""
         return bytes(generate_latest(self.registry))
+
+
+def _committed(commits: Any, rows: Any, n_rows: int, seconds: float) -> None:
+    commits.observe(seconds)
+    rows.observe(n_rows)

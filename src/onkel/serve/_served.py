@@ -196,6 +196,7 @@ class Served:
             take_names(self._model)
             self._take_notes(notes)
         self._rows_at_version = self._rows
+        self._is_regressor = is_regressor(self._model)
         self._publish()
         self._replay()
 
@@ -291,9 +292,10 @@ class Served:
                 raise Refusal(404, f"no row is held under the id {task.id!r}: it has expired, or never existed")
             held = Batch.of_record(record)
             batch = Batch(held.rows, task.labels, task.weights, held.names)
-        if self._names is not None or inside(self._model).learner is not None:
+        its = inside(self._model)
+        if self._names is not None or its.learner is not None:
             batch = batch.named(self._names)
-        check_batch(batch, self._model, self._classes)
+        check_batch(batch, its, self._is_regressor, self._classes)
         return batch
 
     def _log(self, new: list[Logged]) -> bool:
@@ -348,9 +350,10 @@ class Served:
 
     def _learn(self, batch: Batch) -> NDArray[np.float64]:
         options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
-        if not is_regressor(self._model):
-            check_classes(batch.labels, inside(self._model).classes)  # those of the group's other requests included
-        if inside(self._model).learner is None:
+        its = inside(self._model)
+        if not self._is_regressor:
+            check_classes(batch.labels, its)  # those of the group's other requests included
+        if its.learner is None:
             self._names = batch.names
             if self._classes is not None:
                 options["classes"] = self._classes

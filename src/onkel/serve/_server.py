@@ -11,28 +11,31 @@ import signal
 import sqlite3
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from onkel.serve._web import Service
 
 logger = logging.getLogger("onkel.serve")
 
 _HEAD_SECONDS = 10.0  # for the header of a request
+_HEAD_BYTES = 2**16
 _KEEP_SECONDS = 30  # between two requests of a connection
 _DRAIN_SECONDS = 30  # for requests in progress when the service is told to stop
 _CONNECTIONS = 512
 _SWITCH_SECONDS = 0.0001  # of the interpreter's lock: a prediction waits no longer for a thread that learns
 
 
-class ImpatientProtocol(H11Protocol):
-    """A connection that is closed when the header of a request does not arrive in time."""
+class ImpatientProtocol(HttpToolsProtocol):
+    """A connection that is closed when the header of a request does not arrive in time, or is too long."""
 
     head_seconds = _HEAD_SECONDS
     _deadline: asyncio.TimerHandle | None = None
+    _head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
@@ -45,8 +48,12 @@ class ImpatientProtocol(H11Protocol):
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request
         if cycle is None or cycle.response_complete:
             self._wait()
+            self._head_bytes += len(data)
+            if self._head_bytes > _HEAD_BYTES and not self.transport.is_closing():
+                self.send_400_response("The header of the request is too long.")
         else:
             self._stop_waiting()
+            self._head_bytes = 0
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
@@ -166,10 +173,11 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_standard_error() -> None:
-    """Write the log of the service, and warnings of the web server, as structured lines."""
+    """Write the log of the service, and warnings of the web server and of the models, as structured lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name, level in (("onkel.serve", logging.INFO), ("uvicorn.error", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+    warnings.showwarning = lambda message, *_, **__: logging.getLogger("onkel.serve").warning(str(message))
