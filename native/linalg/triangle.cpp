@@ -162,15 +162,22 @@ void Solver::invert_block(std::size_t block) {
     }
 }
 
+// `rows`: those of a tile from the block's own on.
+void Solver::solve_block(std::size_t block, double* rows) const {
+  multiply_block(inverses_.data() + block * block_size, rows);
+  isa::routines<double>().add_products(below_.tile(block) + block_size, rows, lanes, lanes, lanes, rows + block_size,
+                                       below_.rows() - (block + 1) * lanes);
+}
+
 void Solver::solve(Triangle& x) const {
-  const std::size_t n = below_.rows();
-  for (std::size_t t = 0; t < n / lanes; ++t)
-    for (std::size_t block = t; block < n / lanes; ++block) {
-      double* rows = x.tile(t) + (block - t) * block_size;
-      multiply_block(inverses_.data() + block * block_size, rows);
-      isa::routines<double>().add_products(below_.tile(block) + block_size, rows, lanes, lanes, lanes,
-                                           rows + block_size, n - (block + 1) * lanes);
-    }
+  const std::size_t blocks = below_.rows() / lanes;
+  for (std::size_t t = 0; t < blocks; ++t)
+    for (std::size_t block = t; block < blocks; ++block) solve_block(block, x.tile(t) + (block - t) * block_size);
+}
+
+void Solver::solve(double* tiles, std::size_t n_tiles) const {
+  for (std::size_t block = 0; block < below_.rows() / lanes; ++block)
+    for (std::size_t t = 0; t < n_tiles; ++t) solve_block(block, tiles + (t * below_.rows() + block * lanes) * lanes);
 }
 
 void Solver::solve(std::span<double> x) const {

@@ -62,6 +62,10 @@ class Solver {
   bool is_exact() const { return exact_; }
   // x <- L^-1 x, of a lower triangular x.
   void solve(Triangle& x) const;
+  // The same for columns that come in tiles of 8, [row][8], each with rows() rows. An entry is one chain of
+  // multiply-adds in the order of L's columns, whatever the number of tiles.
+  void solve(double* tiles, std::size_t n_tiles) const;
+  std::size_t rows() const { return below_.rows(); }  // rounded up to whole blocks
   // x <- L^-1 x, and x <- L^-T x, of a vector with zeros up to whole blocks.
   void solve(std::span<double> x) const;
   void solve_transposed(std::span<double> x) const;
@@ -69,6 +73,7 @@ class Solver {
  private:
   Solver() = default;
   void invert_block(std::size_t block);
+  void solve_block(std::size_t block, double* rows) const;
 
   Triangle below_;
   Buffer<double> inverses_;  // [block][8][8]

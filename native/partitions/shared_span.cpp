@@ -56,7 +56,7 @@ SharedSpan::SharedSpan(std::unique_ptr<Basis> basis, const Rows& points)
     factor_.append(l, std::sqrt(novelty));
     for (std::size_t j = 0; j <= i; ++j) lower.at(n_fixed() + i, n_fixed() + j) = factor_.at(i, j);
   }
-  forward_.emplace(lower);
+  solver_.emplace(lower);
 }
 
 void SharedSpan::kernel_tiles(const Rows& rows, std::size_t begin, std::size_t count, Block& block,
@@ -78,7 +78,7 @@ void SharedSpan::kernel_tiles(const Rows& rows, std::size_t begin, std::size_t c
 }
 
 void SharedSpan::coordinates(Tiles& tiles, std::size_t count) const {
-  forward_->solve(tiles.data(), (count + lanes - 1) / lanes);
+  solver_->solve(tiles.data(), (count + lanes - 1) / lanes);
 }
 
 std::vector<double> SharedSpan::novelty(const Rows& rows) const {

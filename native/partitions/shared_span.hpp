@@ -19,7 +19,7 @@
 #include "basis/basis.hpp"
 #include "first_order/loss.hpp"
 #include "linalg/cholesky.hpp"
-#include "linalg/forward.hpp"
+#include "linalg/triangle.hpp"
 
 namespace onkel {
 
@@ -50,7 +50,7 @@ class SharedSpan {
   std::unique_ptr<Basis> basis_;
   std::size_t n_points_;
   Cholesky factor_;  // of the points
-  std::optional<Forward> forward_;
+  std::optional<Solver> solver_;
 };
 
 // [output][coordinate], both rounded up to tiles with zeros.

@@ -135,10 +135,10 @@ def _steps(case: Case, disturbed: bool) -> list[str]:
     for piece in _cut_at(pieces, case.change_at if case.change else 0):
         if case.change and begin == case.change_at:
             steps += [f"model = {case.change}", f"started = model.t_ - np.count_nonzero(weights[:{begin}])"]
-        if piece.interruption:
+        if piece.interruption:  # the call that goes on has a row at least: it makes the choice that was due before
             steps += [
                 f"with contextlib.suppress(KeyboardInterrupt, RuntimeError), {piece.interruption}:",
-                f"    learn(model, {begin}, {piece.end})",
+                f"    learn(model, {begin}, {piece.end - 1})",
                 f"learn(model, learned(model, {begin}), {piece.end})",
             ]
         else:
