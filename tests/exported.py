@@ -47,6 +47,14 @@ def read_c(text, X, folder):
     return scores, predicted
 
 
+def held_by(region, z):
+    """The weights of functions at a row, by their numbers."""
+    while "features" in region:
+        pairs = zip(region["features"], region["thresholds"], strict=True)
+        region = region["lower" if all(z[j] <= c for j, c in pairs) else "upper"]
+    return dict(zip(region["functions"], region["weights"], strict=True))
+
+
 def read_json(text, X, folder):
     read = json.loads(text)
     X = long(X)
@@ -57,7 +65,8 @@ def read_json(text, X, folder):
     each = []
     for function in read["functions"]:
         terms = [(t["weight"], [(f.pop("name"), f) for f in map(dict, t["factors"])]) for t in function["kernel"]]
-        scores = gram(terms, Z, points) @ long(function["coefficients"]).T + long(function["constants"])
+        own = points if function["places"] is None else points[function["places"]]
+        scores = gram(terms, Z, own) @ long(function["coefficients"]).T + long(function["constants"])
         each.append((function["weight"], scores))
     if read["random_features"] is not None:
         frequencies, phases, waves = (
@@ -71,6 +80,9 @@ def read_json(text, X, folder):
         each = [(weight, np.sign(scores)) for weight, scores in each]
     elif read["combination"] == "vote":
         each = [(w, np.eye(s.shape[1])[s.argmax(axis=1)] * s.any(axis=1, keepdims=True)) for w, s in each]
+    if read["combination"] == "regions":
+        held = [held_by(read["regions"], z) for z in Z]
+        each = [(np.array([row.get(k, 0.0) for row in held])[:, None], scores) for k, (_, scores) in enumerate(each)]
     scores = sum(weight * scores for weight, scores in each).astype(np.float64)
     if read["task"] == "regression":
         return scores, scores[:, 0]

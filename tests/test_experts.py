@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
 import onkel
+from exported import READERS
 from interrupting import interrupted_at_check
 from onkel.regions import Condition
 from reference.experts import Experts as Reference
@@ -284,3 +285,62 @@ def test_the_function_is_a_sum_of_terms_with_regions():
             distances = ((rows[:, None] - term.points[None]) ** 2).sum(axis=2)
             total = total + weight * np.exp(-term.kernel.gamma * distances) @ term.average.points.T
         assert_allclose(total, made.score_rows(rows), rtol=1e-9, atol=1e-9)
+
+
+def estimator(task, made):
+    """An estimator that has learned nothing but what `made` has."""
+    X = np.zeros((4, 3))
+    cls = onkel.NewtonRegressor if task == "regression" else onkel.NewtonClassifier
+    labels = {"regression": np.zeros(4), "binary": np.array([0, 1, 0, 1]), "multiclass": np.array([0, 1, 2, 0])}[task]
+    model = cls(gamma=0.5, lam=1.0, forget=1.0, relevances=None, ranks=None, random_state=0).fit(X, labels)
+    return model.__onkel_with_learner__(made)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ["json", "c", "onnx"])
+def test_an_export_divides_rows_and_sums_over_their_path(task, name, tmp_path):
+    X, y = data(task)
+    made = grown(task, X, y, fit_intercept=True)
+    made.learn_rows(X[300:700], y[300:700])
+    model = estimator(task, made)
+    rows = np.vstack([X[700:760].astype(np.float32), [[0.5, 1, -0.25], [0, 0.125, 0], [0.5, 1, -0.24]]])
+    if name == "onnx":
+        pytest.importorskip("onnxruntime")
+        exported = onkel.export.to_onnx(model)
+        rows = rows.astype(np.float32)
+    else:
+        exported = (onkel.export.to_json if name == "json" else onkel.export.to_c)(model)
+    scores, predicted = READERS[name](exported, rows, tmp_path)
+    expected = made.score_rows(rows.astype(np.float64))
+    assert_allclose(scores, expected, rtol=1e-4, atol=1e-4 if name == "onnx" else 1e-9)
+    if name == "json":
+        assert_allclose(predicted, model.predict(rows), rtol=1e-9)
+    with pytest.raises(ValueError, match="LIBSVM knows no regions"):
+        onkel.export.to_libsvm(model)
+
+
+def test_attributes_of_one_function_name_the_regions():
+    X, y = data("binary")
+    made = grown("binary", X, y)
+    model = estimator("binary", made)
+    for name in ("dual_coef_", "norm_"):
+        with pytest.raises(AttributeError, match="regions_"):
+            getattr(model, name)
+    assert len(model.support_vectors_) == model.n_support_ == made.n_support
+    assert [region.number for region in model.regions_] == [0, 1, 2, 3, 4]
+    assert model.importances_.shape == (3,)
+    assert model.importances_.max() == 1
+    made.learn_rows(X[300:], y[300:])
+    lines = onkel.inside.facts(model)["regions"]
+    assert lines[0].startswith("x1 <= 0.125: ")
+    assert lines[2].startswith("x1 > 0.125, x0 > 0.5 or x2 > -0.25: ")
+    root = estimator("binary", made.merged_back(0))  # several experts of one region are several terms
+    terms = root.dual_coef_
+    assert terms.shape == (2, root.n_support_)
+    values = root._learner.expansion().on_common_points.terms
+    total = sum(
+        t.weight * np.exp(-t.kernel.gamma * ((X[:9, None] - t.points[None]) ** 2).sum(axis=2)) @ own
+        for t, own in zip(values, terms, strict=True)
+    )
+    assert_allclose(total, root.decision_function(X[:9]), rtol=1e-9)
+    assert root.norm_ > 0

@@ -38,6 +38,12 @@ class Coefficients:
         """Return these with so many random features, whose coefficients are 0 where there were none."""
         return self if self.features.shape[1] == n else replace(self, features=np.zeros((len(self.constants), n)))
 
+    def placed(self, places: NDArray[np.intp], n: int) -> Coefficients:
+        """Return those of n points, of which these are at these places, and the others have 0."""
+        points = np.zeros((len(self.constants), n))
+        points[:, places] = self.points
+        return replace(self, points=points)
+
     @property
     def core(self) -> tuple[Floats, Floats, Floats]:
         """The arrays as the core takes them."""
@@ -162,6 +168,23 @@ class Expansion:
         return len(self.terms[0].last.constants)
 
     @property
+    def on_common_points(self) -> Expansion:
+        """The same function with all terms on the points of all, in the order of the stream."""
+        first = self.terms[0]
+        if all(term.points is first.points for term in self.terms):
+            return self
+        births, index = np.unique(np.concatenate([term.births for term in self.terms]), return_index=True)
+        stack: Any = vstack if first.is_sparse else np.concatenate
+        points, terms = stack([term.points for term in self.terms])[index], []
+        for term in self.terms:
+            place = np.searchsorted(births, term.births)
+            ghosts = np.ones(len(births), bool)
+            ghosts[place] = term.ghosts
+            last, average = (own.placed(place, len(births)) for own in (term.last, term.average))
+            terms.append(replace(term, points=points, births=births, ghosts=ghosts, last=last, average=average))
+        return replace(self, terms=tuple(terms), information=None)
+
+    @property
     def in_order_of_joining(self) -> Expansion:
         """The points that information is about, as it has them; the others, whose coefficients are 0, are left out."""
         if self.information is None:
@@ -210,7 +233,9 @@ def expansion_of_experts(core: _core.Learner, kernels: dict[int, Kernel], n_feat
     for (number, kernel), learned in zip(kernels.items(), core.learned(informed), strict=True):
         own = _expansion(learned, [kernel], "sum", n_features)
         terms.append(replace(own.only, region=of_expert[number], expert=number))
-    return Expansion(tuple(terms), core.t, "regions", regions=regions)
+    if len(regions) == 1:
+        terms = [replace(term, weight=w) for term, w in zip(terms, regions[0].weights.tolist(), strict=True)]
+    return Expansion(tuple(terms), core.t, "mean" if len(regions) == 1 else "regions", regions=regions)
 
 
 def expansion_of(

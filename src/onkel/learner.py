@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from onkel import _core
 from onkel.function import Expansion, expansion_of, expansion_of_experts, points_of
 from onkel.parts import CallableKernel, Hedge, Kernel, Recipe, SecondOrder, StreamMemory
-from onkel.regions import Condition, Region, regions_of
+from onkel.regions import Condition, Region, described, regions_of
 from onkel.settings import Settings
 from onkel.utils.digest import Digest
 from onkel.utils.turns import in_turn
@@ -134,8 +134,8 @@ class Learner:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels: one, or those of a hedge."""
-        return self.settings.kernels
+        """The kernels: one, or those of a hedge or of several experts."""
+        return tuple(own.kernel for own in self._own.values()) or self.settings.kernels
 
     @property
     def budget(self) -> int | None:
@@ -322,13 +322,23 @@ class Learner:
     @property
     def coefficients(self) -> Floats:
         """Coefficients of the predicting function, ``(n_kernels * n_outputs, n_support)``."""
+        if self._own:
+            return np.vstack([term.average.points for term in self._of_one_region("dual_coef_").on_common_points.terms])
         return np.empty((1, 0)) if self._core is None else self._core.coefficients()
+
+    def _of_one_region(self, what: str) -> Expansion:
+        function = self.expansion()
+        if len(function.regions) > 1:
+            raise AttributeError(f"{what} is that of one region, and this model has several: see regions_")
+        return function
 
     @property
     def constants(self) -> Floats:
         """The constant terms of the predicting function, one per output (0 without ``fit_intercept``)."""
         if self._core is None or not self.fit_intercept:
             return np.zeros(1 if self._core is None else max(1, self._core.n_outputs))
+        if self._own:
+            return np.concatenate([term.average.constants for term in self._of_one_region("intercept_").terms])
         return self._core.constants()
 
     def support(self) -> tuple[Any, NDArray[np.int64]]:
@@ -462,6 +472,16 @@ class Learner:
         if core is None:
             expert.n_features, expert.sparse = None, False
         return expert
+
+    def _shares(self) -> Floats:
+        """What each expert counts: its weights at the leaves, by their rows."""
+        leaves = [region for region in self.regions if region.is_leaf]
+        rows = np.array([leaf.rows + 1.0 for leaf in leaves])
+        found = dict.fromkeys(self._own, 0.0)
+        for leaf, share in zip(leaves, rows / rows.sum(), strict=True):
+            for number, weight in zip(leaf.path, leaf.weights.tolist(), strict=True):
+                found[number] += float(share) * weight
+        return np.array(list(found.values()))
 
     def leaf_of(self, X: Array) -> NDArray[np.int64]:
         """Return the number of the leaf that holds each row."""
@@ -693,12 +713,18 @@ class Learner:
 
     @property
     def norm(self) -> float:
-        """RKHS norm of the last function."""
+        """RKHS norm of the last function; of several terms in the direct sum of their kernels' spaces."""
+        if self._own:
+            weights = [term.weight for term in self._of_one_region("norm_").terms]
+            norms = [self.expert(number).norm for number in self._own]
+            return float(np.linalg.norm(np.multiply(weights, norms)))
         return 0.0 if self._core is None else self._core.norm
 
     @property
     def kernel_weights(self) -> Floats:
-        """Weights θ of the kernels' votes."""
+        """Weights θ of the kernels' votes; of several experts the means over all rows, each with its leaf's."""
+        if self._own:
+            return self._shares()
         if self._core is None or not isinstance(self.kernel, Hedge):
             return np.full(len(self.kernels), 1 / len(self.kernels))
         return self._core.weights
@@ -706,6 +732,9 @@ class Learner:
     @property
     def main_kernel(self) -> int:
         """The number of the kernel that has learned relevances, of several the one that weighs the most."""
+        if self._own:
+            learned = [bool(own.kernel.metric.scales) for own in self._own.values()]
+            return int(np.argmax(self._shares() + learned))
         return 0 if len(self.kernels) == 1 else 1 + int(np.argmax(self.kernel_weights[1:]))
 
     @property
@@ -713,6 +742,8 @@ class Learner:
         """Row counts, and the kernels' weights after each of them."""
         if self._core is None:
             return np.empty(0, np.int64), np.empty((0, len(self.kernels)))
+        if self._own:
+            return self.leaf_weights_history(next(region.number for region in self.regions if region.is_leaf))
         return self._core.weight_history
 
     @property
@@ -727,6 +758,8 @@ class Learner:
 
         Of a sum of learners, those of the one with the largest weight.
         """
+        if self._own:
+            return self.expert(self.experts[self.main_kernel]).memory_weights
         votes = isinstance(self.kernel, Hedge) and not self.is_second_order_sum
         if self._core is None or not isinstance(self.recipe, SecondOrder) or votes:
             return {}
@@ -735,6 +768,8 @@ class Learner:
     @property
     def memory_weights_history(self) -> tuple[NDArray[np.int64], Floats]:
         """Row counts, and the weights of the memories after each of them."""
+        if self._own:
+            return self.expert(self.experts[self.main_kernel]).memory_weights_history
         if not self.memory_weights:
             return np.empty(0, np.int64), np.empty((0, 0))
         assert self._core is not None
@@ -743,6 +778,8 @@ class Learner:
     @property
     def n_support_per_kernel(self) -> NDArray[np.int64]:
         """Number of support vectors of each kernel."""
+        if self._own:
+            return np.array([self.expert(number).n_support for number in self._own], np.int64)
         return np.zeros(len(self.kernels), np.int64) if self._core is None else np.array(self._core.sizes, np.int64)
 
     def keep_kernels(self, chosen: list[int]) -> None:
@@ -767,7 +804,9 @@ class Learner:
     def __onkel_facts__(self) -> dict[str, Any]:
         if self.n_features is None:
             return {}
-        facts = {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}
+        facts: dict[str, Any] = {"n_features": self.n_features, "rows": self.t, "n_support": self.n_support}
+        if len(self.regions) > 1:
+            facts["regions"] = described(self.regions)
         if isinstance(self.recipe, SecondOrder) and isinstance(self.recipe.memory, StreamMemory):
             return facts | {"memory": "all rows" if self.memory == float("inf") else f"{self.memory:g} rows"}
         return facts

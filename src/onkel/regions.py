@@ -126,3 +126,24 @@ def conditions_to(regions: Sequence[Region], number: int) -> list[tuple[Conditio
     """Return the conditions from the root to a region, each with whether it is on the upper side."""
     path = path_to(regions, number)
     return [(above.condition, below.is_upper) for above, below in itertools.pairwise(path) if above.condition]
+
+
+def described(regions: Sequence[Region], names: Sequence[str] | None = None) -> list[str]:
+    """Return each leaf in words: its conditions, its rows, its experts and its loss.
+
+    Examples
+    --------
+    >>> root = Region(0, condition=Condition((1,), (0.5,)), children=(1, 2), rows=30)
+    >>> leaf = {"parent": 0, "path": (0,)}
+    >>> described([root, Region(1, **leaf, rows=20, loss=0.5), Region(2, **leaf, is_upper=True, rows=10, loss=0.25)])
+    ['x1 <= 0.5: 20 rows, 1 expert, loss 0.5', 'x1 > 0.5: 10 rows, 1 expert, loss 0.25']
+    """
+    lines = []
+    for leaf in regions:
+        if not leaf.is_leaf:
+            continue
+        words = [condition.named(names, upper=upper) for condition, upper in conditions_to(regions, leaf.number)]
+        n = len(leaf.path)
+        where = ", ".join(words) or "everywhere"
+        lines.append(f"{where}: {leaf.rows:,} rows, {n} expert{'s' * (n != 1)}, loss {leaf.loss:.4g}")
+    return lines

@@ -28,15 +28,18 @@ def info(*, model: Model, json: Json = False) -> None:
     said: dict[str, Any] = {"learner": type(its.estimator).__name__, **facts(loaded)}
     if "classes" in said:
         said["classes"] = [plain(label) for label in said["classes"]]
-    if its.learner is not None and "n_support" in said:
+    if its.learner is not None and "n_support" in said and "regions" not in said:
         said["norm"] = its.learner.norm  # as many kernel values as there are pairs of support vectors
     said |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
     if json:
         print_json({"model": model, "parameters": parameters(loaded), **said})
         return
-    importances = said.pop("importances", {})
+    importances, regions = said.pop("importances", {}), said.pop("regions", [])
     said["learner"] = " ".join(repr(its.estimator).split())  # with the parameters that are not at their defaults
     print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in said.items()})
+    if regions:
+        print("\nregions, in each of which experts of its own predict beside those of all rows")
+        print("\n".join(f"  {region}" for region in regions))
     for note in _notes(said):
         print(f"\n{note}")
     if importances:

@@ -25,6 +25,7 @@ from onkel.inside import Inside
 from onkel.learner import Learner
 from onkel.parameters import COMMON, FittingParameters, FunctionParameters, KernelParameters, is_stream
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
+from onkel.regions import Region, described
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     MOST_THREADS,
@@ -419,7 +420,12 @@ class KernelEstimator(
 
     def __onkel_facts__(self) -> dict[str, Any]:
         names = {"columns": self.feature_names_in_.tolist()} if hasattr(self, "feature_names_in_") else {}
-        return names | (self._learner.__onkel_facts__() if hasattr(self, "_learner") else {})
+        if not hasattr(self, "_learner"):
+            return names
+        facts = names | self._learner.__onkel_facts__()
+        if "regions" in facts and hasattr(self, "feature_names_in_"):
+            facts["regions"] = described(self._learner.regions, self.feature_names_in_.tolist())
+        return facts
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
@@ -469,6 +475,15 @@ class KernelEstimator(
     def intercept_(self) -> Floats:
         """Constant terms of the predicting function."""
         return self._fitted().constants
+
+    @property
+    def regions_(self) -> tuple[Region, ...]:
+        """How the rows are divided among experts, each with its kernel; one region where there is one function.
+
+        Parents come before children. A `Region` has the `condition` that divides it, its `rows` since its birth and, of
+        a leaf, the `loss` and the `weights` of its experts; `onkel.regions.described` puts them into words.
+        """
+        return self._fitted().regions
 
     @property
     def n_support_(self) -> int:
@@ -581,9 +596,14 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     @property
     def importances_(self) -> Floats:
-        """The importance of each feature in `kernel_`, independent of its unit; the largest is 1."""
+        """The importance of each feature in `kernel_`, independent of its unit; the largest is 1. With several regions
+        it is the mean over their kernels, by their weights and rows."""
         learner = self._fitted()
-        return learner.expansion().terms[learner.main_kernel].importances
+        terms = learner.expansion().terms
+        if len(learner.regions) == 1:
+            return terms[learner.main_kernel].importances
+        each = [weight * term.importances for weight, term in zip(learner.kernel_weights, terms, strict=True)]
+        return np.asarray(np.sum(each, axis=0) / np.max(np.sum(each, axis=0), initial=1e-300))
 
     @property
     def feature_importances_(self) -> Floats:

@@ -2,7 +2,8 @@
 
 Every model of the library is ``z = (x - shift) * factor``, where x is a row of numbers or what the columns of a table
 become, then for each of its kernels ``f_o(x) = sum_i coefficients[o, i] k(points[i], z) + constants[o]``, plus random
-features where an eviction keeps them, and a vote or a weighted mean where there are several kernels.
+features where an eviction keeps them, and a vote or a weighted mean where there are several kernels; or a weighted sum
+over the functions of the region that holds z.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.function import Expansion
+from onkel.function import Expansion, Term
 from onkel.inside import inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel
 from onkel.parts.metric import Curve, Metric
 from onkel.preprocess.column_kinds import EncodedColumn
 from onkel.preprocess.encoder import StreamEncoder
+from onkel.regions import Condition
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +33,8 @@ class KernelFunction:
     kernel: Kernel
     coefficients: Floats  # (n_outputs, n_points)
     constants: Floats  # (n_outputs,)
-    weight: float  # of its vote; 1 if there is only one kernel
+    weight: float  # of its vote; 1 if there is only one kernel, or if the weights are those of regions
+    places: NDArray[np.intp] | None = None  # of its points among all; None if it has all of them
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,23 @@ class FeatureFunction:
 
 
 @dataclass(frozen=True)
+class PlainRegion:
+    """A region of z: divided by a condition, or a leaf with functions."""
+
+    condition: Condition | None
+    lower: PlainRegion | None
+    upper: PlainRegion | None
+    weights: tuple[tuple[float, int], ...]  # of a leaf: of each function of its path, and its number
+
+    @property
+    def leaves(self) -> list[PlainRegion]:
+        """The leaves, those of the lower side first."""
+        if self.lower is None or self.upper is None:
+            return [self]
+        return self.lower.leaves + self.upper.leaves
+
+
+@dataclass(frozen=True)
 class Plain:
     """A fitted model as plain arrays."""
 
@@ -53,13 +73,14 @@ class Plain:
     factor: Floats  # of the scaler, 1 without one
     points: Floats  # (n_points, n_features), scaled
     functions: tuple[KernelFunction, ...]
-    combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels
+    combination: str  # "sum" of one, "vote" or weighted "mean" of several kernels, or by "regions"
     features: FeatureFunction | None
     sigmoids: Floats | None  # slopes and offsets of Platt's sigmoids, one row each, where they give the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
     dtype: str  # of the rows that it learned from
     columns: tuple[EncodedColumn, ...]  # of a table, whose encodings are concatenated to x; none where rows are numbers
     used: NDArray[np.intp]  # the features of the learner that are features here: all but those that are always 0
+    regions: PlainRegion | None = None
 
     @property
     def n_features(self) -> int:
@@ -120,6 +141,8 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
     if any(isinstance(kernel, CallableKernel) for kernel in learner.kernels):
         raise ValueError("a callable kernel cannot be exported: use one of onkel's kernels")
     expansion = learner.expansion()
+    has_regions, places = expansion.combination == "regions", [term.births for term in expansion.terms]
+    expansion = expansion.on_common_points
     plain_model = Plain(
         task=learner.task,
         classes=_classes(found.classes, learner),
@@ -127,8 +150,10 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         factor=factor,
         points=expansion.terms[0].dense_points(),
         functions=tuple(
-            KernelFunction(term.kernel, term.average.points, term.average.constants, term.weight)
-            for term in expansion.terms
+            _of_some_points(term, own)
+            if has_regions
+            else KernelFunction(term.kernel, term.average.points, term.average.constants, term.weight)
+            for term, own in zip(expansion.terms, places, strict=True)
         ),
         combination=expansion.combination,
         features=_features(expansion),
@@ -137,12 +162,44 @@ def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = Fals
         dtype=learner.dtype,
         columns=columns,
         used=np.arange(learner.n_features),
+        regions=_region(expansion, 0) if has_regions else None,
     )
     functions = plain_model.functions
     arrays = [plain_model.points, *(f.coefficients for f in functions), *(f.constants for f in functions)]
     if not all(np.isfinite(array).all() for array in arrays):
         raise ValueError("the model holds numbers that are not finite: there is nothing to export")
     return _without_free_places(plain_model)
+
+
+def _of_some_points(term: Term, births: NDArray[np.int64]) -> KernelFunction:
+    """The function of a term on common points, of which it has those of these births."""
+    places = np.searchsorted(term.births, births)
+    return KernelFunction(term.kernel, term.average.points[:, places], term.average.constants, 1.0, places)
+
+
+def _region(expansion: Expansion, number: int) -> PlainRegion:
+    (own,) = (region for region in expansion.regions if region.number == number)
+    if own.condition is not None:
+        lower, upper = (_region(expansion, child) for child in own.children)
+        return PlainRegion(own.condition, lower, upper, ())
+    functions = {term.expert: k for k, term in enumerate(expansion.terms)}
+    weights = zip(own.weights.tolist(), (functions[expert] for expert in own.path), strict=True)
+    return PlainRegion(None, None, None, tuple(weights))
+
+
+def _renumbered(region: PlainRegion, used: NDArray[np.intp]) -> PlainRegion:
+    """The same for rows of some of the features, among them those of all conditions."""
+    if region.condition is None or region.lower is None or region.upper is None:
+        return region
+    condition = replace(region.condition, features=tuple(np.searchsorted(used, region.condition.features).tolist()))
+    return PlainRegion(condition, _renumbered(region.lower, used), _renumbered(region.upper, used), ())
+
+
+def _features_of(region: PlainRegion | None) -> set[int]:
+    """The features of its conditions."""
+    if region is None or region.condition is None:
+        return set()
+    return set(region.condition.features) | _features_of(region.lower) | _features_of(region.upper)
 
 
 def _columns(encoder: StreamEncoder) -> tuple[EncodedColumn, ...]:
@@ -156,9 +213,10 @@ def _columns(encoder: StreamEncoder) -> tuple[EncodedColumn, ...]:
 
 def _without_free_places(model: Plain) -> Plain:
     """Drop the unused columns of categories: all points are 0 there, and so is every row."""
-    used, columns, start = [], [], 0
+    used, columns, start, conditions = [], [], 0, _features_of(model.regions)
     for column in model.columns:
         has_free = column.kind == "category" and not column.targets
+        has_free = has_free and not any(start <= j < start + column.places for j in conditions)
         free = range(start + len(column.words), start + column.places - 1) if has_free else range(0)
         end = start + column.places + column.indicator
         used += [i for i in range(start, end) if i not in free]
@@ -178,6 +236,7 @@ def _without_free_places(model: Plain) -> Plain:
         features=features,
         columns=tuple(columns),
         used=kept,
+        regions=None if model.regions is None else _renumbered(model.regions, kept),
     )
 
 

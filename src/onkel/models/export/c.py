@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.models.export._c_columns import HeaderColumns
+from onkel.models.export._c_regions import regional_scores
 from onkel.models.export._plain import KernelFunction, Plain, plain
 from onkel.parts.kernels import Base
 from onkel.parts.metric import Curve, Metric
@@ -107,7 +108,10 @@ class _Header:
             for r, curves in enumerate(model.curves):
                 lines.append(self.array(f"points{r or ''}", Metric(curves=curves).of(model.points)))
             for k, function in enumerate(model.functions):
-                lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
+                if function.coefficients.size:
+                    lines.append(self.array(f"coefficients_{k}", function.coefficients.T))
+                if function.places is not None:
+                    lines.append(self.places(k, function.places))
             for g, metric in enumerate(model.metrics):
                 if metric.scales:
                     lines.append(self.array(f"scales_{g}", np.array(metric.scales)))
@@ -120,7 +124,8 @@ class _Header:
         lines += self.columns.lines() if model.columns else []
         for r, curves in enumerate(model.curves):
             lines += [*self.ranks(r, curves), ""] if curves else []
-        lines += [*self.scores(), "", *self.predict()]
+        lines += regional_scores(self) if model.regions is not None else self.scores()
+        lines += ["", *self.predict()]
         if model.sigmoids is not None or (model.logistic and model.task != "regression"):
             lines += ["", *self.probabilities()]
         if self.batch is not None:
@@ -149,6 +154,10 @@ class _Header:
             return "{" + ", ".join(self.number(value) for value in values) + "}"
         return "{\n" + ",\n".join(f"  {self.braced(row)}" for row in values) + "}"
 
+    def places(self, k: int, places: NDArray[np.intp]) -> str:
+        texts = ", ".join(map(str, places.tolist())) or "0"
+        return f"static const int {self.p}_places_{k}[{max(1, len(places))}] = {{{texts}}};"
+
     def classes(self, classes: NDArray[Any]) -> str:
         if classes.dtype.kind in "biu":
             kind, texts = _integers([int(label) for label in classes])
@@ -162,21 +171,13 @@ class _Header:
 
     def scores(self) -> list[str]:
         """The function that computes the scores."""
-        model, p, real = self.model, self.p, self.real
-        n, outputs = model.n_features, model.n_outputs
+        model, outputs = self.model, self.model.n_outputs
         several = model.combination != "sum"
-        lines = ["/* Decision values of a row. */" if model.task != "regression" else "/* The prediction for a row. */"]
-        lines.append(f"static inline void {p}_scores(const {real} *x, {real} *scores) {{")
-        scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if model.is_scaled else "x[j]"
-        scaled += f" + {p}_rest[j]" if self.rest.any() else ""
-        lines.append(f"  {self.work} {', '.join(f'{self.row(r)}[{n}]' for r in range(len(model.curves)))};")
+        lines = self.head()
         for k, function in enumerate(model.functions):
             start = ", ".join(self.number(constant) for constant in function.constants)
             lines.append(f"  {self.work} f{k}[{outputs}] = {{{start}}};")
-        lines.append("  int i, j, o;")
-        lines.append(f"  for (j = 0; j < {n}; ++j) z[j] = {scaled};")
-        for r, curves in reversed(list(enumerate(model.curves))):
-            lines += [f"  for (j = 0; j < {n}; ++j) {self.row(r)}[j] = {p}_ranked{r or ''}(j, z[j]);"] if curves else []
+        lines += ["  int i, j, o;", *self.seen()]
         if self.points:
             lines += self.expansion()
         if model.features is not None:
@@ -192,6 +193,30 @@ class _Header:
             lines.append("  (void)i;")
         return [*lines, "}"]
 
+    def head(self) -> list[str]:
+        """The first lines of the function that computes the scores."""
+        n, rows = self.model.n_features, range(len(self.model.curves))
+        is_regression = self.model.task == "regression"
+        return [
+            "/* The prediction for a row. */" if is_regression else "/* Decision values of a row. */",
+            f"static inline void {self.p}_scores(const {self.real} *x, {self.real} *scores) {{",
+            f"  {self.work} {', '.join(f'{self.row(r)}[{n}]' for r in rows)};",
+        ]
+
+    def seen(self, apart: bool = False) -> list[str]:
+        """The row, scaled, and as kernels see it; where the two are kept apart, the former is `z_`."""
+        model, p, n = self.model, self.p, self.model.n_features
+        scaled = f"(x[j] - {p}_shift[j]) * {p}_factor[j]" if model.is_scaled else "x[j]"
+        scaled += f" + {p}_rest[j]" if self.rest.any() else ""
+        row = "z_" if apart else "z"
+        lines = [f"  for (j = 0; j < {n}; ++j) {row}[j] = {scaled};"]
+        for r, curves in reversed(list(enumerate(model.curves))):
+            if curves:
+                lines.append(f"  for (j = 0; j < {n}; ++j) {self.row(r)}[j] = {p}_ranked{r or ''}(j, {row}[j]);")
+            elif apart:
+                lines.append(f"  for (j = 0; j < {n}; ++j) {self.row(r)}[j] = {row}[j];")
+        return lines
+
     def expansion(self) -> list[str]:
         model = self.model
         groups = {metric: self.bases(g, metric) for g, metric in enumerate(model.metrics)}
@@ -203,9 +228,14 @@ class _Header:
         lines.append("    }")
         for k, function in enumerate(model.functions):
             names = {base: name for base, (name, _) in groups[model.metric_of(function.kernel)].items()}
-            lines.append(f"    k = {function.kernel.of(names, _Expressions(self))};")
+            lines.append(f"    k = {self.value(function, names)};")
             lines.append(f"    for (o = 0; o < {model.n_outputs}; ++o) f{k}[o] += {self.p}_coefficients_{k}[i][o] * k;")
         return [*lines, "  }"]
+
+    def value(self, function: KernelFunction, names: dict[Base, str]) -> str:
+        """A kernel value, from the names of its base quantities."""
+        value: str = function.kernel.of(names, _Expressions(self))
+        return value
 
     def row(self, r: int) -> str:
         """What a row is called as kernels see it that rank its features in one way."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.models.export._plain import KernelFunction, plain
+from onkel.models.export._plain import KernelFunction, PlainRegion, plain
 from onkel.parts import PlainKernel
 
 
@@ -46,6 +46,7 @@ def to_json(model: Any) -> str:
         "factor": plain_model.factor.tolist(),
         "points": plain_model.points.tolist(),
         "combination": plain_model.combination,
+        "regions": None if plain_model.regions is None else _region(plain_model.regions),
         "functions": [_function(function, plain_model.used) for function in plain_model.functions],
         "random_features": None
         if features is None
@@ -65,7 +66,15 @@ def _function(function: KernelFunction, used: NDArray[np.intp]) -> dict[str, Any
         "coefficients": function.coefficients.tolist(),
         "constants": function.constants.tolist(),
         "weight": function.weight,
+        "places": None if function.places is None else function.places.tolist(),
     }
+
+
+def _region(region: PlainRegion) -> dict[str, Any]:
+    if region.condition is None or region.lower is None or region.upper is None:
+        return {"weights": [weight for weight, _ in region.weights], "functions": [k for _, k in region.weights]}
+    sides = {"lower": _region(region.lower), "upper": _region(region.upper)}
+    return {"features": list(region.condition.features), "thresholds": list(region.condition.thresholds)} | sides
 
 
 def _plain_kernel(kernel: PlainKernel, used: NDArray[np.intp]) -> dict[str, Any]:

@@ -117,6 +117,8 @@ def to_libsvm_range(model: Any) -> str:
 
 def _kernel(model: Plain, scaled: bool) -> tuple[float, PlainKernel, str]:
     """The kernel's weight, the kernel and LIBSVM's name for it; what LIBSVM cannot express is refused."""
+    if model.combination == "regions":
+        raise ValueError("LIBSVM knows no regions, and the model has several; export it as onnx, c or json")
     if model.combination != "sum":
         raise ValueError("LIBSVM knows one kernel, and the model has several; export it as onnx, c or json")
     if model.features is not None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._onnx_columns import GraphColumns, input_type
-from onkel.models.export._plain import KernelFunction, Plain, plain
+from onkel.models.export._plain import KernelFunction, Plain, PlainRegion, plain
 from onkel.parts.kernels import Arrays, Base
 from onkel.parts.metric import Curve, Metric
 from onkel.utils.extras import needed
@@ -213,8 +213,10 @@ class _Graph:
         if model.is_scaled:
             u = self.node("Mul", u, self.constant("factor", factor))
         ranked = {curves: self.ranked(curves, i, u, points, moved) for i, curves in enumerate(model.curves)}
-        bases = {metric: self.bases(metric, i, *ranked[metric.curves]) for i, metric in enumerate(model.metrics)}
         formulas = _Nodes(self, model.least_exponent if model.combination == "vote" else None)
+        if model.regions is not None:
+            return self.regional(model, rows, ranked, formulas)
+        bases = {metric: self.bases(metric, i, *ranked[metric.curves]) for i, metric in enumerate(model.metrics)}
         each = [
             self.function(bases[model.metric_of(function.kernel)], formulas, k, function, model.n_outputs, n_points)
             for k, function in enumerate(model.functions)
@@ -235,6 +237,46 @@ class _Graph:
             self.share(model, f, self.constant(f"weight_{k}", model.functions[k].weight)) for k, f in enumerate(each)
         ]
         return self.node("Sum", *shares)
+
+    def regional(self, model: Plain, rows: str, ranked: dict[Any, tuple[str, Floats, Floats]], formulas: _Nodes) -> str:
+        """Add the sum over the path: all experts run, and each row has its leaf's weights of them."""
+        assert model.regions is not None
+        if model.is_scaled:
+            moved = self.node("Sub", rows, self.constant("shift", model.shift))
+            rows = self.node("Mul", moved, self.constant("region_factor", model.factor))
+        masks: list[str] = []
+        self.masks(model.regions, rows, None, masks)
+        weights = np.zeros((len(masks), len(model.functions)))
+        for i, leaf in enumerate(model.regions.leaves):
+            for weight, k in leaf.weights:
+                weights[i, k] = weight
+        held = self.cast(self.node("Concat", *masks, axis=1), self.dtype)
+        of_rows = self.node("MatMul", held, self.constant("weights", weights))  # one column per expert
+        shares = []
+        for k, function in enumerate(model.functions):
+            metric = model.metric_of(function.kernel)
+            u, points, moved_centre = ranked[metric.curves]
+            places = function.places if function.places is not None and len(function.places) else np.zeros(1, np.intp)
+            bases = self.bases(metric, k, u, points[places], moved_centre)
+            scores = self.function(bases, formulas, k, function, model.n_outputs, function.coefficients.shape[1])
+            column = self.node("Gather", of_rows, self.shared(f"column_{k}", np.array([k], np.int64)), axis=1)
+            shares.append(self.node("Mul", scores, column))
+        return shares[0] if len(shares) == 1 else self.node("Sum", *shares)
+
+    def masks(self, region: PlainRegion, rows: str, within: str | None, found: list[str]) -> None:
+        """Add, for each leaf of a region, a column that says which rows it holds."""
+        if region.condition is None or region.lower is None or region.upper is None:
+            assert within is not None
+            found.append(within)
+            return
+        number = len(self.nodes)
+        features = self.shared(f"features_{number}", np.array(region.condition.features, np.int64))
+        thresholds = self.constant(f"thresholds_{number}", np.array(region.condition.thresholds))
+        beyond = self.node("Greater", self.node("Gather", rows, features, axis=1), thresholds)
+        counted = self.node("ReduceSum", self.cast(beyond, self.dtype), self.axis(1), keepdims=1)
+        upper = self.node("Greater", counted, self.shared("nothing", np.zeros((), self.dtype)))
+        for side, holds in ((region.lower, self.node("Not", upper)), (region.upper, upper)):
+            self.masks(side, rows, holds if within is None else self.node("And", within, holds), found)
 
     def ranked(
         self, curves: tuple[Curve, ...], number: int, u: str, points: Floats, moved: Floats
@@ -370,10 +412,10 @@ def _largest(model: Plain) -> float:
 
     The rounding error of a score is about that many units in the last place.
     """
-    squares = (model.points**2).sum(axis=1)
-    own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
     lengths = [0.0]
     for function in model.functions:
+        squares = ((model.points if function.places is None else model.points[function.places]) ** 2).sum(axis=1)
+        own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
         largest = abs(function.kernel.of(own, _AtMost()))
         lengths += np.sqrt(((function.coefficients * largest) ** 2).sum(axis=1)).tolist()
     return max(lengths)
