@@ -435,10 +435,11 @@ class Learner:
         return summed
 
     def with_budget(self, budget: int | None) -> Self:
-        """Return a copy of a sum of second-order learners, as if it had been made with another budget."""
+        """Return a copy of a sum of second-order learners, as if it had been made with another budget; of several
+        experts, each of which has its own, a copy that says so."""
         learner = self.clone()
         learner.settings = replace(self.settings, budget=budget)
-        if learner._core is not None:
+        if learner._core is not None and not self._own:
             learner._core.limit_memories(learner.settings.budget_of_a_function)
         return learner
 
