@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import onkel
@@ -14,10 +16,15 @@ import warm
 from onkel.cli._app import app
 from onkel.cli._options import Learning, Task
 from onkel.cli.serve import _fresh
+from onkel.serve._batch import MOST_COLUMNS, MOST_NAME
+from onkel.serve._checks import MOST_CLASSES, MOST_SCORES
+from onkel.serve._openapi import OPERATIONS, statuses_of
+from onkel.serve._wire import MOST_KEY, MOST_LABEL
 from onkel.serve.start import Limits, ServiceSettings, open_models
 from serving import ask, running
 
-PAGE = (Path(__file__).parents[1] / "docs" / "serve.md").read_text()
+ROOT = Path(__file__).parents[1]
+PAGE, REFERENCE = ((ROOT / "docs" / f"{name}.md").read_text() for name in ("serve", "serve-reference"))
 X = np.random.default_rng(0).normal(size=(40, 2))
 Y = (X[:, 0] > 0).astype(int)
 
@@ -45,15 +52,45 @@ def test_the_requests_of_the_page_are_answered(service):
     assert answer == {"rows": 1, "rows_learned": 3, "repeated": False}
 
 
-def test_the_bounds_of_the_page_are_those_of_the_service():
+def test_the_bounds_of_the_reference_are_those_of_the_service():
     limits, settings = Limits(), ServiceSettings()
     assert (limits.body_bytes, limits.bodies_bytes) == (16 * 2**20, 128 * 2**20)
-    assert f"| rows of a request | {limits.rows:,} " in PAGE
-    assert f"| requests and rows that wait | {settings.queue_requests:,} and {settings.queue_rows:,} |" in PAGE
+    assert f"| rows of a request | {limits.rows:,} " in REFERENCE
+    assert f"| requests and rows that wait | {settings.queue_requests:,} and {settings.queue_rows:,} |" in REFERENCE
+    words = f"| {MOST_LABEL:,}, {MOST_KEY}, {MOST_NAME} characters, of valid UTF-8 |"
+    assert f"| a label; a key or an id; the name of a field {words}" in REFERENCE
+    assert f"| classes of a model; columns of a row | {MOST_CLASSES:,}; {MOST_COLUMNS:,} |" in REFERENCE
+    assert f"| scores of a request (rows times classes) | {MOST_SCORES:,} |" in REFERENCE
     kept = settings.kept
-    assert f"last {kept.keys:,} requests" in PAGE and f"After every {settings.every:,} rows" in PAGE
-    assert f"more than {kept.held_rows:,} rows or 256 MB" in PAGE and kept.held_bytes == 256 * 2**20
+    assert f"last {kept.keys:,} requests" in REFERENCE and f"After every {settings.every:,} rows" in REFERENCE
+    assert f"more than {kept.held_rows:,} rows or 256 MB" in REFERENCE and kept.held_bytes == 256 * 2**20
+    assert f"there are {kept.keys:,} newer ones" in REFERENCE and kept.history_bytes == 256 * 2**20
     assert (kept.versions, settings.log_bytes, kept.held_seconds) == (10, 64 * 2**20, 86_400)
+
+
+def test_the_reference_lists_every_request():
+    listed = REFERENCE.replace("{m}", "{model}")
+    for operation in OPERATIONS:
+        assert f"`{operation.path}`" in listed or f"`{operation.method} {operation.path}`" in listed, operation.path
+    for status in {status for operation in OPERATIONS for status in statuses_of(operation)} - {200}:
+        assert re.search(rf"(?m)^\|[ 0-9,]*\b{status}\b[ 0-9,]*\|", REFERENCE), status
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_the_unit_is_one_that_systemd_takes(tmp_path):
+    unit = (ROOT / "packaging" / "service" / "onkel.service").read_text()
+    (tmp_path / "onkel.service").write_text(unit.replace("/opt/onkel/bin/onkel", shutil.which("true")))
+    done = subprocess.run(["systemd-analyze", "verify", tmp_path / "onkel.service"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["onkel.service", "Dockerfile"])
+def test_what_starts_the_service_has_options_that_it_has(name):
+    text = (ROOT / "packaging" / "service" / name).read_text()
+    known = {option for parameter in get_command(app).commands["serve"].params for option in parameter.opts}
+    assert (
+        used := set(re.findall(r"(?<![\w-])--(?:dir|host|token-file|learner|[a-z-]+-file)\b", text))
+    ) <= known and used
 
 
 # -- the start

@@ -102,7 +102,7 @@ def test_an_alert_asks_for_metrics_that_there_are(service):
     learn(service, 20, 40)
     text = ask(service, "GET", "/metrics")[2].decode()
     there = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if not line.startswith("#")}
-    rules = (ROOT / "packaging" / "alerts.yml").read_text()
+    rules = (ROOT / "packaging" / "service" / "alerts.yml").read_text()
     asked = set(re.findall(r"onkel_[a-z_]+", rules))
     assert len(asked) > 4 and asked <= there
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))

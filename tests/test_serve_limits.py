@@ -1,7 +1,9 @@
 """What a request may take, and how it is refused: one sentence with a documented status, and memory by its size."""
 
+import contextlib
 import itertools
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,8 @@ import pytest
 import onkel
 from onkel.serve import Client, ServiceError, _client
 from onkel.serve._arrow import MEDIA_TYPE, to_stream
+from onkel.serve._refusal import Refusal
+from onkel.serve._wire import ModelShape, infer_request, learn_request
 from serving import ask, running
 
 LEARN, INFER = "/v2/models/m/learn", "/v2/models/m/infer"
@@ -93,6 +97,34 @@ def test_columns_of_arrow_are_learned_or_refused(column, tmp_path):
         for path in (LEARN, INFER):
             status, _, answer = ask(service, "POST", path, body, {"Content-Type": MEDIA_TYPE})
             assert status == 200 or (status in (422, 503) and answer["error"])
+
+
+@pytest.mark.parametrize("model", [linear, tables])
+def test_columns_and_their_names_are_bounded(model, tmp_path):
+    with running(tmp_path, {"m": model()}) as service:
+        wide = {"rows": [[0] * 20_001], "labels": ["a"]}
+        assert refusal(service, LEARN, wide) == (413, "row 0 has 20,001 values, and the limit is 20,000")
+        assert refusal(service, INFER, wide | {"labels": None})[0] in (413, 422)
+        status, sentence = refusal(service, LEARN, {"rows": [{"x" * 201: 1}], "labels": ["a"]})
+        assert status == 422 and sentence.startswith("the name of a field must have at most 200 characters")
+        for columns in ({"x" * 201: [1.0]}, {f"x{i}": [1.0] for i in range(20_001)}):
+            body = to_stream(columns | {"label": ["a"]})
+            assert refusal(service, LEARN, body, {"Content-Type": MEDIA_TYPE})[0] in (413, 422)
+        tensor = {"name": "x" * 201, "shape": [1, 2], "datatype": "FP64", "data": [1, 2]}
+        assert refusal(service, INFER, {"inputs": [tensor]})[0] == 422
+
+
+@pytest.mark.parametrize("body", [b'{"rows": [%s]}', b'{"rows": [[%s]]}', b'{"inputs": [{"data": [%s]}]}'])
+@pytest.mark.parametrize("value", [b"[]", b"{}", b"0", b'""', b"1e9", b"[[]]", b'{"":0}'])
+def test_a_body_takes_memory_by_its_size(body, value, tmp_path):
+    body = body % b",".join([value] * 3_000)
+    for read, shape in itertools.product((learn_request, infer_request), (ModelShape(), ModelShape(takes_tables=True))):
+        tracemalloc.start()
+        with contextlib.suppress(Refusal):
+            read(body, shape)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 100_000 + 100 * len(body) + 1_000 * 3_000  # a column takes some, and their number is bounded
 
 
 @pytest.mark.parametrize("version", ["1" * 5000, True, -1, 1.0, None, [], "١"])

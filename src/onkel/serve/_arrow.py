@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.serve._batch import Batch, check_names
+from onkel.serve._batch import Batch, check_columns, check_names
 from onkel.serve._refusal import Refusal
 from onkel.serve._wire import Features, InferRequest, LearnRequest, ModelShape, labels_of
 from onkel.streams.table import RefusedCell, Table
@@ -132,6 +132,7 @@ def _rows(columns: dict[str, Any], shape: ModelShape) -> tuple[Features, tuple[s
     names = tuple(columns)
     if not names:
         raise Refusal(422, "the stream has no column of features")
+    check_columns(names, len(names))
     if shape.names is not None:
         check_names(names, shape.names)
         names = shape.names

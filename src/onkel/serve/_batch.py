@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from onkel.streams.table import Table
 from onkel.streams.values import plain_value, word_of
 from onkel.utils.labels import as_labels, kind
 
+MOST_COLUMNS, MOST_NAME = 20_000, 200
 _LENGTH = struct.Struct("<I")
 
 
@@ -59,7 +61,8 @@ class Batch:
         check_names(self.names, names)
         if isinstance(self.rows, Table):
             return replace(self, rows=self.rows.of_names(names), names=names)
-        order = [self.names.index(name) for name in names]
+        places = {name: place for place, name in enumerate(self.names)}
+        order = [places[name] for name in names]
         return replace(self, rows=np.ascontiguousarray(self.rows[:, order]), names=names)
 
     def digest(self) -> str:
@@ -124,12 +127,22 @@ def _plain(value: Any) -> Any:
 def check_names(given: tuple[str, ...], expected: tuple[str, ...], row: int | None = None) -> None:
     """Refuse names that are not the expected ones, in any order."""
     where = "the rows have" if row is None else f"row {row} has"
-    if missing := [name for name in expected if name not in given]:
+    there, wanted = set(given), set(expected)
+    if missing := [name for name in expected if name not in there]:
         raise Refusal(422, f"{where} no field {missing[0]!r}; the model's features are {_listed(expected)}", row)
-    if strange := [name for name in given if name not in expected]:
+    if strange := [name for name in given if name not in wanted]:
         raise Refusal(
             422, f"{where} a field {strange[0]!r} too many; the model's features are {_listed(expected)}", row
         )
+
+
+def check_columns(names: Iterable[str] | None, width: int) -> None:
+    """Refuse more columns than a row of a service may have, and names that are too long to be shown."""
+    if width > MOST_COLUMNS:
+        raise Refusal(413, f"row 0 has {width:,} values, and the limit is {MOST_COLUMNS:,}", 0)
+    for name in names or ():
+        if len(name) > MOST_NAME:
+            raise Refusal(422, f"the name of a field must have at most {MOST_NAME} characters, got {name[:60]!r}...")
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.serve._batch import Batch, check_names
+from onkel.serve._batch import Batch, check_columns, check_names
 from onkel.serve._json import parsed
 from onkel.serve._refusal import Refusal
 from onkel.streams.table import Table
@@ -142,11 +142,12 @@ def rows_of(rows: list[Any], shape: ModelShape) -> tuple[Features, tuple[str, ..
 
     Where the model takes tables, return a table of lists or objects with any JSON values.
     """
+    named = isinstance(rows[0], dict)
+    check_columns(rows[0] if named else None, len(rows[0]) if named else _length(rows[0]))
     if shape.takes_tables:
         table = _table_of(rows, shape)
         return table, table.names
     names = shape.names
-    named = isinstance(rows[0], dict)
     if named and names is None:
         names = tuple(rows[0])
     width = len(names) if named and names is not None else _length(rows[0])
@@ -223,6 +224,7 @@ def _tensors(inputs: Any, shape: ModelShape) -> tuple[Features, tuple[str, ...] 
     if not isinstance(inputs, list) or not inputs:
         raise Refusal(422, "inputs must be a list of tensors")
     columns = [_tensor(tensor, shape) for tensor in inputs]
+    check_columns([name for name, _ in columns], max(len(columns), *(math.prod(a.shape[1:]) for _, a in columns)))
     if shape.takes_tables:
         return _table_of_tensors(columns, shape)
     if len(columns) == 1 and columns[0][1].ndim == 2 and (shape.names is None or len(shape.names) != 1):

@@ -44,8 +44,8 @@ class Table:
     typed: bool = True
 
     def __post_init__(self) -> None:
-        twice = next((name for name in self.names if self.names.count(name) > 1), None)
-        if twice is not None:
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(f"the table has {self.names.count(twice)} columns called {twice!r}: rename all but one")
 
     @property
@@ -64,14 +64,16 @@ class Table:
         """Return the columns of these names, in their order; refuse a table that lacks one or has another."""
         if list(names) == list(self.names):
             return self
-        lacking = next((name for name in names if name not in self.names), None)
+        places = {name: place for place, name in enumerate(self.names)}
+        lacking = next((name for name in names if name not in places), None)
         known = _listed(names)
         if lacking is not None:
             raise ValueError(f"X has no column {lacking!r}; the columns so far are {known}")
-        strange = next((name for name in self.names if name not in names), None)
+        wanted = set(names)
+        strange = next((name for name in self.names if name not in wanted), None)
         if strange is not None:
             raise ValueError(f"X has a column {strange!r}, which earlier rows did not have; the columns are {known}")
-        return Table(tuple(names), tuple(self.columns[self.names.index(name)] for name in names), self.typed)
+        return Table(tuple(names), tuple(self.columns[places[name]] for name in names), self.typed)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return the column of a name."""
