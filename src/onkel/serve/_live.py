@@ -64,7 +64,7 @@ def state(served: Served) -> dict[str, Any]:
         "rows learned": f"{facts['rows']:,}",
         **{_TITLES[name]: _written(name, value) for name, value in values.items()},
         "support vectors": f"{facts['n_support']:,}",
-        "width (gamma)": "–" if facts["gamma"] is None else f"{facts['gamma']:.4g}",
+        **({} if facts["gamma"] is None else {"width (gamma)": f"{facts['gamma']:.4g}"}),
         "model": _bytes(facts["model_bytes"]),
         "waiting to be learned": f"{facts['queue_rows']:,} rows",
         "pending labels": f"{facts['pending_labels']:,}",

@@ -10,7 +10,7 @@
   };
   const write = {
     time: (value) => new Date(1000 * value).toLocaleTimeString(),
-    weight: (value) => value.toPrecision(3),
+    weight: (value) => (value && value < 0.001 ? "< 0.001" : value.toPrecision(3)),
   };
 
   const show = (state) => {
