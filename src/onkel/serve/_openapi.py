@@ -260,7 +260,9 @@ def interface_page() -> str:
         f'<td class="text">{", ".join(map(str, statuses_of(operation)))}</td></tr>'
         for operation in OPERATIONS
     )
-    meanings = "".join(f'<tr><td class="text">{s}</td><td class="text">{escape(says)}</td></tr>' for s, says in STATUSES.items())
+    meanings = "".join(
+        f'<tr><td class="text">{s}</td><td class="text">{escape(says)}</td></tr>' for s, says in STATUSES.items()
+    )
     return page(
         "The interface",
         '<nav class="contents"><a href="/">live page</a><a href="/openapi.json">openapi.json</a></nav>',
