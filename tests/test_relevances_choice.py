@@ -12,12 +12,15 @@ import pytest
 import onkel
 from looping import loop
 from onkel import _core
-from onkel.choice.competition import LAMS, Competition, Entry, lam_at
-from onkel.choice.relevances import categories, first_searched, searches
+from onkel.choice.competition import FARTHEST, lam_at
+from onkel.choice.kernels import Question
 from onkel.choice.rows import Rows
-from onkel.parts import RBF
+from onkel.choice.screen import feature_columns, selected
+from onkel.choice.search import Problem, categories
+from onkel.parts import RBF, Laplacian
 from onkel.utils.threads import together
 from reference.relevances import LEAST_LAM, validation_loss
+from reference.screen import effects
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -66,7 +69,7 @@ def test_a_smaller_lambda_than_learners_have_changes_nothing():
         for lam in (0.9 * LEAST_LAM, 1e-9)
     )
     assert less[0] == least[0] and np.array_equal(less[1], least[1]) and less[1][-1] == 0
-    assert lam_at(-LAMS) == pytest.approx(LEAST_LAM)
+    assert lam_at(-FARTHEST) == pytest.approx(LEAST_LAM)
 
 
 def test_a_feature_that_says_nothing_loses_its_scale():
@@ -95,21 +98,6 @@ def test_columns_of_one_category_share_a_relevance():
     assert relevances[1] > 2 * relevances[7]
 
 
-def test_few_rows_need_a_search_that_holds_scales_together():
-    assert [search.spread for search in searches("binary", None, 2047)] == [0.3, np.inf]
-    assert [search.spread for search in searches("multiclass", RBF, 2048)] == [np.inf]
-    assert [search.kernel.name for search in searches("regression", None, 2048)] == ["rbf", "laplacian"]
-
-
-@pytest.mark.parametrize(("n_features", "n_rows"), [(3, 512), (40, 640), (100, 1024)])
-def test_the_first_searches_look_at_more_rows_for_many_features(n_features, n_rows):
-    rng = np.random.default_rng(7)
-    category = np.eye(50)[rng.integers(50, size=1024)]  # one scale of those that are to be found
-    numbers = rng.normal(size=(1024, n_features - 1))
-    rows = Rows(np.hstack([category, numbers, np.ones((1024, 50))]), np.arange(1024.0), np.ones(1024))
-    assert first_searched(rows).y.tolist() == list(range(n_rows))
-
-
 def test_what_is_no_category():
     rng = np.random.default_rng(3)
     two = rng.integers(2, size=(50, 2)).astype(float)
@@ -119,55 +107,6 @@ def test_what_is_no_category():
     assert categories(some).tolist() == [0, 1, 2]  # a row has none
     assert categories(np.ones((5, 3))).tolist() == [0, 1, 2]
     assert categories(rng.normal(size=(50, 3))).tolist() == [0, 1, 2]
-
-
-@loop
-@pytest.mark.parametrize("task", TARGETS)
-def test_a_kernel_that_is_no_better_than_a_constant_says_nothing_about_where_to_start(task):
-    rng = np.random.default_rng(4)
-    rows = rng.normal(size=(512, 2))
-    y = {"regression": rows[:, 0], "binary": np.float64(rows[:, 0] > 0)}.get(task, np.digitize(rows[:, 0], [-1.0, 1.0]))
-    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
-    learner = onkel.Learner(recipe, task=task, budget=20, fit_intercept=True)
-    for labels, says in ((np.float64(y), True), (rng.permutation(np.float64(y)), False)):
-        competition = Competition(learner, Rows(rows, labels, np.ones(512)), 3 if task == "multiclass" else 1)
-        assert competition.says_something(RBF(0.5), 0.01) is says
-
-
-def competition(rows, y, n_jobs=1, **settings):
-    learner = onkel.Learner(onkel.recipes.Newton(), budget=30, fit_intercept=True, n_jobs=n_jobs)
-    return Competition(learner, Rows(rows, y, np.ones(len(y))), 1, **settings)
-
-
-@pytest.mark.parametrize("gamma", [0.02, 0.5, 20.0])
-def test_competitors_that_run_side_by_side_change_nothing(gamma):
-    rng = np.random.default_rng(5)
-    rows = rng.normal(size=(512, 2))
-    y = np.float64(np.sin(3 * rows[:, 0]) > rows[:, 1])
-    one, two = (competition(rows, y, n_jobs) for n_jobs in (1, 2))
-    for each in (one, two):
-        each.found = each.better_width(RBF(gamma), 0.01, 1, False), each.better_lam(RBF(gamma), 0.01, 1)
-    assert one.found == two.found
-    assert one.learned_from == two.learned_from
-
-
-def test_a_neighbour_that_diverges_matters_only_if_it_is_asked_for(monkeypatch):
-    rng = np.random.default_rng(5)
-    rows = rng.normal(size=(512, 2))
-    found = competition(rows, np.float64(rows[:, 0] > 0), n_jobs=2)
-    run_one = Competition._run_one
-    start, narrow, wide = (Entry(RBF(gamma), 0.01, 1) for gamma in (1.0, 2.0, 0.5))
-
-    def diverging(self, entry, *rest):
-        if entry == wide:
-            raise FloatingPointError("diverged")
-        return run_one(self, entry, *rest)
-
-    monkeypatch.setattr(Competition, "_run_one", diverging)
-    found._look_ahead([narrow, wide], start)
-    assert len(found.losses_of(*narrow)) == 256
-    with pytest.raises(FloatingPointError, match="diverged"):
-        found.losses_of(*wide)
 
 
 def test_a_kernel_of_one_s_own_is_called_by_one_thread_at_a_time():
@@ -208,18 +147,122 @@ def test_a_call_that_runs_beside_one_that_fails_is_stopped():
     assert 0 < learner.t < len(rows)
 
 
-def test_a_competitor_that_has_lost_learns_from_no_further_row():
-    rng = np.random.default_rng(6)
-    rows = rng.normal(size=(1024, 2))
-    y = np.float64(np.sin(3 * rows[:, 0]) > rows[:, 1])
-    found = competition(rows, y)
-    good, bad = Entry(RBF(1.0), 0.01, 1), Entry(RBF(1e-4), 0.01, 1)
-    best = found.losses_of(*good)
-    _, losses, n_rows = found._run_one(bad, best, 1)
-    assert 512 < n_rows < 1024 and len(losses) == len(best)
-    assert np.mean(losses[n_rows - 512 :] - best[n_rows - 512 :]) == pytest.approx(
-        np.mean(losses[: n_rows - 512] - best[: n_rows - 512])
-    )
-    assert found._run_one(good, best, 1)[2] == 1024
-    # The best one may have no loss at all.
-    assert np.isfinite(found._run_one(bad, np.zeros(512), 1)[1]).all()
+# -- the screen
+
+
+def two_of_many(n, d, seed, pattern=lambda a, b: np.sin(2 * a) * np.sin(2 * b)):
+    """Normal features of which two matter, with as much noise as the prototype's; rows, targets, and those features."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d))
+    first, second = rng.permutation(d)[:2]
+    f = pattern(rows[:, first], rows[:, second])
+    return rows, f / f.std() + 0.45 * rng.normal(size=n), {first, second}
+
+
+def test_effects_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    category = np.eye(3)[rng.integers(3, size=200)]
+    rows = np.hstack([rng.normal(size=(200, 2)).round(1), category, rng.random((200, 1)) > 0.3, np.ones((200, 1))])
+    columns, owners = feature_columns(rows, categories(rows))
+    np.testing.assert_allclose(columns.T @ columns / 200, np.diag(np.diag(columns.T @ columns / 200)), atol=1)
+    wanted, of = effects(rows, categories(rows))
+    assert owners.tolist() == of.tolist()
+    assert [int((owners == unit).sum()) for unit in np.unique(owners)] == [4, 4, 2, 1]
+    residuals = rng.normal(size=(200, 2))
+    products = np.einsum("ia,ib,it->abt", wanted, wanted, residuals) / 200
+    # Orthonormal columns are determined up to their signs, which the squares do not show.
+    np.testing.assert_allclose(_core.pair_effects(columns, residuals), (products**2).sum(axis=2), atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1000, 32), (2000, 100)])
+def test_two_features_that_matter_together_are_selected(n, d):
+    found = 0
+    for seed in range(10):
+        rows, y, matter = two_of_many(n, d, seed)
+        found += matter <= set(np.flatnonzero(selected(rows, np.arange(d), y[:, None], np.ones(n))))
+    assert found >= 9
+
+
+def test_a_feature_that_matters_alone_hides_no_pair():
+    rows, y, matter = two_of_many(1000, 20, 0)
+    other = next(j for j in range(20) if j not in matter)
+    y = y + 5 * np.cos(rows[:, other])
+    assert matter | {other} <= set(np.flatnonzero(selected(rows, np.arange(20), y[:, None], np.ones(1000))))
+
+
+def test_noise_selects_something_once_in_fifty_times():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(50):
+        classes = np.eye(3)[rng.integers(3, size=500)]
+        found += selected(rng.normal(size=(500, 10)), np.arange(10), classes, np.ones(500)).any()
+    assert found <= 4
+
+
+def test_a_category_is_selected_as_one_feature():
+    others = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        values = rng.integers(6, size=600)
+        rows = np.hstack([rng.normal(size=(600, 3)), np.eye(6)[values], rng.normal(size=(600, 3))])
+        y = np.where(values == 2, 1.0, 0.0) + 0.5 * rng.normal(size=600)
+        chosen = selected(rows, categories(rows), y[:, None], np.ones(600))
+        assert chosen[3:9].all()
+        others += chosen.sum() > 6
+    assert others <= 2
+
+
+# -- what is found
+
+
+@pytest.mark.parametrize("task", ["regression", "binary"])
+def test_few_of_many_features_are_found(task):
+    found = 0
+    for seed in range(10):
+        rows, y, matter = two_of_many(1200, 24, seed)
+        y = y if task == "regression" else np.float64(y > 0)
+        kernel = Question(Rows(rows, y, np.ones(len(y))), task, 1, ["gamma", "relevances"], 1).answer().kernels[0]
+        found += set(np.argsort(-kernel.relevances_of(24))[:2]) == matter
+    assert found >= 9
+
+
+def test_relevances_that_gain_nothing_are_no_kernel_of_their_own():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(2000, 4))
+    y = np.sin(rows).sum(axis=1) + 0.5 * rng.normal(size=2000)
+    chosen = Question(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
+    assert len(chosen.kernels) == 1 and chosen.kernels[0].relevances == ()
+
+
+def test_ranks_are_left_out_where_they_do_harm():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(2000, 3))
+    rows[:, 0] = np.exp(3 * rows[:, 0])
+    given = {"task": "regression", "n_classes": 1, "chosen": ["gamma", "relevances", "ranks"], "n_threads": 1}
+    smooth, ranked = np.sin(2 * rows[:, 1:]).sum(axis=1), np.sin(2 * np.log(rows[:, 0]))
+    for y, with_ranks in ((smooth + 0.01 * rows[:, 0] ** 0.3, None), (ranked, True)):
+        kernel = Question(Rows(rows, y, np.ones(2000)), **given).answer().kernels[0]
+        assert with_ranks is None or bool(kernel.ranks) is with_ranks
+
+
+@loop
+@pytest.mark.parametrize("kernel", [RBF(0.5, (2.0, 1.0, 0.0)), Laplacian(0.3, (0.5, 0.5, 2.0)), RBF(2.0)])
+def test_a_kernel_and_its_point_are_the_same(kernel):
+    problem = Problem(Rows(X, TARGETS["regression"], WEIGHT), (), "regression", 1)
+    again = problem.kernel_of(problem.point_of(kernel))
+    assert type(again) is type(kernel)
+    np.testing.assert_allclose(again.gamma * again.relevances_of(3), kernel.gamma * kernel.relevances_of(3), atol=1e-9)
+
+
+def test_the_laplacian_kernel_starts_as_wide_as_the_gaussian():
+    problem = Problem(Rows(X, TARGETS["regression"], WEIGHT), (), "regression", 1)
+    gaussian = RBF(0.4, (2.0, 1.0, 0.5))
+    laplacian = problem.kernel_of(problem.as_laplacian(problem.point_of(gaussian)))
+    exponents = [-np.log(kernel.matrix(X[:30], X[30:]).diagonal()) for kernel in (gaussian, laplacian)]
+    assert np.median(exponents[0]) == pytest.approx(np.median(exponents[1]), rel=1e-6)
+
+
+def test_threads_change_nothing():
+    rows, y, _ = two_of_many(600, 12, 3)
+    given = Rows(rows, y, np.ones(600)), "regression", 1, ["gamma", "relevances", "ranks", "kernel"]
+    assert Question(*given, 1).answer() == Question(*given, 2).answer()

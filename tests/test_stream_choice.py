@@ -11,7 +11,6 @@ from choosing import Chooses
 from looping import loop
 from onkel import recipes
 from onkel.choice import StreamChoice
-from onkel.choice.competition import Competition
 from onkel.choice.stages import FIRST
 from table import ONE_A_TASK, cases, one_a_task
 
@@ -100,7 +99,8 @@ def test_it_follows_the_scale_of_the_rows(scale):
     one, scaled = new(case), new(case)
     one.learn_rows(X, y)
     scaled.learn_rows(X * scale, y)
-    np.testing.assert_allclose(scaled.learner.kernel.gamma * scale**2, one.learner.kernel.gamma, rtol=1e-9)
+    # Of a search, whose rounding differs.
+    np.testing.assert_allclose(scaled.learner.kernel.gamma * scale**2, one.learner.kernel.gamma, rtol=1e-6)
 
 
 def test_it_finds_narrow_kernels_and_wide_ones():
@@ -162,33 +162,22 @@ def test_noise_asks_for_a_larger_lam(tmp_path):
     assert len(whole._settled.arrays()["rows.y"]) == LAST  # for another choice
 
 
-@loop
-@pytest.mark.parametrize("budget", [30, None])
-@pytest.mark.parametrize("task", ["binary", "regression"])
-def test_the_run_of_a_winner_is_what_it_would_learn_again(task, budget, monkeypatch):
-    X = np.random.default_rng(5).normal(size=(300, 3))
-    y = np.sin(X[:, 0]) + X[:, 1]
-
-    def learned():
-        recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
-        learner = onkel.Learner(recipe, task=task, budget=budget, fit_intercept=True)
-        choosing = Chooses(learner, ["gamma", "lam"])
-        choosing.learn_rows(X, y if task == "regression" else np.float64(y > 0))
-        assert choosing.learner.budget == budget
-        return choosing.state()
-
-    kept = learned()
-    monkeypatch.setattr(Competition, "_is_like", lambda *_: False)
-    again = learned()
-    for name, values in kept.items():
-        np.testing.assert_array_equal(values, again[name], err_msg=name)
-
-
-def test_a_winner_that_ran_beside_another_has_all_threads():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1100, 3))
-    model = onkel.NewtonClassifier(budget=30, relevances=None, n_jobs=2, random_state=0).fit(X, X[:, 0] > X[:, 1] ** 2)
-    assert model._learner.n_jobs == 2
+def test_a_fit_chooses_before_it_learns_and_a_stream_after_it_counts_anew():
+    X, y = noisy(1500, 0.1)
+    whole, parts = (onkel.NewtonRegressor(budget=20, random_state=0).fit(X[:900], y[:900]) for _ in range(2))
+    assert whole._choice.begun == 900
+    assert whole._settled.window is None  # no row of the fit is kept
+    assert whole._choice.due == 900 + 256
+    plain = whole._learner.blank()
+    plain.in_order = False
+    order = whole._order(0, 900)
+    plain.learn_rows(X[order], y[order])
+    assert plain.score_rows(X).tobytes() == whole._learner.score_rows(X).tobytes()
+    whole.partial_fit(X[900:], y[900:])
+    for piece in np.split(np.arange(900, 1500), [10, 200, 300]):
+        parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[piece], y[piece])
+    assert parts._fingerprint() == whole._fingerprint()
+    assert len(whole._settled.window) == 600
 
 
 def test_rows_that_are_all_equal():

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "bind/arrays.hpp"
 #include "bind/interrupts.hpp"
 #include "loop/names.hpp"
+#include "search/pairs.hpp"
 #include "search/relevances.hpp"
 
 namespace nb = nanobind;
@@ -21,10 +23,9 @@ using namespace nb::literals;
 namespace onkel {
 namespace {
 
-using RowsIn = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = RowsIn<double>;
 
-ValidationLoss::Data data_of(const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task,
+ValidationLoss::Data data_of(const Table& x, const Numbers& y, const Numbers& weight, const std::string& task,
                              std::size_t classes, const std::string& kernel, std::size_t max_points,
                              const std::vector<double>& at) {
   const ValidationLoss::Data data{.rows = x.data(),
@@ -52,7 +53,7 @@ ValidationLoss::Data data_of(const RowsIn& x, const Numbers& y, const Numbers& w
 void bind_search(nb::module_& m) {
   m.def(
       "validation_loss",
-      [](const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
+      [](const Table& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
          const std::string& kernel, std::size_t max_points, const std::vector<double>& at) {
         ValidationLoss loss(data_of(x, y, weight, task, classes, kernel, max_points, at));
         std::vector<double> gradient(at.size());
@@ -63,7 +64,7 @@ void bind_search(nb::module_& m) {
       "max_points"_a, "at"_a);
   m.def(
       "learn_scales",
-      [](const RowsIn& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
+      [](const Table& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
          const std::string& kernel, std::size_t max_points, std::vector<double> at, const std::vector<double>& centre,
          const std::vector<std::size_t>& groups, double spread, std::size_t evaluations) {
         const ValidationLoss::Data data = data_of(x, y, weight, task, classes, kernel, max_points, at);
@@ -83,6 +84,21 @@ void bind_search(nb::module_& m) {
       },
       "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(), nb::kw_only(), "task"_a, "classes"_a, "kernel"_a,
       "max_points"_a, "at"_a, "centre"_a, "groups"_a, "spread"_a, "evaluations"_a);
+  m.def(
+      "pair_effects",
+      [](const Table& columns, const Table& residuals) {
+        const std::size_t n = columns.shape(0), width = columns.shape(1);
+        if (residuals.shape(0) != n) throw nb::value_error("the columns and the residuals must have the same rows");
+        InterruptCheck interrupts;
+        std::vector<double> sums;
+        {
+          const nb::gil_scoped_release unlocked;
+          sums = pair_effects(columns.data(), residuals.data(), n, width, residuals.shape(1), std::ref(interrupts));
+        }
+        interrupts.raise_if_interrupted();
+        return array(std::move(sums), {width, width});
+      },
+      "columns"_a.noconvert(), "residuals"_a.noconvert());
 }
 
 }  // namespace onkel

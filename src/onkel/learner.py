@@ -732,11 +732,10 @@ class Learner:
 
     @property
     def main_kernel(self) -> int:
-        """The number of the kernel that has learned relevances, of several the one that weighs the most."""
-        if self._own:
-            learned = [bool(own.kernel.metric.scales) for own in self._own.values()]
-            return int(np.argmax(self._shares() + learned))
-        return 0 if len(self.kernels) == 1 else 1 + int(np.argmax(self.kernel_weights[1:]))
+        """The number of the kernel that weighs the most; of those with relevances, if there are any."""
+        kernels = [own.kernel for own in self._own.values()] if self._own else self.kernels
+        relevant = [bool(kernel.metric.scales) for kernel in kernels]
+        return int(np.argmax(self.kernel_weights + relevant))
 
     @property
     def kernel_weights_history(self) -> tuple[NDArray[np.int64], Floats]:

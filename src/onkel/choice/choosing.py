@@ -4,15 +4,15 @@ A choice holds no learner. It takes in the rows that a learner has learned from,
 due, and then hands back the learner that goes on (:mod:`onkel.choice.holder` has the loop).
 
 The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
-several widths compete, and then several λ (:mod:`onkel.choice.competition`); after 1024 and 4096 relevances are
-learned (:mod:`onkel.choice.relevances`). Each time the learner starts anew and learns from the rows so far again.
+kernels are searched for (:mod:`onkel.choice.kernels`), and several λ compete (:mod:`onkel.choice.competition`). Each
+time the learner starts anew and learns from the rows so far again. A `fit` in random order chooses once, before it
+learns, on as many of its rows.
 
 A second-order learner with ``forget="stream"`` goes on choosing: whenever the number of rows has doubled, and when the
-loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change. The neighbours of the width and
-of the λ compete over the latest 1024 rows, and whenever the number of rows is four times as large relevances are
-learned from those kept. A choice that is better by more than 1 % becomes a challenger: another learner, which starts
-from the rows kept, each of them counted once, and then learns from the same rows as the incumbent. It takes over if it
-is significantly better on the rows that follow.
+loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change, and so it does after a `fit`.
+A choice that is better by more than 1 % becomes a challenger: another learner, which starts from the rows kept, each of
+them counted once, and then learns from the same rows as the incumbent. It takes over if it is significantly better on
+the rows that follow.
 
 All of this is a function of the rows alone, so it does not depend on how they were cut into calls. What is due is
 state: a choice that is interrupted is made again before the next row.
@@ -31,7 +31,7 @@ from scipy.sparse import issparse
 
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
-from onkel.choice.candidates import better_learner, first_learner
+from onkel.choice.candidates import better_learner, chosen_learner, first_learner
 from onkel.choice.rows import Rows, Taken, Window, learned_from, losses_of, rows_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
@@ -86,7 +86,6 @@ class StreamChoice:
         self.taken: list[Taken] = []  # rows after those
         self.complete = False  # whether the last choice was made
         self.begun = 0  # the number of rows of the stream before its last change
-        self.spent = 0  # the number of rows that competitors have learned from after the first choices
         self.changes: list[int] = []
         self.watch = Watch(learner.task)
         self.trial: Trial | None = None
@@ -108,6 +107,20 @@ class StreamChoice:
                 f"X contains {values.flat[first]:.3g} at row {row}, column {column}, and gamma='stream' chooses a "
                 f"width by squared distances: expected numbers of at most {LARGEST:g}; scale the columns"
             )
+
+    def ahead(self, learner: Learner, rows: Rows, n_rows: int) -> tuple[Learner, Self]:
+        """Choose on some rows before the learner learns from any; return the learner that goes on, and the choice.
+
+        Nothing is due during the next ``n_rows``, which come in no order; a stream may follow.
+        """
+        after = copy.copy(self)
+        after.begun, after.complete = n_rows, not self.goes_on
+        after.due = after._next_due(n_rows)
+        try:
+            return chosen_learner(learner, rows, self.chosen), after
+        except ArithmeticError as error:
+            warnings.warn(f"nothing was chosen: {error}", RuntimeWarning, stacklevel=2)
+            return learner, after
 
     # -- observing -----------------------------------------------------------------------------------------------------
 
@@ -243,8 +256,7 @@ class StreamChoice:
         try:
             if self._is_first(learner.t):
                 return first_learner(learner, self._rows(), self.chosen)
-            n = learner.t - self.begun
-            self._challenge(learner, after_change=self.begun > 0 and n <= stages.KEPT)
+            self._challenge(learner)
         except ArithmeticError as error:  # for these rows it would come again
             warnings.warn(f"nothing was chosen after {learner.t} rows: {error}", RuntimeWarning, stacklevel=2)
         return learner
@@ -264,16 +276,13 @@ class StreamChoice:
             self.window = Window(kept)
             self.watch, self.trial = Watch(self.task), None
             if len(kept) >= stages.AGAIN:
-                self._challenge(learner, after_change=True)
+                self._challenge(learner)
 
-    def _challenge(self, learner: Learner, after_change: bool) -> None:
+    def _challenge(self, learner: Learner) -> None:
         """Create a challenger if another choice is better on the latest rows."""
-        if self.spent > learner.t and not after_change:
-            return
-        n = learner.t - self.begun
-        challenger, spent = better_learner(learner, self._rows(), self.chosen, n, after_change)
-        self.spent += spent
+        challenger = better_learner(learner, self._rows(), self.chosen)
         if challenger is not None:
+            n = learner.t - self.begun
             self.trial = Trial(challenger, learner.t + min(n // 4, stages.LONGEST_TRIAL))
 
     # -- state, of a choice that is `settled` --------------------------------------------------------------------------
@@ -307,7 +316,7 @@ class StreamChoice:
         return digest.hex()
 
     def _again_arrays(self) -> dict[str, NDArray[Any]]:
-        counts = {"counts": np.array([self.begun, self.spent]), "changes": np.array(self.changes, np.int64)}
+        counts = {"counts": np.array([self.begun]), "changes": np.array(self.changes, np.int64)}
         return counts | self.watch.arrays()
 
     def saved(self) -> dict[str, Any]:
@@ -333,9 +342,9 @@ class StreamChoice:
         choice = cls(learner, chosen)
         check_flag("complete", complete)
         choice.complete = complete
-        if (kept is None) != (complete or learner.n_features is None):
-            raise ValueError("the rows that are kept must be there from the first row on, until the last choice")
         choice._go_on_from(values.get("again"), learner.t)
+        if (kept is None) != (complete or learner.n_features is None or choice.begun >= learner.t):
+            raise ValueError("the rows that are kept must be there from the first row on, until the last choice")
         if kept is not None:
             rows = Rows.from_arrays(kept, learner.n_features, learner.dtype, learner.sparse)
             choice.window = Window(rows)
@@ -364,10 +373,10 @@ class StreamChoice:
         for numbers in (counts, changes):
             if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64 or numbers.ndim != 1:
                 raise ValueError("the changes of a stream must be whole numbers")
-        if len(counts) != 2 or len(changes) > 256:
-            raise ValueError("there must be two counts, and at most 256 changes of a stream")
-        self.begun, self.spent = counts.tolist()
-        for row in (self.begun, *changes.tolist()):
+        if len(counts) != 1 or len(changes) > 256:
+            raise ValueError("there must be one count, and at most 256 changes of a stream")
+        self.begun = int(counts[0])
+        for row in changes.tolist():
             check_number("the row of a change", row, at_least=0, at_most=t, integer=True)
-        check_number("the number of rows that competed", self.spent, at_least=0, integer=True)
+        check_number("the row of a change", self.begun, at_least=0, integer=True)
         self.changes, self.watch = changes.tolist(), Watch.from_arrays(self.task, arrays)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onkel.choice.choosing import StreamChoice
+from onkel.choice.rows import Rows
 from onkel.learner import Csr, Learner
 from onkel.utils.turns import turn_of
 
@@ -87,10 +88,18 @@ class LearnerHolder:
         self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
     ) -> None:
         """Learn from rows during which nothing is due."""
-        observed = None if choice.complete else choice.expect(self._learner, rows, y, weight)
+        ignored = choice.complete or choice.begun > self._learner.t  # rows of a `fit` are not those of a stream
+        observed = None if ignored else choice.expect(self._learner, rows, y, weight)
         self._learner.learn_prepared(rows, y, weight, into=into if observed is None else observed)
         if observed is not None and into is not None:
             into[:, : observed.shape[1]] = observed
+
+    def _choose_ahead(self, rows: Any, y: Floats, weight: Floats | None, n_rows: int) -> None:
+        """Choose on some rows before any of ``n_rows`` is learned from, which come in no order."""
+        if self._choice is not None:
+            counting = np.ones(len(y)) if weight is None else weight
+            learner, choice = self._choice.ahead(self._learner, Rows(rows, y, counting), n_rows)
+            self.__dict__.update(_learner=learner, _choice=choice)  # at once, whatever interrupts
 
     def _reach(self, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""

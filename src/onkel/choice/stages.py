@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 FIRST = (4, 16, 64, 256, 1024, 4096)  # rows; from then on whenever their number has doubled
-COMPETE = 64  # rows after which learners compete
-RELEVANCES = 1024  # rows after which relevances are learned, and again whenever their number is four times as large
+COMPETE = 64  # rows after which kernels are searched for, and learners compete
 AGAIN = 256  # rows after a change before the next choice
-LATEST = 1024  # rows on which learners compete in later choices
+LATEST = 1024  # rows on which learners compete in later choices, and after which a loss is watched
 KEPT = 4096  # rows
 MOST_NUMBERS = 2**20  # the largest size of dense rows kept after the first choices; at least `AGAIN` rows are kept
 LONGEST_TRIAL = 1024  # rows
@@ -20,9 +19,9 @@ def next_stage(rows: int, least: int = 0) -> int:
     return stage
 
 
-def learns_relevances(rows: int) -> bool:
-    """Whether relevances are learned at a stage."""
-    return rows >= RELEVANCES and (rows // RELEVANCES).bit_length() % 2 == 1
+def looked_at(n_features: int, sparse: bool) -> int:
+    """Return the number of rows that a choice ahead of a fit looks at."""
+    return KEPT if sparse else max(AGAIN, min(KEPT, 4 * MOST_NUMBERS // max(1, n_features)))
 
 
 def kept(n_features: int, sparse: bool) -> int:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from onkel.choice import LearnerHolder, StreamChoice
+from onkel.choice import LearnerHolder, StreamChoice, stages
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator, svc_hint
 from onkel.estimators.notebook import NotebookView
@@ -131,6 +131,8 @@ class KernelEstimator(
         fresh._start(rows, horizon=n_rows * self.n_epochs)
         fresh._check_choosable(rows)
         fresh._learner.in_order = not self.shuffle
+        if self.shuffle:
+            fresh._choose_before(rows, targets, weight, n_rows * self.n_epochs)
         self._become(fresh)
         try:
             for epoch, cut in tasks(self, rows.shape[0], self.n_epochs, self._fitted_attributes):
@@ -144,6 +146,14 @@ class KernelEstimator(
         finally:
             self._learned()
         return self
+
+    def _choose_before(self, rows: Any, targets: Floats, weight: Floats | None, n_rows: int) -> None:
+        """Choose what the stream is to choose on the first rows of those that `fit` has, as many as it may look at."""
+        order = self._order(0, len(targets))
+        if weight is not None:
+            order = order[weight[order] > 0]
+        some = order[: stages.looked_at(rows.shape[1], issparse(rows))]
+        self._choose_ahead(rows[some], targets[some], None if weight is None else weight[some], n_rows)
 
     def _order(self, epoch: int, n_rows: int) -> NDArray[np.intp]:
         """The epoch's order of rows, a function of the seed and the epoch alone."""

@@ -1,0 +1,255 @@
+"""The search for a kernel's width and for relevances: by the loss that a fit to some rows has on others.
+
+The core minimises the loss of two-fold cross-validation over a scale for each feature and λ
+(``native/search/relevances.hpp``). The isotropic kernel is the same search with one scale for all features; its start
+is the best of some widths, with equal scales or with one over each feature's spread. Scales for each feature are
+searched for from there, and from the features that the screen selects (:mod:`onkel.choice.screen`); a start that is
+behind after a few evaluations is left. What is found is judged on rows that no search has seen. The columns of one
+category share a scale (:func:`categories`). All of this is a function of the rows.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onkel import _core
+from onkel.choice.rows import Rows
+from onkel.choice.screen import selected
+from onkel.parts import RBF, Laplacian
+from onkel.parts.metric import Quantiles
+from onkel.utils.threads import together
+
+Floats = NDArray[np.float64]
+Radial = RBF | Laplacian
+
+MOST_NUMBERS = 2**19  # of dense rows
+MOST_ROWS = 2048
+LEAST_ROWS = 256  # for which relevances are searched
+LEAST_A_SCALE = 2  # rows
+ROWS_A_SCALE = 16  # between the ten and twenty that regressions are said to need for each coefficient
+POINTS = 200
+ROWS_OF_WIDTHS = 512  # that compare widths far apart
+FEW, ALL = 6, 16  # evaluations from each start, and from those that go on
+BEHIND = 0.01  # of the loss: what decides between starts
+WIDTHS = (-4.0, -2.0, 0.0, 2.0, 4.0)  # the first ones: powers of two over the median squared distance
+FARTHEST = 30.0  # the largest power of two
+SCREENED = (-1.0, 1.0, 3.0)  # likewise, of the features that the screen has selected
+SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
+LAM = 0.1  # at first
+
+
+class Found(NamedTuple):
+    """A point of the search: the logarithms of the features' scales and of λ, and that of the loss."""
+
+    kernel: type[Radial]
+    at: Floats
+    loss: float
+
+
+class Problem:
+    """Rows as the core's search takes them, with the ranks of their features."""
+
+    def __init__(self, rows: Rows, ranks: tuple[Quantiles, ...], task: str, n_classes: int, n_threads: int = 1) -> None:
+        seen = rows.rows.toarray() if issparse(rows.rows) else rows.rows
+        self.X = np.ascontiguousarray(RBF(ranks=ranks).metric.of(seen), np.float64)
+        self.y = np.ascontiguousarray(2 * rows.y - 1 if task == "binary" else rows.y)
+        self.weight = np.ascontiguousarray(rows.weight)
+        self.task, self.n_classes, self.n_threads, self.ranks = task, n_classes, n_threads, ranks
+        self.groups = categories(self.X)
+        self.known = known_groups(self.X, self.groups)
+
+    @property
+    def n_scales(self) -> int:
+        """The number of scales that are to be found: one for each feature or category that varies."""
+        return len(np.unique(self.groups[self.known]))
+
+    def loss(self, found: Found, points: int = POINTS) -> Found:
+        """Return the point with its loss on these rows."""
+        at = found.at.tolist()
+        value, _ = _core.validation_loss(self.X, self.y, self.weight, at=at, **self._given(found, points))
+        return found._replace(loss=math.log(value))
+
+    def go_on(self, found: Found, evaluations: int, *, one: bool = False, points: int = POINTS) -> Found:
+        """Search from a point on, with ``one`` for the factor of all scales alone."""
+        groups = np.zeros_like(self.groups) if one else self.groups
+        centre = found.at[:-1] if one else tied(found.at[:-1], groups)
+        value, at = _core.learn_scales(
+            self.X,
+            self.y,
+            self.weight,
+            at=[*centre, found.at[-1]],
+            centre=centre.tolist(),
+            groups=groups.tolist(),
+            spread=SPREAD if self.task == "regression" and not one else math.inf,
+            evaluations=evaluations,
+            **self._given(found, points),
+        )
+        return found._replace(at=np.array(at), loss=value)
+
+    def _given(self, found: Found, points: int) -> dict[str, Any]:
+        return {"task": self.task, "classes": self.n_classes, "kernel": found.kernel.name, "max_points": points}
+
+    def isotropic(self, tries_spreads: bool) -> Found:
+        """Return the kernel with one width for all features, as they are or, if that is better, in units of their
+        spreads."""
+        starts, spread = [np.ones(self.X.shape[1])], tied(spreads(self.X), self.groups)
+        if tries_spreads and self.known.any() and np.ptp(spread[self.known]) > 0:
+            starts.append(np.where(self.known, spread[self.known].min() / spread, 1.0))
+        some = self.first(ROWS_OF_WIDTHS)
+        best = [some.best_width(each) for each in starts]
+        return self.go_on(best[-1] if best[-1].loss < best[0].loss - BEHIND else best[0], FEW, one=True)
+
+    def first(self, n: int) -> Problem:
+        """Return the problem of the first rows."""
+        part = copy.copy(self)
+        part.X, part.y, part.weight = self.X[:n], self.y[:n], self.weight[:n]
+        return part
+
+    def best_width(self, scales: Floats) -> Found:
+        """Return the best of some widths with these scales, ever farther ones as long as they are better."""
+        width = 1.0 / median(self.X * scales, 2)
+
+        def at(power: float) -> Found:
+            log_scales = np.log(scales) + 0.5 * math.log(width * 2.0**power)
+            return self.loss(Found(RBF, np.append(log_scales, math.log(LAM)), math.inf), POINTS // 2)
+
+        tried = {power: at(power) for power in WIDTHS}
+        best = min(tried, key=lambda power: tried[power].loss)
+        step = math.copysign(2.0, best)
+        while max(WIDTHS) <= abs(best) < FARTHEST:
+            tried[best + step] = at(best + step)
+            if tried[best + step].loss >= tried[best].loss:
+                break
+            best += step
+        return tried[best]
+
+    def relevant(self, starts: Sequence[Found]) -> list[Found]:
+        """Return what is found from these points, and from the features that the screen selects, but for what is
+        behind after a few evaluations."""
+        calls = [partial(self.go_on, each, FEW) for each in [*starts, *self.screened()]]
+        begun = together(calls, self.n_threads)
+        least = min(each.loss for each in begun)
+        ahead = [each for each in begun if each.loss <= least + BEHIND]
+        return together([partial(self.go_on, each, ALL - FEW) for each in ahead], self.n_threads)
+
+    def screened(self) -> list[Found]:
+        """Return where the search starts among the features that the screen selects, if these are few."""
+        one = self.task == "regression"
+        targets = self.y[:, None] if one else np.equal.outer(self.y, np.unique(self.y)).astype(np.float64)
+        chosen = selected(self.X, self.groups, targets, self.weight)
+        n, n_chosen = self.n_scales, len(np.unique(self.groups[chosen]))
+        if not 0 < n_chosen <= n / 2:
+            return []
+        # The selected ones weigh as much as all others together.
+        scales = np.where(chosen, 1.0, math.sqrt(n_chosen / (n - n_chosen))) / spreads(self.X)
+        width = 1.0 / median(self.X[:, chosen] * scales[chosen], 2)
+        points = [np.append(np.log(scales) + 0.5 * math.log(width * 2.0**power), math.log(LAM)) for power in SCREENED]
+        return [min((self.loss(Found(RBF, at, math.inf)) for at in points), key=lambda each: each.loss)]
+
+    def as_laplacian(self, found: Found) -> Found:
+        """Return the same scales for the Laplacian kernel, whose median exponent is the same then."""
+        seen, at = self.X * np.exp(found.at[:-1]), found.at.copy()
+        at[:-1] += math.log(median(seen, 2) / median(seen, 1))
+        return Found(Laplacian, at, math.inf)
+
+    def point_of(self, kernel: Radial) -> Found:
+        """Return the point of a kernel."""
+        scales = (kernel.gamma * kernel.relevances_of(self.X.shape[1])) ** (1 / kernel.base.power)
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(scales), -150.0)
+        return Found(type(kernel), np.append(logs, math.log(LAM)), math.inf)
+
+    def with_lam(self, found: Found) -> Found:
+        """Return the point with the λ that suits it here."""
+        at = found.at.copy()
+        at[-1] = self.go_on(found, FEW, one=True).at[-1]
+        return found._replace(at=at)
+
+    def kernel_of(self, found: Found) -> Radial:
+        """Return the kernel with these scales."""
+        power = found.kernel.base.power
+        relevances = np.exp(power * np.clip(found.at[:-1], -150, 150))
+        known = relevances[self.known] if self.known.any() else relevances[:1]
+        if (known == known[0]).all():
+            return found.kernel(float(known[0]), ranks=self.ranks)
+        made = found.kernel(1.0, ranks=self.ranks).with_relevances(relevances.tolist(), self.known)
+        assert isinstance(made, RBF | Laplacian)
+        return made
+
+
+def median(rows: Floats, power: int) -> float:
+    """Return the median distance, to a power, of the first half of the rows to the second; 1 where all are equal."""
+    half = len(rows) // 2
+    distances = (np.abs(rows[:half] - rows[half : 2 * half]) ** power).sum(axis=1)
+    found = float(np.median(distances)) or float(np.mean(distances))
+    return found if found > 0 else 1.0
+
+
+def categories(rows: Floats) -> NDArray[np.intp]:
+    """Return a number for each feature, the same one for the columns of one category.
+
+    These are adjacent columns with two values each, of which every row has the larger in exactly one column, as after
+    one-hot encoding; columns that do not vary, of categories that no row has, may be among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> categories(np.array([[3.0, 1.0, 0.0, 0.0], [2.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]])).tolist()
+    [0, 1, 1, 1]
+    """
+    high = rows.max(axis=0)
+    on = (rows == high) & (high > rows.min(axis=0))
+    two_valued = (on | (rows == rows.min(axis=0))).all(axis=0)
+    groups = np.arange(rows.shape[1])
+    first = 0
+    while first < rows.shape[1]:
+        last, covered = first, on[:, first]
+        while two_valued[last] and not covered.all() and last + 1 < rows.shape[1] and on[:, first].any():
+            last += 1
+            if not two_valued[last] or (covered & on[:, last]).any():
+                break
+            covered = covered | on[:, last]
+        else:
+            if last > first and covered.all():
+                groups[first : last + 1] = first
+                first = last
+        first += 1
+    return groups
+
+
+def known_groups(rows: Floats, groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which features vary, or belong to a category of which a column varies."""
+    return np.asarray(tied(varying(rows).astype(np.float64), groups) > 0)
+
+
+def tied(values: Floats, groups: NDArray[np.intp]) -> Floats:
+    """Return the mean of the values of each group, for each of its members."""
+    sums, counts = np.bincount(groups, values), np.bincount(groups)
+    return np.asarray(sums[groups] / counts[groups])
+
+
+def varying(rows: Any) -> NDArray[np.bool_]:
+    """Return which features vary; the rows carry no information about the relevance of others."""
+    if issparse(rows):
+        return np.asarray(rows.max(axis=0).toarray() != rows.min(axis=0).toarray()).ravel()
+    return np.asarray(np.ptp(rows, axis=0) > 0)
+
+
+def spreads(rows: Any) -> Floats:
+    """Return the standard deviation of each feature; 1 where it is 0."""
+    if issparse(rows):
+        exact = rows.astype(np.float64)  # squares of single-precision numbers may overflow
+        mean = np.asarray(exact.mean(axis=0)).ravel()
+        variance = np.asarray(exact.multiply(exact).mean(axis=0)).ravel() - mean**2
+    else:
+        variance = np.var(rows, axis=0, dtype=np.float64)
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    return np.clip(np.where(spread > 0, spread, 1.0), 1e-100, 1e100)
