@@ -147,8 +147,8 @@ MUTANTS = [
     Mutant(
         "a sum that is put together again has its weights to the last bit",
         "native/experts/hedge.cpp",
-        "    logs_ = like->log_weights();",
-        "    logs_.assign(m, 0.0);",
+        "sum_.weights.set_logs(like->log_weights());",
+        "sum_.weights.set_logs(std::vector<double>(m, 0.0));",
         "test_sums.py -k learners_of_their_own",
     ),
     Mutant(
@@ -645,7 +645,7 @@ MUTANTS = [
     Mutant(
         "persistence: a later format is refused",
         "src/onkel/files/container.py",
-        "    if not 1 <= version <= VERSION:\n",
+        "    if int(magic[1]) != VERSION:\n",
         "    if False:\n",
         "test_persistence.py -k later_format",
     ),
@@ -697,13 +697,6 @@ MUTANTS = [
         '  archive.scalar("scale_sum", scale_sum_);\n',
         '  double none = 0.0;\n  archive.scalar("scale_sum", none);\n',
         "test_persistence.py -k another_process",
-    ),
-    Mutant(
-        "persistence: files of version 1 load for ever",
-        "native/loop/function.cpp",
-        'archive.scalar("ticks", ticks_)',
-        'archive.scalar("count", ticks_)',
-        "test_format.py -k for_ever",
     ),
     Mutant(
         "persistence: whatever the bytes, a refusal is one sentence",
@@ -1049,7 +1042,7 @@ MUTANTS = [
     Mutant(
         "rows are checked before they are logged",
         "src/onkel/serve/_served.py",
-        "        check_batch(batch, self._model, self._classes)\n",
+        "        check_batch(batch, its, self._is_regressor, self._classes)\n",
         "",
         "test_serve.py -k before_anything_is_logged",
     ),

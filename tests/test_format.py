@@ -1,4 +1,4 @@
-"""The file format: names of its own, former names, and no memory that a file does not account for."""
+"""The file format: names of its own, and no memory that a file does not account for."""
 
 import re
 import subprocess
@@ -7,20 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 import onkel
 from looping import loop
 from onkel import parts
 from onkel.files import format as names
-from onkel.files import persistence, version1
-from onkel.inside import inside
+from onkel.files import persistence
 from onkel.regions import Condition
 from states import state_of
 from table import cases
 
-DATA = Path(__file__).parent / "data"
-FILES = sorted(DATA.glob("v1-*.onkel"))
+DOCUMENT = Path(__file__).parents[1] / "docs" / "persistence.md"
 X = np.random.default_rng(5).normal(size=(40, 3))
 Y = (X[:, 0] * X[:, 1] > 0).astype(int)
 
@@ -30,7 +27,7 @@ Y = (X[:, 0] * X[:, 1] > 0).astype(int)
 
 def documented():
     """The kinds of docs/persistence.md with their fields."""
-    text = (DATA.parents[1] / "docs" / "persistence.md").read_text()
+    text = DOCUMENT.read_text("utf-8")
     rows = re.findall(r"^\| (`[A-Z].*?|an estimator) \| (.*?) \|$", text, re.MULTILINE)
     found = {
         kind: re.findall(r"`(.*?)`", fields) for kinds, fields in rows for kind in kinds.replace("`", "").split(", ")
@@ -49,7 +46,7 @@ KERNEL = {"learner": "update.", "basis": "basis."}
 
 def documented_arrays():
     """The names of arrays in docs/persistence.md: a name that begins with a dot goes on from the one before it."""
-    text = (DATA.parents[1] / "docs" / "persistence.md").read_text()
+    text = DOCUMENT.read_text("utf-8")
     section = text[text.index("### The state of a learner") : text.index("### What is checked")]
     found, whole = set(), ""
     for cell in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE):
@@ -131,119 +128,6 @@ def test_an_attribute_without_a_name_is_not_lost_in_silence(tmp_path):
     model.extra_ = 3
     with pytest.raises(ValueError, match="has no name for the attribute 'extra_' of a OGDClassifier"):
         onkel.save(model, tmp_path / "model")
-
-
-# -- former names -----------------------------------------------------------------------------------------------------
-
-
-def known_scores(path):
-    known = np.load(path.with_suffix(".npz"))
-    return known, csr_array(known["X"]) if known.get("sparse") else known["X"]
-
-
-def assert_scores(model, path, atol=0.0):
-    known, rows = known_scores(path)
-    asked = [name for name in ("score_rows", "decision_function", "predict", "predict_proba") if name in known]
-    assert asked
-    exact = persistence.read_header(path)["isa"] == onkel.isa and atol == 0
-    for name in asked:
-        scores = getattr(model, name)(rows)
-        if exact:
-            np.testing.assert_array_equal(scores, known[name])
-        np.testing.assert_allclose(scores, known[name], rtol=1e-12, atol=max(atol, 1e-12))
-
-
-def go_on(model, path):
-    known, rows = known_scores(path)
-    if isinstance(model, onkel.Learner):
-        model.learn_rows(rows, known["y"])
-    else:
-        model.partial_fit(rows, known["y"])
-    return inside(model).learner
-
-
-EVERY_KIND = [path for path in FILES if path.with_suffix(".npz").exists() and "y" in np.load(path.with_suffix(".npz"))]
-EVERY_KIND = [path for path in EVERY_KIND if "later" not in np.load(path.with_suffix(".npz"))]
-
-
-def test_there_are_files_of_version_1():
-    assert len(FILES) == 25
-    assert len(EVERY_KIND) == 21
-
-
-@loop
-@pytest.mark.parametrize("path", EVERY_KIND, ids=lambda p: p.stem)
-def test_files_of_version_1_load_for_ever(path, tmp_path):
-    model = onkel.load(path)
-    close = 1e-9 if "newton" in path.stem else 0.0  # whose function is set anew
-    assert_scores(model, path, close)
-    onkel.save(model, tmp_path / "model")
-    again = onkel.load(tmp_path / "model")
-    assert_scores(again, path, close)
-    assert go_on(model, path).fingerprint() == go_on(again, path).fingerprint()
-
-
-@loop
-@pytest.mark.parametrize("name", ["dense-spa", "float32-oskl", "sparse-ogd"])
-def test_files_of_version_1_go_on_for_ever(name):
-    path = DATA / f"v1-{name}.onkel"
-    known = np.load(path.with_suffix(".npz"))
-    model = onkel.load(path)
-    rows = csr_array(known["X"]) if name == "sparse-ogd" else known["X"]
-    scores = model.decision_function(rows)
-    later = model.predict_then_learn(rows, known["classes"][known["y"]])
-    for expected, got in ((known["scores"], scores), (known["later"], later)):
-        # sparse distances of close points are summed from their differences since then
-        if persistence.read_header(path)["isa"] == onkel.isa and name != "sparse-ogd":
-            np.testing.assert_array_equal(got, expected)
-        rtol = 1e-12 if rows.dtype == np.float64 else 1e-5
-        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
-
-
-@loop
-@pytest.mark.parametrize("path", [p for p in EVERY_KIND if "newton" in p.stem], ids=lambda p: p.stem)
-def test_a_second_order_learner_whose_arrays_have_changed_keeps_its_function(path, monkeypatch):
-    monkeypatch.setattr(version1, "_has_the_same_arrays", lambda learner, reader: False)
-    model = onkel.load(path)
-    assert_scores(model, path, atol=1e-9)
-    assert inside(model).learner.n_support <= 8
-    go_on(model, path)
-
-
-def test_former_parts():
-    def recipe(name):
-        return inside(onkel.load(DATA / f"v1-{name}.onkel")).learner.recipe
-
-    assert recipe("npbsgd-project").eviction == parts.GrowAtRandom(0.1 * 80, parts.ProjectOnNearest(5))
-    assert recipe("npbsgd-remove").eviction == parts.GrowAtRandom(0.1 * 80, parts.RemoveSmallest())
-    newton = recipe("newton-regressor")
-    assert newton == parts.SecondOrder(
-        parts.SquaredError(), parts.GaussianPrior(0.01), parts.GrowingDictionary(8.0, 0.0), parts.FadingMemory(0.999)
-    )
-    assert recipe("custom-recipe").ball == 2.0
-    assert recipe("newton-three").dictionary.easy_slope == 0.1
-
-
-@loop
-@pytest.mark.parametrize(
-    ("name", "chosen", "complete", "rows"),
-    [
-        ("newton-choosing", ("gamma", "lam"), False, 20),
-        ("ogd-choosing-sparse", ("gamma",), False, 20),
-        ("newton-chosen", ("gamma", "lam"), True, 4100),
-        ("ogd-chosen", ("gamma",), True, 4100),
-    ],
-)
-def test_former_choosing(name, chosen, complete, rows):
-    model = onkel.load(DATA / f"v1-{name}.onkel")
-    assert (model._choice.chosen, model._choice.complete, model.t_) == (chosen, complete, rows)
-    assert (model._choice.window is None) == complete
-
-
-def test_a_model_of_version_1_that_is_not_fitted():
-    # what it says stays as it was, also where the default is another by now
-    former = onkel.NewtonRegressor(kernel="rbf", relevances=None, forget=1.0)
-    assert onkel.load(DATA / "v1-unfitted.onkel").get_params() == former.get_params()
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------
@@ -366,7 +250,7 @@ HOSTILE = [
 for name, model in SEEDS.items():
     onkel.save(model, folder / name)
 for i, (name, change) in enumerate(HOSTILE):
-    _, header, tensors = container.read(folder / name)
+    header, tensors = container.read(folder / name)
     change(header, tensors)
     container.write(folder / f"hostile {i}", header, tensors)
     assert (folder / f"hostile {i}").stat().st_size < 1_000_000, i

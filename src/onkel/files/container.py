@@ -85,10 +85,10 @@ def _pieces(header: dict[str, Any], tensors: Tensors) -> Iterator[Any]:
     yield from bodies
 
 
-def read(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any], Tensors]:
-    """Read a version, a header and arrays; refuse a file that is not exactly as it was written."""
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+    """Read a header and arrays; refuse a file that is not exactly as it was written."""
     with _opened(path) as file:
-        version, text, size = _verified(file)
+        text, size = _verified(file)
         entries = _loads(text.decode("ascii", "replace"))
         header = _loads(entries.pop("__metadata__")["header"])
         if not isinstance(header, dict):
@@ -101,7 +101,7 @@ def read(path: str | os.PathLike[str]) -> tuple[int, dict[str, Any], Tensors]:
             body = tensors[name].reshape(-1).view(np.uint8)
             if file.readinto(body.data) != len(body):
                 raise NotAModel("it became shorter while it was read")
-        return version, header, tensors
+        return header, tensors
 
 
 def verify(path: str | os.PathLike[str]) -> None:
@@ -117,16 +117,15 @@ def _opened(path: str | os.PathLike[str]) -> io.BufferedReader:
     return open(path, "rb")
 
 
-def _verified(file: io.BufferedReader) -> tuple[int, bytes, int]:
-    """The format's version, the header's text and the file's size, once every byte of the file has been checked."""
+def _verified(file: io.BufferedReader) -> tuple[bytes, int]:
+    """The header's text and the file's size, once every byte of the file has been checked."""
     size = os.fstat(file.fileno()).st_size
     opening = file.read(8 + 256)
     magic = _MAGIC.match(opening, 8)
     if magic is None:
         raise NotAModel("it does not begin like a file written by onkel.save" if size else "it is empty")
-    version = int(magic[1])
-    if not 1 <= version <= VERSION:
-        raise NotAModel(f"its format is version {version}, and this version of onkel reads versions 1 to {VERSION}")
+    if int(magic[1]) != VERSION:
+        raise NotAModel(f"its format is version {int(magic[1])}, and this version of onkel reads version {VERSION}")
     length = int.from_bytes(opening[:8], "little")
     if length > min(size - 8, MOST_HEADER_BYTES):
         raise NotAModel(f"its header claims {length} bytes, and the file has {size}")
@@ -136,7 +135,7 @@ def _verified(file: io.BufferedReader) -> tuple[int, bytes, int]:
     if digest.hexdigest().encode() != magic[2]:
         raise NotAModel("its checksum is wrong: the file is incomplete, or was changed after it was written")
     file.seek(8)
-    return version, file.read(length), size
+    return file.read(length), size
 
 
 def _check_layout(entries: dict[str, Any], room: int) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 from onkel import _core
 from onkel.files import container
 from onkel.files.container import NotAModel
-from onkel.files.format import VERSION, kind_of
+from onkel.files.format import kind_of
 from onkel.files.tree import Reader, Writer
-from onkel.files.version1 import upgraded
 from onkel.utils.turns import turn_of
 
 __all__ = ["NotAModel", "load", "read_header", "save"]
@@ -86,7 +85,7 @@ def read_header(path: Path) -> dict[str, Any]:
     1.0
     """
     try:
-        return container.read(path)[1]
+        return container.read(path)[0]
     except NotAModel as error:
         raise _refusal(path, error) from None
 
@@ -110,10 +109,9 @@ def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
 def read(path: Path) -> tuple[Any, dict[str, Any]]:
     """Read a model and the other entries of its header."""
     try:
-        written, header, tensors = container.read(path)
+        header, tensors = container.read(path)
         reader = Reader(tensors)
-        tree = header.pop("model", None)
-        model = reader.value(tree) if written == VERSION else upgraded(reader, tree)
+        model = reader.value(header.pop("model", None))
         if not _is_model(model):
             raise NotAModel("it holds no model")
         if reader.tensors:

@@ -23,6 +23,7 @@ from onkel.streams.table import Table
 from onkel.streams.values import Refused, shown
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
+    MOST_ROWS,
     check_choice,
     check_feature_names,
     check_number,
@@ -696,6 +697,6 @@ def _check_state(kind: str, state: Any, max_categories: int, n_targets: int) -> 
         elif name == "origin":
             check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
         elif name in ("strays", "beyond"):
-            check_number(f"{name} of a column", int(value[0]), at_least=0, integer=True)
-        elif expected.dtype == np.int64 and not 0 <= value[0] <= state["n"][0]:
+            check_number(f"{name} of a column", int(value[0]), at_least=0, at_most=MOST_ROWS, integer=True)
+        elif expected.dtype == np.int64 and not 0 <= value[0] <= min(state["n"][0], MOST_ROWS):
             raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

@@ -15,6 +15,7 @@ from onkel import _core
 from onkel.inside import Inside
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
+    MOST_ROWS,
     check_feature_names,
     check_flag,
     check_number,
@@ -257,7 +258,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             shape = (1 if name == "n" else n_features,)
             if found is None or found.dtype != blank.dtype or found.shape != shape:
                 raise ValueError(f"statistics must have {name} of {blank.dtype}, one for each of {shape[0]} features")
-            if name in ("n", "seen") and ((found < 0) | (found > n.max(initial=0))).any():
+            if name in ("n", "seen") and ((found < 0) | (found > min(n.max(initial=0), MOST_ROWS))).any():
                 raise ValueError(f"statistics must have counts in {name} between 0 and the number of rows")
         if len(statistics) != len(self._blank(1)):
             raise ValueError("statistics must not hold arrays that this scaler does not have")

@@ -124,6 +124,7 @@ def check_finite(name: str, values: NDArray[Any], columns: NDArray[Any] | None =
     raise ValueError(f"Input {name} contains {what} at {where}; expected finite numbers")
 
 
+MOST_ROWS = 2**62  # that a model may say it has seen
 MOST_FEATURES = 2**31 - 1  # of sparse rows, whose indices have 32 bits
 
 
