@@ -344,3 +344,40 @@ def test_attributes_of_one_function_name_the_regions():
     )
     assert_allclose(total, root.decision_function(X[:9]), rtol=1e-9)
     assert root.norm_ > 0
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_compress_makes_each_expert_smaller(task):
+    X, y = data(task)
+    made = grown(task, X, y)
+    made.learn_rows(X[300:700], y[300:700])
+    model = estimator(task, made)
+    small = onkel.compress(model, n_support=30)
+    assert small.n_support == small.model.n_support_ <= 30
+    assert [region.condition for region in small.model.regions_] == [region.condition for region in made.regions]
+    for region in made.regions:
+        if region.is_leaf:
+            inside = made.leaf_of(X) == region.number
+            norms = [small.model._learner.expert(e).n_support for e in region.path]
+            assert min(norms) >= 1
+            apart = np.abs(small.model._learner.score_rows(X[inside]) - made.score_rows(X[inside]))
+            assert apart.max() <= small.distance * (1 + 1e-6)  # kernels are at most 1
+    close = onkel.compress(model, eps=0.05)
+    assert close.distance <= 0.05
+    assert close.n_support <= made.n_support
+    again = close.model._learner.clone()
+    again.learn_rows(X[700:], y[700:])
+    assert pickle.loads(pickle.dumps(again)).fingerprint() == again.fingerprint()
+    with pytest.raises(ValueError, match="n_support"):
+        onkel.compress(model, n_support=3)
+
+
+def test_first_order_experts_are_compressed_for_their_own_rows():
+    X, y = data("binary")
+    made = onkel.Learner(onkel.recipes.OGD(), gamma=0.4, budget=None)
+    made.learn_rows(X[:200], y[:200])
+    made = made.divided(0, AT, [made.blank()], [made.blank()])
+    made.learn_rows(X[200:400], y[200:400])
+    small = onkel.compress(made, n_support=60, X=X[400:])
+    assert small.n_support <= 60
+    assert small.loss_change < 0.05

@@ -112,6 +112,14 @@ void bind_experts(nb::class_<PyLearner>& learner) {
           },
           "expert"_a)
       .def(
+          "with_experts",
+          [](const PyLearner& self, const std::vector<const PyLearner*>& experts) {
+            std::vector<const Learner*> own;
+            for (const PyLearner* expert : experts) own.push_back(&expert->plain());
+            return as_python(unlocked([&] { return experts_of(self).with_experts(own); }));
+          },
+          "experts"_a)
+      .def(
           "merged_back",
           [](const PyLearner& self, std::int64_t region) {
             return as_python(unlocked([&] { return experts_of(self).merged_back(region); }));

@@ -26,6 +26,7 @@ from onkel.parts import (
     SecondOrder,
     SquaredError,
 )
+from onkel.regions import path_to
 from onkel.settings import UNBOUNDED
 from onkel.utils.validation import check_finite, check_number
 
@@ -104,6 +105,8 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         check_number("eps", eps, at_least=0)
     if n_support is not None:
         check_number("n_support", n_support, at_least=1, integer=True)
+    if len(learner.experts) > 1:
+        return _smaller_experts(model, learner, eps, n_support, X)
     if isinstance(learner.kernel, Hedge) and X is None and learner.is_second_order_sum:
         return _smaller_sum(model, learner, eps, n_support)
     if X is not None and isinstance(learner.kernel, Hedge) and learner.is_second_order_sum:
@@ -132,6 +135,53 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
         budget = max(size, budget if n_support is None else min(budget, n_support))
     compressed = with_function(model, learner.blank(budget=budget), small)
     return Compressed(compressed, distance, size, None if change is None else change / max(1, rows))
+
+
+def _smaller_experts(model: Any, learner: Learner, eps: float | None, n_support: int | None, X: Any) -> Compressed:
+    """Make each expert smaller, so that all of them together have so many points; regions and weights stay.
+
+    The distance is the largest over the leaves of the distances of its experts, by their weights.
+    """
+    numbers = learner.experts
+    if n_support is not None:
+        check_number("n_support", n_support, at_least=len(numbers), integer=True)
+    experts = [learner.expert(number) for number in numbers]
+    rows = None if X is None else prepared_rows(model, X, learner.n_features)
+    regions = {number: region for region in learner.regions for number in region.experts}
+    total_size, small = sum(expert.n_support for expert in experts), []
+    for number, expert in zip(numbers, experts, strict=True):
+        most = None
+        if n_support is not None:
+            spare = n_support - len(numbers)
+            most = max(1, min(expert.n_support, 1 + spare * expert.n_support // max(1, total_size)))
+        own = None if rows is None else rows[_held(learner, regions[number].number, rows)]
+        if expert.n_support == 0:
+            small.append(Compressed(expert, 0.0, 0, 0.0))
+        else:
+            small.append(compress(expert, eps=eps, n_support=most, X=rows if own is None or not own.shape[0] else own))
+    moved = dict(zip(numbers, (each.distance for each in small), strict=True))
+    distance = max(
+        sum(weight * moved[number] for weight, number in zip(leaf.weights.tolist(), leaf.path, strict=True))
+        for leaf in learner.regions
+        if leaf.is_leaf
+    )
+    changes = [each.loss_change for each in small]
+    change = None
+    if None not in changes:
+        change = float(learner.kernel_weights @ np.array(changes, np.float64))
+    bounds = [bound for bound in (learner.budget, n_support) if bound is not None]
+    compressed = learner.with_experts([each.model for each in small]).with_budget(min(bounds, default=None))
+    return Compressed(model.__onkel_with_learner__(compressed), distance, compressed.n_support, change)
+
+
+def _held(learner: Learner, region: int, rows: Any) -> Any:
+    """Which of these rows a region holds."""
+    leaves = [leaf.number for leaf in learner.regions if leaf.is_leaf and region in _numbers_to(learner, leaf.number)]
+    return np.flatnonzero(np.isin(learner.leaf_of(rows), leaves))
+
+
+def _numbers_to(learner: Learner, leaf: int) -> list[int]:
+    return [region.number for region in path_to(learner.regions, leaf)]
 
 
 def _smaller_sum(model: Any, learner: Learner, eps: float | None, n_support: int | None) -> Compressed:
@@ -211,7 +261,8 @@ def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -
     assert known is not None
     work.compress(0.0, len(known.births))
     independent = work.expansion(informed=True).in_order_of_joining
-    informed = replace(independent, information=information_of(independent, like, rows))
+    known = information_of(independent, like, rows)
+    informed = replace(independent, information=known, t=max(independent.t, known.steps))  # X may have more rows
     found = smaller(informed, like, eps=None, n_support=n_support)[0].only
     left = replace(found, births=term.births[found.births])
     small = replace(function, terms=(left,))
