@@ -113,7 +113,7 @@ def test_a_challenger_takes_over_only_if_it_is_better():
     incumbent = rng.exponential(size=400)
     for gain, won in ((0.0, False), (-0.3, False), (0.01, False), (0.3, True)):
         challenger = np.maximum(0, incumbent - gain + 0.5 * rng.normal(size=400))
-        trial = Trial(None, 0).and_of(INCUMBENT, incumbent).and_of(CHALLENGER, challenger)
+        trial = Trial(None, 0).with_losses(INCUMBENT, incumbent).with_losses(CHALLENGER, challenger)
         assert trial.is_won is won, gain
 
 
@@ -163,7 +163,7 @@ def test_a_loss_that_rises_is_noticed_and_dated():
 def test_no_more_rows_are_kept_than_stated():
     window = Window(Rows.none(2, "float64", False))
     for i in range(300):
-        window = window.and_of(Rows(np.full((7, 2), float(i)), np.full(7, float(i)), np.ones(7)), 100)
+        window = window.extended_by(Rows(np.full((7, 2), float(i)), np.full(7, float(i)), np.ones(7)), 100)
         assert len(window.rows if i % 50 == 0 else window) <= 100
         assert sum(len(piece) for piece in window._pieces) <= 207
     np.testing.assert_array_equal(window.rows.y[-8:], [298.0] + [299.0] * 7)

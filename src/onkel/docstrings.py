@@ -55,8 +55,8 @@ def one_of(names: Iterable[str]) -> str:
 def _entry(parameter: Parameter, words: Mapping[str, str]) -> str:
     note = parameter.note
     stream = f'"stream" chooses {note.stream} on the stream (:mod:`onkel.choice.choosing`).'
-    said = [note.says, note.more, stream if note.stream else ""]
-    body = " ".join(sentence.format_map(words) for sentence in said if sentence)
+    sentences = [note.says, note.more, stream if note.stream else ""]
+    body = " ".join(sentence.format_map(words) for sentence in sentences if sentence)
     lines = textwrap.wrap(body, _WIDTH, break_long_words=False, break_on_hyphens=False)
     return "\n".join([f"{parameter.name} : {_kind(parameter, words)}", *(f"    {line}" for line in lines)])
 

@@ -55,7 +55,7 @@ class Watch:
     def from_arrays(cls, task: str, arrays: Any) -> Self:
         """Restore the state from `arrays`."""
         if not isinstance(arrays, dict) or set(arrays) != {"losses", "test"}:
-            raise ValueError("a loss that is watched has losses and a test")
+            raise ValueError("the watch of the loss must have the arrays losses and test")
         watch = cls(task)
         watch.test = RisingLoss.from_array(arrays["test"])
         watch.losses = check_losses(arrays["losses"], (min(PERIOD - 1, np.size(arrays["losses"])),))
@@ -73,7 +73,7 @@ class Trial:
         self.challenger, self.end = challenger, end
         self.losses = list(losses) or [np.empty(0), np.empty(0)]  # of the incumbent, of the challenger
 
-    def and_of(self, whose: int, losses: Floats) -> Trial:
+    def with_losses(self, whose: int, losses: Floats) -> Trial:
         """Return the trial with further losses of the incumbent or of the challenger."""
         both = list(self.losses)
         both[whose] = np.concatenate([both[whose], np.minimum(losses, MAX_LOSS)])

@@ -153,7 +153,7 @@ class StreamChoice:
         if self.window is None:
             self.window = Window(rows[:0])
         most = stages.KEPT if learner.t <= stages.KEPT else stages.kept(learner.n_features or 1, learner.sparse)
-        self.window = self.window.and_of(rows, most)
+        self.window = self.window.extended_by(rows, most)
         judged = [(each, each.scores) for each in taken if each.scores is not None]
         if not judged:
             return
@@ -169,7 +169,7 @@ class StreamChoice:
             self.watch = copy.copy(self.watch)
             self.watch.add(losses)
         if self.trial is not None:
-            self.trial = self.trial.and_of(INCUMBENT, weight * losses)
+            self.trial = self.trial.with_losses(INCUMBENT, weight * losses)
 
     def _let_challenger_follow(self, learner: Learner) -> None:
         """Let the challenger, a copy of it, learn from the rows that it has not learned from yet."""
@@ -186,7 +186,7 @@ class StreamChoice:
             return
         assert scores is not None
         losses = rows.weight * losses_of(self.task, scores, rows.y, known)
-        self.trial = Trial(challenger, self.trial.end, self.trial.losses).and_of(CHALLENGER, losses)
+        self.trial = Trial(challenger, self.trial.end, self.trial.losses).with_losses(CHALLENGER, losses)
 
     def reach(self, learner: Learner, n_features: int) -> None:
         """Accept sparse rows with this number of features from now on (see `Learner.reach`)."""

@@ -125,7 +125,7 @@ class Window:
     def __len__(self) -> int:
         return self._count
 
-    def and_of(self, rows: Rows, most: int) -> Window:
+    def extended_by(self, rows: Rows, most: int) -> Window:
         """Return a window with further rows, and only the last ``most`` of all."""
         more = Window(*self._pieces, rows, count=min(self._count + len(rows), most))
         return Window(more.rows) if sum(map(len, more._pieces)) > 2 * most else more

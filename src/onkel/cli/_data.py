@@ -121,8 +121,8 @@ def _schema(options: Learning, stream: PreviewedRows, is_table: bool) -> dict[st
     if not is_table:
         raise Misused("--schema: it is for tables whose columns are prepared by what they hold")
     schema = kinds_of(options.schema)
-    if strange := [name for name in schema if name not in (stream.names or [])]:
-        raise Misused(f"--schema: {stream.name} has no column {strange[0]!r} to learn from")
+    if unknown := [name for name in schema if name not in (stream.names or [])]:
+        raise Misused(f"--schema: {stream.name} has no column {unknown[0]!r} to learn from")
     return schema
 
 

@@ -54,11 +54,11 @@ class PreviewedRows:
         if found is None or found == names:
             return
         for what, some, others in (("has no column", names, found), ("has a column", found, names)):
-            strange = next((name for name in some if some.count(name) != others.count(name)), None)
-            if strange is not None:
+            unknown = next((name for name in some if some.count(name) != others.count(name)), None)
+            if unknown is not None:
                 more = "" if what == "has no column" else " too many"
                 raise ValueError(
-                    f"{self.name} {what} {strange!r}{more}: the model's columns are {', '.join(map(repr, names))}"
+                    f"{self.name} {what} {unknown!r}{more}: the model's columns are {', '.join(map(repr, names))}"
                 )
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")
@@ -134,10 +134,10 @@ class PreviewedRows:
         except UnknownLabel as error:
             assert classes is not None  # otherwise any label is accepted
             before, y, weights = self._out
-            strange = ~places(classes, y)[1] & (True if weights is None else weights != 0)
-            if not strange.any():
+            unknown = ~places(classes, y)[1] & (True if weights is None else weights != 0)
+            if not unknown.any():
                 raise
-            row = int(strange.argmax())
+            row = int(unknown.argmax())
             expected = " and ".join(str(plain(label)) for label in classes.tolist())
             raise ValueError(
                 f"{self.name}, row {before + row + 1:,}: the label {plain(y.item(row))} is not one of {expected}, "

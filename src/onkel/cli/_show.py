@@ -73,10 +73,10 @@ def how_good(point: Any, first: str | None = None) -> str:
     names = ["accuracy", "balanced_accuracy", "auc", "log_loss", "rmse", "mae", "r2"]
     names.sort(key=lambda name: name != first)
     values = {name: getattr(point, name) for name in names if getattr(point, name) is not None}
-    said = {name: f"{TITLES[name]} {cell(name, value)}" for name, value in values.items()}
-    if point.commonest is not None and "accuracy" in said:
-        said["accuracy"] += f" (majority class {cell('commonest', point.commonest)})"
-    return ", ".join(said.values())
+    cells = {name: f"{TITLES[name]} {cell(name, value)}" for name, value in values.items()}
+    if point.commonest is not None and "accuracy" in cells:
+        cells["accuracy"] += f" (majority class {cell('commonest', point.commonest)})"
+    return ", ".join(cells.values())
 
 
 def followed(curve: Any) -> list[str]:
@@ -88,18 +88,18 @@ def followed(curve: Any) -> list[str]:
     >>> followed(Curve("Newton", (), course | {"changes": np.array([8192, 16384])}))
     ['memory: 10 rows for 75 % of the stream, all rows for 25 %', 'chosen again after rows 8,192 and 16,384']
     """
-    said = []
+    lines = []
     if len(rows := curve.course.get("memory_rows", ())):
         kinds = Counts("all" if m == r else f"{m:,.0f}" for m, r in zip(curve.course["memory"], rows, strict=True))
         (first, n), *others = kinds.most_common()
         shares = [f"{first} rows for {n / len(rows):.0%} of the stream"]
         shares += [f"{name} rows for {n / len(rows):.0%}" for name, n in others]
-        said.append("memory: " + ", ".join(shares).replace("%", " %"))
+        lines.append("memory: " + ", ".join(shares).replace("%", " %"))
     if len(changes := curve.course.get("changes", ())):
         numbers = [f"{row:,}" for row in changes[-10:]]
         listed = " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
-        said.append(f"chosen again after row{'s' * (len(numbers) > 1)} {listed}")
-    return said
+        lines.append(f"chosen again after row{'s' * (len(numbers) > 1)} {listed}")
+    return lines
 
 
 def warnings_of(point: Any, learner: Any) -> list[str]:
@@ -127,11 +127,11 @@ def warnings_of_columns(model: Any) -> list[str]:
         return []
     most = encoder.max_categories
     crowded = [repr(name) for name, words in encoder.categories_.items() if len(words) == most]
-    told = list(encoder.worth_telling().values())
+    notes = list(encoder.worth_telling().values())
     if not crowded:
-        return told
+        return notes
     return [
-        *told,
+        *notes,
         f"{_listed(crowded)} {'holds' if len(crowded) == 1 else 'hold'} {most} different values or more, of which the "
         f"first {most} have columns of their own and the rest share one; --drop what only names the rows",
     ]
@@ -249,7 +249,7 @@ class StreamView(_LiveView):
         super().__init__(quiet)
         self._title = title
         self._quiet = quiet
-        self._said = time.monotonic()
+        self._shown_at = time.monotonic()
         self._start: float | None = None
         self._first: float | None = None  # the fraction read at the start: a run may resume from a checkpoint
 
@@ -264,8 +264,8 @@ class StreamView(_LiveView):
         if fraction is not None and self._first is not None and fraction > self._first:
             time_left = f"{clock(took * (1 - fraction) / (fraction - self._first))} left"
         if self._live is None:
-            if now - self._said >= self.EVERY:
-                self._said = now
+            if now - self._shown_at >= self.EVERY:
+                self._shown_at = now
                 values = [f"{TITLES[name]} {cell(name, lines[0].get(name))}" for name in columns if len(lines) == 1]
                 read = [] if time_left is None else [f"{fraction:.0%} of the stream".replace("%", " %"), time_left]
                 say(", ".join([f"{rows:,} rows", *read, *values]))

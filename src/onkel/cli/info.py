@@ -24,39 +24,39 @@ def info(*, model: Model, json: Json = False) -> None:
     from onkel.inside import facts, inside
 
     loaded, header = read(model)
-    its = inside(loaded)
-    said: dict[str, Any] = {"learner": type(its.estimator).__name__, **facts(loaded)}
-    if "classes" in said:
-        said["classes"] = [plain(label) for label in said["classes"]]
-    if its.learner is not None and "n_support" in said and "regions" not in said:
-        said["norm"] = its.learner.norm  # as many kernel values as there are pairs of support vectors
-    said |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
+    structure = inside(loaded)
+    known: dict[str, Any] = {"learner": type(structure.estimator).__name__, **facts(loaded)}
+    if "classes" in known:
+        known["classes"] = [plain(label) for label in known["classes"]]
+    if structure.learner is not None and "n_support" in known and "regions" not in known:
+        known["norm"] = structure.learner.norm  # as many kernel values as there are pairs of support vectors
+    known |= {"bytes": os.path.getsize(model), **{k: header[k] for k in ("isa", "written_by")}}
     if json:
-        print_json({"model": model, "parameters": parameters(loaded), **said})
+        print_json({"model": model, "parameters": parameters(loaded), **known})
         return
-    importances, regions = said.pop("importances", {}), said.pop("regions", [])
-    said["learner"] = " ".join(repr(its.estimator).split())  # with the parameters that are not at their defaults
-    print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in said.items()})
+    importances, regions = known.pop("importances", {}), known.pop("regions", [])
+    known["learner"] = " ".join(repr(structure.estimator).split())  # with the parameters that are not at their defaults
+    print_facts({TITLES.get(name, name.replace("_", " ")): _text(value) for name, value in known.items()})
     if regions:
         print("\nregions, in each of which experts of its own predict beside those of all rows")
         print("\n".join(f"  {region}" for region in regions))
-    for note in _notes(said):
+    for note in _notes(known):
         print(f"\n{note}")
     if importances:
         print("\nimportance of features, independent of their units")
         print_facts({f"  {name}": bar(value) for name, value in importances.items()})
 
 
-def _notes(said: dict[str, Any]) -> list[str]:
+def _notes(known: dict[str, Any]) -> list[str]:
     """What some of the facts mean, and what can be done about them."""
     notes = []
-    if str(said.get("memory", "all rows")) != "all rows":
+    if str(known.get("memory", "all rows")) != "all rows":
         notes.append(
-            f"memory {said['memory']}: of a short and longer memories of the stream, this one predicts best now; rows\n"
-            "further back hardly count. Where the order of the rows means nothing, learn with --shuffle, or with\n"
-            "--set forget=1, which remembers all rows alike."
+            f"memory {known['memory']}: of a short and longer memories of the stream, this one predicts best now;\n"
+            "rows further back hardly count. Where the order of the rows means nothing, learn with --shuffle,\n"
+            "or with --set forget=1, which remembers all rows alike."
         )
-    if "strays" in said:
+    if "strays" in known:
         notes.append(
             "strays: so many values of these columns are not of the column's kind, and were taken as gaps.\n"
             "--schema NAME=category,... makes a column what it should be."

@@ -306,9 +306,9 @@ class KernelEstimator(
 
     def _become(self, fresh: Self) -> None:
         """Replace all attributes by those of another estimator at once."""
-        gone = vars(self).keys() - vars(fresh).keys()
+        extra = vars(self).keys() - vars(fresh).keys()
         self.__dict__.update(vars(fresh))
-        for name in gone:
+        for name in extra:
             delattr(self, name)
 
     def _reset(self) -> None:

@@ -183,16 +183,16 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return a sentence for each column that has strays."""
         if not hasattr(self, "_statistics"):
             return {}
-        known, said = self._statistics, {}
+        known, notes = self._statistics, {}
         for i, (name, state) in enumerate(zip(self.feature_names_in_.tolist(), known.columns, strict=True)):
             strays = int(state["strays"][0]) if "strays" in state else 0
             if strays:
                 bare, verb = column_kinds.split(known.kinds[i])[0], "is" if strays == 1 else "are"
-                said[name] = (
+                notes[name] = (
                     f"column {name!r} is of kind {bare!r}, and {strays:,} of its first {known.rows:,} values {verb} "
                     f"something else, such as {state['such_as'][0]}: these are gaps (a schema says what a column is)"
                 )
-        return said
+        return notes
 
     def warn_of_strays(self, before: Container[str]) -> None:
         """Warn of the columns that have strays, and that were not warned of before."""
@@ -214,8 +214,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         table = self._validated(X, first=False)
-        rows, _, strange = self._encoded(table, self._statistics, None)
-        for i in strange:  # the same words for all values: whoever serves a model hears of a column once
+        rows, _, with_strays = self._encoded(table, self._statistics, None)
+        for i in with_strays:  # the same words for all values: whoever serves a model hears of a column once
             kind = column_kinds.split(self._statistics.kinds[i])[0]
             warnings.warn(
                 f"column {table.names[i]!r} is of kind {kind!r}, and some values are something else: these are gaps",
@@ -431,7 +431,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         widths = self._widths(known)
         ends = np.cumsum(widths)
         rows = np.zeros((len(table), int(ends[-1])))
-        columns, strange = [], []
+        columns, with_strays = [], []
         for i, (kind, state, column) in enumerate(zip(known.kinds, known.columns, table.columns, strict=True)):
             out = rows[:, ends[i] - widths[i] : ends[i]]
             try:
@@ -445,11 +445,11 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"expected {refused.expected}"
                 ) from None
             columns.append(after)
-            strange += [i] * has_strays
+            with_strays += [i] * has_strays
         result = rows.astype(self.dtype, copy=False)
         if counts is None:
-            return result, replace(known, columns=tuple(columns)), strange
-        return result, self._after(known, tuple(columns), table, counts), strange
+            return result, replace(known, columns=tuple(columns)), with_strays
+        return result, self._after(known, tuple(columns), table, counts), with_strays
 
     def _after(self, known: Encoding, columns: tuple[column_kinds.State, ...], table: Table, counts: Flags) -> Encoding:
         rows = known.rows + int(np.count_nonzero(counts))
@@ -465,9 +465,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if table.shape[1] == 0:
             raise ValueError("X has no columns: expected at least one")
         if first:
-            strange = next((name for name in self.schema or {} if name not in table.names), None)
-            if strange is not None:
-                raise ValueError(f"X has no column {strange!r}, which the schema names")
+            unknown = next((name for name in self.schema or {} if name not in table.names), None)
+            if unknown is not None:
+                raise ValueError(f"X has no column {unknown!r}, which the schema names")
             self.n_features_in_ = len(table.names)
             self.feature_names_in_ = np.array(table.names, object)
             return table

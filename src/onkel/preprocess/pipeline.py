@@ -221,7 +221,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         if not isinstance(lead, StreamEncoder):
             return self._learn_rows(method, X, y, options, transformers, estimator)
         fitted = lead if hasattr(lead, "_statistics") else clone(lead)
-        told = fitted.worth_telling()
+        notes = fitted.worth_telling()
         table = fitted._validated(X, first=first)
         counts = _counts(table, options.get("sample_weight"))
         changes = fitted.changes(table, np.ones(len(table), bool) if counts is None else counts)
@@ -249,7 +249,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
                 self.__dict__.update(before)
             raise
         if hasattr(self, "transformers_"):
-            self.transformers_[0].warn_of_strays(told)
+            self.transformers_[0].warn_of_strays(notes)
         return _stacked(chain) if method == "predict_then_learn" else None
 
     def _start_anew(self, kinds: tuple[str, ...], found: tuple[str, ...]) -> None:

@@ -126,8 +126,8 @@ def section(title: str, *parts: str, text: str = "", level: int = 2) -> str:
     """
     name = escape(title)
     place = f' id="{name}"' if level == 2 else ""
-    said = f"<p>{escape(text)}</p>" if text else ""
-    return f'<section class="part"{place}><h{level}>{name}</h{level}>{said}{"".join(parts)}</section>'
+    paragraph = f"<p>{escape(text)}</p>" if text else ""
+    return f'<section class="part"{place}><h{level}>{name}</h{level}>{paragraph}{"".join(parts)}</section>'
 
 
 def contents(titles: Iterable[str]) -> str:
@@ -176,10 +176,10 @@ def picture(title: str, png: bytes) -> str:
     >>> picture("A dot", b"...")
     '<figure class="picture"><figcaption>A dot</figcaption><img alt="A dot" src="data:image/png;base64,Li4u"></figure>'
     """
-    said, content = escape(title), b64encode(png).decode()
+    caption, content = escape(title), b64encode(png).decode()
     return (
-        f'<figure class="picture"><figcaption>{said}</figcaption>'
-        f'<img alt="{said}" src="data:image/png;base64,{content}"></figure>'
+        f'<figure class="picture"><figcaption>{caption}</figcaption>'
+        f'<img alt="{caption}" src="data:image/png;base64,{content}"></figure>'
     )
 
 

@@ -90,9 +90,9 @@ def _number(table: str, names: list[str], wanted: Any, what: str) -> int:
     shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
     if not "".join(names):
         raise ValueError(f"{table} has no column {wanted!r} for {what}: it is empty")
-    said = f"{table} has no column {wanted!r} for {what}; it has {shown}"
+    refusal = f"{table} has no column {wanted!r} for {what}; it has {shown}"
     mark = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    raise ValueError(said if mark is None else f"{said}: perhaps its delimiter is {mark!r}")
+    raise ValueError(refusal if mark is None else f"{refusal}: perhaps its delimiter is {mark!r}")
 
 
 def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:

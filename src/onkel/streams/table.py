@@ -70,9 +70,9 @@ class Table:
         if lacking is not None:
             raise ValueError(f"X has no column {lacking!r}; the columns so far are {known}")
         wanted = set(names)
-        strange = next((name for name in self.names if name not in wanted), None)
-        if strange is not None:
-            raise ValueError(f"X has a column {strange!r}, which earlier rows did not have; the columns are {known}")
+        unknown = next((name for name in self.names if name not in wanted), None)
+        if unknown is not None:
+            raise ValueError(f"X has a column {unknown!r}, which earlier rows did not have; the columns are {known}")
         return Table(tuple(names), tuple(self.columns[places[name]] for name in names), self.typed)
 
     def column(self, name: str) -> NDArray[Any]:

@@ -31,9 +31,9 @@ def identifiers(names: Sequence[str]) -> list[str]:
         plain = plain if re.match(r"[A-Za-z]", plain) else f"column_{plain}"
         plain += "_" * (plain in _KEYWORDS.split())
         number = 1
-        while (tried := plain if number == 1 else f"{plain}_{number}") in found:
+        while (candidate := plain if number == 1 else f"{plain}_{number}") in found:
             number += 1
-        found.append(tried)
+        found.append(candidate)
     return found
 
 
@@ -77,13 +77,13 @@ class HeaderColumns:
         return [*lines, "}", ""]
 
     def _field(self, column: EncodedColumn, name: str) -> str:
-        kind, said = {
+        kind, meaning = {
             "number": (self.header.real, "NAN is a gap"),
             "boolean": ("int", "0 or 1; -1 is a gap"),
             "date": ("long long", "microseconds since 1970 (UTC); LLONG_MIN is a gap"),
             "category": ("int", f"{self.p}_code_{name}(text), or a place in {self.p}_words_{name}; -1 is a gap"),
         }[column.kind]
-        return f"  {kind} {name}; /* {said} */"
+        return f"  {kind} {name}; /* {meaning} */"
 
     def _codes(self, column: EncodedColumn, name: str) -> list[str]:
         """The words of a category, and the function that finds the code of one."""
