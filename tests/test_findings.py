@@ -120,6 +120,21 @@ def test_scores_of_an_averaged_sum_do_not_depend_on_the_cut():
     assert scores.tobytes() == np.concatenate(rows).tobytes()
 
 
+def test_points_that_leave_a_merged_average_stay_in_it(tmp_path):
+    X, y = rows_of(60, 2)
+    model = onkel.ProjectronClassifier(eta=0.3, average=True, budget=10, kernel="linear", random_state=0)
+    model.partial_fit(X[:30], y[:30], classes=[0, 1])
+    whole, cut = (
+        onkel.merge([model, model]).model,
+        onkel.merge([model, model]).model,
+    )  # each point lies twice in the span
+    scores = whole.predict_then_learn(X[30:], y[30:])
+    rows = [cut.predict_then_learn(X[i : i + 1], y[i : i + 1]) for i in range(30, 60)]
+    assert scores.tobytes() == np.concatenate(rows).tobytes()
+    onkel.save(whole, tmp_path / "model.onkel")
+    assert onkel.load(tmp_path / "model.onkel").decision_function(X).tobytes() == whole.decision_function(X).tobytes()
+
+
 def test_rows_of_an_interrupted_call_count_once_for_balanced_classes():
     X, y = rows_of(60, 2)
     whole = onkel.OGDClassifier(gamma=0.5, class_weight="balanced", random_state=0).partial_fit(X, y, classes=[0, 1])

@@ -1,5 +1,6 @@
 // Projectron (Orabona, Keshet and Caputo 2008, 2009): a newcomer near the span of the points, or any newcomer once the
-// budget is full, is replaced by its projection on them. No point is ever removed, so an average needs no ghosts.
+// budget is full, is replaced by its projection on them. Points leave only after a function was set from outside, those
+// that lie in the span of the others.
 //
 // Projectron++ also learns from rows that are correct with too small a margin, but never inserts them. Its recipe
 // admits every row with a positive hinge loss with a step of full length; which of the two cases applies, and how much
@@ -32,7 +33,6 @@ struct NewcomersOnSpan : Eviction {
     points.append(newest);
     points.apply_pending();
   }
-  bool evicts() const override { return false; }
   void visit(Archive& archive) override { archive.part("gram", points); }
   void work_on(const EvictionContext& context) override {
     Eviction::work_on(context);
