@@ -587,6 +587,20 @@ MUTANTS = [
         "test_targets.py -k partitions",
     ),
     Mutant(
+        "under the linear kernel a weight is what the support vectors would add up to",
+        "native/first_order/first_order.cpp",
+        "      if (row.coefficient[o] != 0) function_.add(features, o, row.coefficient[o]);\n",
+        "      if (row.coefficient[o] != 0) function_.add(features, o, row.coefficient[o] / 2);\n",
+        "test_linear.py -k add_up",
+    ),
+    Mutant(
+        "features that Newton has met often take short steps",
+        "native/second_order/linear_newton.cpp",
+        "information_[column] += v * value * value / scale_;",
+        "information_[column] += v / scale_;",
+        "test_linear.py -k diagonal",
+    ),
+    Mutant(
         "strays are counted",
         "src/onkel/preprocess/column_kinds.py",
         '        after = after | {"strays": state["strays"] + counted.size, "such_as": such_as}',

@@ -1,6 +1,7 @@
 // Basis: the columns that a function is a weighted sum of, and their values at the rows of a block.
 //
-// Columns are numbered: first the fixed ones (a constant term, random features), then from first_slot() on the slots of
+// Columns are numbered: first the fixed ones (a constant term, random features, the features themselves), then from
+// first_slot() on the slots of
 // the support points. A slot keeps its number for as long as its point stays; a slot whose point left is a hole (zeros,
 // to be filled again). Column counts are multiples of 16, the lanes of a score's sum.
 #pragma once
@@ -160,7 +161,21 @@ class Basis {
   std::size_t first_feature() const { return constant_ ? isa::score_lanes : 0; }
   std::size_t n_features() const { return fourier_.count(); }
   const Fourier& fourier() const { return fourier_; }
-  std::size_t first_slot() const { return first_feature() + rounded(fourier_.count()); }
+  // Under the linear kernel the features themselves may be columns, [first_weight(), first_weight() + n_weights()):
+  // then no row becomes a point.
+  static constexpr std::size_t most_weights = std::size_t{1} << 22;
+  std::size_t first_weight() const { return first_feature() + rounded(fourier_.count()); }
+  std::size_t n_weights() const { return n_weights_; }
+  // The columns of a row's features, and their values, in `scratch`.
+  struct Entry {
+    std::size_t column;
+    double value;
+  };
+  virtual std::span<const Entry> entries(const Block& /*block*/, std::size_t /*row*/,
+                                         std::vector<Entry>& /*scratch*/) const {
+    return {};
+  }
+  std::size_t first_slot() const { return first_weight() + rounded(n_weights_); }
   std::size_t columns() const { return first_slot() + rounded(births_.size()); }
   // The slots are [first_slot(), end_slot()), holes and ghosts included.
   std::size_t end_slot() const { return first_slot() + births_.size(); }
@@ -198,10 +213,10 @@ class Basis {
   // Makes `block` the table of rows [begin, begin + count); the team shares the columns among its members.
   virtual void tile(const Rows& rows, std::size_t begin, std::size_t count, Block& block, Team& team) const = 0;
   // sum_j weights[j] column_j(row), the lanes of column mod 16 added in a fixed tree.
-  double dot(const Block& block, std::size_t row, const double* weights) const;
+  virtual double dot(const Block& block, std::size_t row, const double* weights) const;
   // Two such sums over the same row, for less than twice the time.
-  std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
-                                     const double* second) const;
+  virtual std::pair<double, double> dot_pair(const Block& block, std::size_t row, const double* first,
+                                             const double* second) const;
   // The squared length of a row's feature vector: kernel(x, x) plus the share of the constant column.
   double self(Block& block, std::size_t row) const {
     return self_kernel(block, row, 0) + (constant_ ? constant_value * constant_value : 0.0);
@@ -250,6 +265,7 @@ class Basis {
 
  protected:
   Basis(const Basis&) = default;
+  void weigh_features(std::size_t n) { n_weights_ = n; }
   static std::size_t rounded(std::size_t n) { return round_up(n, isa::score_lanes); }
   std::size_t slots() const { return births_.size(); }
   std::size_t n_planes() const { return planes_.size(); }
@@ -311,6 +327,7 @@ class Basis {
   std::vector<std::size_t> metric_of_;
   bool constant_;
   Fourier fourier_;
+  std::size_t n_weights_ = 0;
   std::vector<std::int64_t> births_;
   std::vector<std::int64_t> ghosts_;  // per slot, 1 for a ghost; empty where none are kept
   std::size_t holes_ = 0, n_ghosts_ = 0;
@@ -346,6 +363,10 @@ std::unique_ptr<Basis> make_dense_basis(const std::vector<Plane>& planes, bool c
 template <class T>
 std::unique_ptr<Basis> make_sparse_basis(const std::vector<Plane>& planes, bool constant, const Fourier& fourier,
                                          std::size_t width);
+
+// The features themselves as columns, at most Basis::most_weights of them.
+template <class T>
+std::unique_ptr<Basis> make_linear_basis(bool constant, std::size_t width, bool sparse);
 
 // A callable kernel: out[i] = kernel(row, points[i]), with rows and points of the type of the basis.
 using KernelFunction = std::function<void(const void* row, const void* points, std::size_t n, double* out)>;

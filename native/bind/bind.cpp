@@ -410,6 +410,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("t", [](const PyLearner& self) { return unlocked([&] { return self.core().t(); }); })
       .def_prop_ro("n_outputs", [](const PyLearner& self) { return unlocked([&] { return self.core().outputs(); }); })
       .def_prop_ro("n_support", [](const PyLearner& self) { return unlocked([&] { return self.core().size(); }); })
+      .def_prop_ro("n_weights", [](const PyLearner& self) { return unlocked([&] { return self.core().n_weights(); }); })
       .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked([&] { return self.core().bytes(); }); })
       .def_prop_ro("noise_variance",
                    [](const PyLearner& self) { return unlocked([&] { return self.core().noise_variance(); }); })

@@ -5,6 +5,7 @@
 
 #include "experts/hedge.hpp"
 #include "first_order/first_order.hpp"
+#include "second_order/linear_newton.hpp"
 #include "second_order/second_order.hpp"
 
 namespace onkel {
@@ -19,8 +20,25 @@ Fourier fourier_of(const Config& config) {
                     : Fourier(count, config.kernels.at(0).terms.at(0).factors.at(0).gamma, Draws{config.seed});
 }
 
+// Whether the function is kept as one weight for each feature: under the plain linear kernel, where nothing is asked of
+// points. First-order learners have no eviction, no bound and no mini-batch that waits; second-order learners have more
+// features than there could be points that span them.
+bool has_weights(const Config& config) {
+  constexpr std::size_t unbounded = std::size_t{1} << 60;
+  if (config.weights) return *config.weights;
+  if (config.hedge || config.kernels.at(0).function || config.width > Basis::most_weights) return false;
+  const KernelConfig& kernel = config.kernels[0];
+  if (!is_plain(kernel.terms) || !(kernel.metric == Metric{})) return false;
+  const Kernel& plain = kernel.terms[0].factors[0];
+  if (plain.base != Base::dot || plain.shape != Shape::identity) return false;
+  if (config.recipe.name == "SecondOrder") return config.width > LinearNewton::full_columns;
+  return config.recipe.part("eviction").name == "Stop" && config.recipe.at("batch_size") == 1 &&
+         config.budget >= unbounded;
+}
+
 template <class T>
 std::unique_ptr<Basis> make_basis(const Config& config) {
+  if (has_weights(config)) return make_linear_basis<T>(config.constant, config.width, config.sparse);
   std::vector<Plane> planes;
   bool constant = config.constant;
   Fourier fourier;
@@ -47,6 +65,7 @@ std::unique_ptr<Update> make_one(const Config& config, std::uint32_t number, Bas
                                   Draws{config.seed, number}, basis);
   };
   if (config.recipe.name == "FirstOrder") return make(std::type_identity<FirstOrder>());
+  if (config.recipe.name == "SecondOrder" && basis.n_weights() > 0) return make(std::type_identity<LinearNewton>());
   if (config.recipe.name == "SecondOrder") return make(std::type_identity<SecondOrder>());
   unknown_part("recipe", config.recipe);
 }

@@ -90,8 +90,18 @@ void FirstOrder::commit() {
   function_.tick();
 }
 
-// The admitted row takes a slot (returns true), or the eviction absorbs or refuses it.
+// The admitted row takes a slot (returns true), or the eviction absorbs or refuses it. Where the features are columns,
+// it moves their weights.
 bool FirstOrder::join(Scored& row) {
+  if (basis_.n_weights() > 0) {
+    add_constant(row.coefficient);
+    track_norm(row);
+    const auto features = basis_.entries(*row.block, row.row, entries_);
+    for (std::size_t o = 0; o < row.coefficient.size(); ++o)
+      if (row.coefficient[o] != 0) function_.add(features, o, row.coefficient[o]);
+    project_on_ball();
+    return true;
+  }
   const Newcomer newcomer = eviction_->absorb(row);
   if (newcomer == Newcomer::refused) return false;
   if (period_ == 1) add_constant(row.coefficient);

@@ -26,6 +26,7 @@ class FirstOrder final : public Update {
   std::unique_ptr<Update> clone(Basis& basis) const override { return std::make_unique<FirstOrder>(*this, basis); }
   std::size_t outputs() const override { return function_.outputs(); }
   void widen(std::size_t outputs) override;
+  void reach() override { function_.reach(basis_.columns()); }
   void predict(Block& block, std::size_t row, std::span<double> predicted) const override;
   void prepare(const Example& example, std::span<double> predicted) override;
   void commit() override;
@@ -75,6 +76,7 @@ class FirstOrder final : public Update {
   std::vector<double> pending_;  // [row][output]
   Scored row_;                   // the prepared row
   bool admitted_ = false;
+  std::vector<Basis::Entry> entries_;  // scratch
 };
 
 }  // namespace onkel

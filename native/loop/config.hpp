@@ -42,6 +42,8 @@ struct Config {
   bool average = false;
   bool constant = false;
   std::uint64_t seed = 0;
+  // Whether the function is one weight for each feature; where it is not said, who makes the learner decides, once.
+  std::optional<bool> weights = {};
 };
 
 }  // namespace onkel

@@ -28,6 +28,13 @@ void Function::add(std::size_t column, std::size_t output, double change) {
   if (averaged_) c_[output][column] += delta * scale_sum_;
 }
 
+void Function::add(std::span<const Basis::Entry> features, std::size_t output, double change) {
+  const double delta = change / scale_, weighted = delta * scale_sum_;
+  for (const auto& [column, value] : features) b_[output][column] += delta * value;
+  for (std::size_t i = 0; averaged_ && i < features.size(); ++i)
+    c_[output][features[i].column] += weighted * features[i].value;
+}
+
 void Function::set(std::size_t column, std::size_t output, double last, double average) {
   b_[output][column] = last;
   if (averaged_) c_[output][column] = -average * static_cast<double>(ticks_ + 1);

@@ -28,6 +28,8 @@ class Function {
   void reach(std::size_t columns);  // adds columns that are zero so far
 
   void add(std::size_t column, std::size_t output, double change);
+  // Adds `change` times a row's features, where these are columns.
+  void add(std::span<const Basis::Entry> features, std::size_t output, double change);
   // Sets the coefficient.
   void become(std::size_t column, std::size_t output, double value) { replace(column, output, value / scale_); }
   void become(std::size_t output, std::span<const double> values);  // those of the first columns

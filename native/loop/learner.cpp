@@ -35,7 +35,9 @@ Learner::Learner(const Config& config, Maker make, Made made)
       foreign_(has_foreign_part(config)),
       basis_(std::move(made.basis)),
       update_(std::move(made.update)),
-      faces_(update_->faces()) {}
+      faces_(update_->faces()) {
+  config_.weights = basis_->n_weights() > 0;
+}
 
 // The number of the block goes on: what was computed for one is not taken for another.
 Learner::Learner(const Learner& other)
@@ -314,6 +316,7 @@ void Learner::reach(std::size_t width) {
   const std::lock_guard turn(state_lock_);
   if (width < config_.width) throw std::invalid_argument("rows cannot have fewer features than before");
   basis_->reach(width);
+  update_->reach();
   config_.width = width;
 }
 
@@ -387,11 +390,23 @@ void Learner::set(const Expansion& expansion) {
     fresh.skipped_ = std::max(fresh.skipped_, expansion.births[i] + 1 - expansion.t);
   if (expansion.outputs > fresh.update_->outputs()) fresh.update_->widen(expansion.outputs);
   fresh.update_->begin_at(expansion.t);
-  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows);
+  const std::size_t n = expansion.points.count, step = fresh.basis_->rows_at_once(Execution{}.block_rows),
+                    width = fresh.basis_->n_weights();
+  std::vector<double> last(width * expansion.outputs), average(width * expansion.outputs);
+  std::vector<Basis::Entry> entries;
   Team alone(1);
   for (std::size_t begin = 0; begin < n; begin += step) {
     fresh.basis_->tile(expansion.points, begin, std::min(step, n - begin), fresh.block_, alone);
-    for (std::size_t row = 0; row < fresh.block_.count; ++row) {
+    for (std::size_t row = 0; row < fresh.block_.count && width > 0; ++row)
+      for (std::size_t o = 0; o < expansion.outputs; ++o) {
+        const std::size_t i = o * n + begin + row;
+        for (const auto& [column, value] : fresh.basis_->entries(fresh.block_, row, entries)) {
+          const std::size_t weight = o * width + column - fresh.basis_->first_weight();
+          last[weight] += expansion.last.points[i] * value;
+          average[weight] += expansion.average.points[i] * value;
+        }
+      }
+    for (std::size_t row = 0; row < fresh.block_.count && width == 0; ++row) {
       const std::size_t slot = fresh.basis_->insert(fresh.block_, row, expansion.births[begin + row]);
       for (std::size_t o = 0; o < expansion.outputs; ++o) {
         const std::size_t i = o * n + begin + row;
@@ -399,6 +414,8 @@ void Learner::set(const Expansion& expansion) {
       }
     }
   }
+  for (std::size_t i = 0; i < width * expansion.outputs; ++i)
+    fresh.update_->set(fresh.basis_->first_weight() + i % width, i / width, last[i], average[i]);
   for (std::size_t o = 0; o < expansion.outputs && fresh.basis_->has_constant(); ++o)
     fresh.update_->set(0, o, expansion.last.constants[o] / Basis::constant_value,
                        expansion.average.constants[o] / Basis::constant_value);
@@ -519,9 +536,53 @@ std::vector<Model::Learned> Learner::learned(bool informed) const {
                   .average = all_coefficients(Which::predicting),
                   .weights = {},
                   .knowledge = {}};
+  if (basis_->n_weights() > 0) learned_weights(learned);
   if (faces_.ensemble != nullptr) learned.weights = faces_.ensemble->weights();
   if (informed && has_information()) learned.knowledge = knowledge();
   return {std::move(learned)};
+}
+
+// The weights of the features are a point of their own for each output, whose coefficient is 1: w . x = k(w, x). Where
+// there is an average, it has points of its own.
+void Learner::learned_weights(Learned& learned) const {
+  const std::size_t n = update_->outputs(), copies = config_.average ? 2 : 1;
+  learned.points.rows = weights_as_points(copies);
+  for (std::size_t i = 0; i < n * copies; ++i) {
+    learned.points.births.push_back(static_cast<std::int64_t>(i));
+    learned.points.ghosts.push_back(i < n ? 0 : 1);
+  }
+  const auto chosen = [&](std::size_t copy) {
+    std::vector<double> coefficients(n * n * copies, 0.0);
+    for (std::size_t o = 0; o < n; ++o) coefficients[o * n * copies + copy * n + o] = 1.0;
+    return coefficients;
+  };
+  learned.last.points = chosen(0);
+  learned.average.points = chosen(copies - 1);
+}
+
+PointRows Learner::weights_as_points(std::size_t copies) const {
+  PointRows points{copies * update_->outputs(), basis_->n_weights(), {}, {}, {}};
+  if (config_.sparse) points.offsets.push_back(0);
+  const auto add = [&]<class T>(T value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    points.values.insert(points.values.end(), bytes, bytes + sizeof(T));
+  };
+  for (std::size_t i = 0; i < points.count; ++i) {
+    const Which which = i < update_->outputs() ? Which::last : Which::predicting;
+    for (std::size_t f = 0; f < points.width; ++f) {
+      const double weight = update_->fixed(0, basis_->first_weight() + f, i % update_->outputs(), which);
+      if (config_.sparse && weight == 0) continue;
+      config_.type == Type::f32 ? add(static_cast<float>(weight)) : add(weight);
+      if (config_.sparse) points.indices.push_back(static_cast<std::int32_t>(f));
+    }
+    if (config_.sparse) points.offsets.push_back(static_cast<std::int64_t>(points.indices.size()));
+  }
+  return points;
+}
+
+std::size_t Learner::n_weights() const {
+  const std::lock_guard turn(state_lock_);
+  return basis_->n_weights();
 }
 
 Learner::Points Learner::all_points() const {
@@ -592,12 +653,15 @@ State Learner::save() const {
 
 void Learner::load(const State& state) {
   const std::lock_guard call(call_lock_);
-  Learner fresh(config_, make_);
+  Config config = config_;
+  config.weights = state.count("basis.weights") != 0;
+  Learner fresh(config, make_);
   Loader loader(state);
   fresh.visit(loader);
   loader.finish();
   fresh.check_rows();
   const std::lock_guard turn(state_lock_);
+  config_.weights = config.weights;
   adopt(std::move(fresh));
 }
 

@@ -86,6 +86,7 @@ class Learner final : public Model {
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
                        double weight);
 
+  std::size_t n_weights() const override;
   std::int64_t t() const override;
   // The stream had this many rows before the first one that this learner sees: it counts them, and knows nothing else
   // about them.
@@ -144,6 +145,8 @@ class Learner final : public Model {
   void all_or_nothing(const Work& work);
   Informed::Knowledge knowledge() const;
   Points all_points() const;
+  PointRows weights_as_points(std::size_t copies) const;
+  void learned_weights(Learned& learned) const;
   std::vector<double> coefficients_of_points(Which which) const;
   std::vector<double> constant_terms(Which which) const;
   Learned::Coefficients all_coefficients(Which which) const;

@@ -67,6 +67,8 @@ class Model {
   virtual std::int64_t t() const = 0;
   virtual std::size_t outputs() const = 0;
   virtual std::size_t size() const = 0;
+  // Where the features are columns (see Basis), their number; otherwise 0.
+  virtual std::size_t n_weights() const { return 0; }
   virtual std::size_t bytes() const = 0;
 
   // The points of all functions in the order of their slots, those that left the last function (ghosts) included.

@@ -45,6 +45,7 @@ class Update {
   virtual std::unique_ptr<Update> clone(Basis& basis) const = 0;
   virtual std::size_t outputs() const = 0;
   virtual void widen(std::size_t outputs) = 0;
+  virtual void reach() {}  // the basis may have more columns than before, without a point more
   // Scores of the function that predicts.
   virtual void predict(Block& block, std::size_t row, std::span<double> predicted) const = 0;
   // Learning from a row has two halves. `prepare` predicts (where `predicted` is not empty) and finds everything that

@@ -9,13 +9,8 @@
 namespace onkel {
 namespace {
 
-// A single row may reduce the prior's variance by this factor at most, whatever its weight, which leaves enough digits
-// for all later rows.
-constexpr double max_certainty = 1e10;
-constexpr double largest_part = 0.001;  // of a memory that one row may stand for
 constexpr std::size_t max_candidates = 32;
-constexpr int max_halvings = 20;
-constexpr double rounding = 1e-9;  // near its minimum the objective is flat up to rounding errors
+constexpr double rounding = 1e-9;
 
 // The memories in rows, the fraction of the points that each of them uses, and how many at most: forgetting costs the
 // cube of their number, and few rows carry little information about many points.
@@ -217,15 +212,6 @@ void SecondOrder::publish() {
   }
 }
 
-// How many rows this one stands for, 1/p or 0; the slope is that of the loss without the row's weight. No row counts
-// for more than a thousandth of what a memory holds: among few rows one that stands for many would unsettle the
-// function.
-double SecondOrder::multiplicity(const Posterior& posterior, const Scored& row, double draw) const {
-  const double slope = largest(row.g), most = std::max(1.0, posterior.memory() * largest_part);
-  if (slope >= easy_slope_) return 1.0;
-  return draw * easy_slope_ < slope && easy_slope_ <= most * slope ? easy_slope_ / slope : 0.0;
-}
-
 // ---- The dictionary ---------------------------------------------------------------------------------------------
 
 // Whether a row can become a point only in place of a member: the budget is reached, or, where the points are shared,
@@ -320,37 +306,9 @@ double SecondOrder::take_step(std::size_t e, InHand& row) {
   if (!posterior.is_precomputed(block, at)) precompute(posterior, row);
   Row known = posterior.look_at(block, at, row.k);
   const double s = known.s;
-  const auto [b, v] = solve(row.seen_by(e), s);
+  const auto [b, v] = solve(loss_, inner_steps_, row.seen_by(e), s);
   posterior.learn(std::move(known), b, v);
   return s;
-}
-
-// The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few Newton steps, each halved until it helps; f + s b
-// is then the new score. Returns it, and the information there.
-std::pair<std::vector<double>, double> SecondOrder::solve(Scored& row, double s) const {
-  const std::vector<double> m = row.f;
-  std::vector<double> b(m.size(), 0.0), next(m.size());
-  double value = row.weight * row.loss;
-  for (int step = 0; step < inner_steps_; ++step) {
-    const double v = loss_.steepest(row);
-    for (std::size_t o = 0; o < b.size(); ++o) next[o] = (v * s * b[o] - row.weight * row.g[o]) / (1 + v * s);
-    for (int halvings = 0;; ++halvings) {
-      double length = 0.0;
-      for (std::size_t o = 0; o < b.size(); ++o) {
-        row.f[o] = m[o] + s * next[o];
-        length += next[o] * next[o];
-      }
-      loss_.evaluate(row);
-      const double reached = s * length / 2 + row.weight * row.loss;
-      if (reached <= value * (1 + rounding) || halvings == max_halvings || inner_steps_ == 1) {
-        value = reached;
-        break;
-      }
-      for (std::size_t o = 0; o < b.size(); ++o) next[o] = (b[o] + next[o]) / 2;
-    }
-    b = next;
-  }
-  return {std::move(b), loss_.information(row)};
 }
 
 // A_0 k of this row, and of the rows after it that seem informative now, as many as may come before A_0 changes. A row

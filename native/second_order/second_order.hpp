@@ -35,6 +35,7 @@
 #include "loop/spec.hpp"
 #include "loop/update.hpp"
 #include "second_order/fixed_share.hpp"
+#include "second_order/inner_step.hpp"
 #include "second_order/posterior.hpp"
 #include "second_order/recent_loss.hpp"
 
@@ -116,14 +117,15 @@ class SecondOrder final : public Update, public Informed {
   // The number of posteriors that learn.
   std::size_t n_active() const { return others_suspended_ ? 1 : posteriors_.size(); }
   double draw_of(std::int64_t t) const { return Draws{draws_.seed, 0}.uniform(t, Purpose::easy); }
-  double multiplicity(const Posterior& posterior, const Scored& row, double draw) const;
+  double multiplicity(const Posterior& posterior, const Scored& row, double draw) const {
+    return onkel::multiplicity(easy_slope_, posterior.memory(), row, draw);
+  }
   double log_likelihood(const Scored& row) const;
   bool is_full(std::int64_t position) const;
   void offer(InHand& row);
   void grow(const InHand& row);
   bool join(std::size_t slot, const InHand& row);
   double take_step(std::size_t posterior, InHand& row);
-  std::pair<std::vector<double>, double> solve(Scored& row, double s) const;
   void reach();
   void begin();
   void precompute(Posterior& posterior, const InHand& row) const;

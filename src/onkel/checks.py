@@ -435,7 +435,7 @@ def check_kernel(kernel: parts.Kernel) -> None:
     def in_core(row: Any, rows: Any) -> Floats:
         learner = Learner(recipe, task="regression", kernel=kernel)
         learner.learn_rows(row, np.ones(1))  # a coefficient of 1: the scores are kernel values
-        return learner.score_rows(rows)[:, 0] if learner.n_support else np.zeros(rows.shape[0])
+        return learner.score_rows(rows)[:, 0]
 
     K = np.array([in_core(X[i : i + 1], X) for i in range(len(X))])
     size = 1 + np.abs(K).max()

@@ -320,10 +320,22 @@ class Learner:
         return self.settings.is_second_order_sum
 
     @property
+    def has_weights(self) -> bool:
+        """Whether the function is a weight for each feature, as under the linear kernel, and has no support vectors."""
+        return self._core is not None and self._core.n_weights > 0
+
+    def _check_has_points(self) -> None:
+        if self.has_weights:
+            raise AttributeError(
+                "a linear kernel's function is one weight for each feature (coef_): no rows are kept as support vectors"
+            )
+
+    @property
     def coefficients(self) -> Floats:
         """Coefficients of the predicting function, ``(n_kernels * n_outputs, n_support)``."""
         if self._own:
             return np.vstack([term.average.points for term in self._of_one_region("dual_coef_").on_common_points.terms])
+        self._check_has_points()
         return np.empty((1, 0)) if self._core is None else self._core.coefficients()
 
     def _of_one_region(self, what: str) -> Expansion:
@@ -343,6 +355,7 @@ class Learner:
 
     def support(self) -> tuple[Any, NDArray[np.int64]]:
         """Return the support vectors (dense or CSR, as the rows came) and their positions in the stream."""
+        self._check_has_points()
         if self._core is None or self.n_features is None:
             return np.empty((0, 0), self.dtype), np.empty(0, np.int64)
         points, births, _ = points_of(self._core.points(), self.n_features)
@@ -769,7 +782,7 @@ class Learner:
         if self._own:
             return self.expert(self.experts[self.main_kernel]).memory_weights
         votes = isinstance(self.kernel, Hedge) and not self.is_second_order_sum
-        if self._core is None or not isinstance(self.recipe, SecondOrder) or votes:
+        if self._core is None or self.has_weights or not isinstance(self.recipe, SecondOrder) or votes:
             return {}
         return dict(zip(self._core.memories.tolist(), self._core.memory_weights.tolist(), strict=True))
 

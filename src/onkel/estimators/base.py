@@ -479,7 +479,8 @@ class KernelEstimator(
         """Weights of the features, where the kernel is linear."""
         if not isinstance(self._fitted().kernel, Linear):
             raise AttributeError(f"coef_ is for the linear kernel, and the kernel is {self._fitted().kernel!r}")
-        return np.asarray(self.dual_coef_ @ self.support_vectors_)
+        term = self._fitted().expansion().only
+        return np.asarray(term.average.points @ term.points)
 
     @property
     def intercept_(self) -> Floats:

@@ -112,6 +112,10 @@ def compress(model: M, *, eps: float | None = None, n_support: int | None = None
     if X is not None and isinstance(learner.kernel, Hedge) and learner.is_second_order_sum:
         raise ValueError("compress takes no rows X for a sum of second-order models, which knows its own: leave X out")
     check_one_kernel(learner)
+    if learner.has_weights:
+        raise ValueError(
+            "compress removes support vectors, and a linear kernel's function has none: it is a weight for each feature"
+        )
     function, rows = learner.expansion(informed=True).predicting, learner.t
     if X is None:
         small, distance, change = smaller(function, learner, eps=eps, n_support=n_support)
