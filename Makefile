@@ -12,14 +12,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := pyproject.toml CMakeLists.txt LICENSE $(shell find native src ! -path '*__pycache__*')
 NATIVE_FILES = $(shell find native benchmarks/native tests/native -name "*.[ch]pp")
 
-.PHONY: help demo test test-all test-levels lint bench bench-long sanitize arm cross mutants drawn-mutants soak fuzz flat wheel test-lowest docs look clean
+.PHONY: help demo test test-all test-levels lint bench bench-long sanitize arm cross mutants drawn-mutants soak fuzz coverage flat wheel release test-lowest docs look clean
 
 help:
 	@echo 'make demo     build, then let all learners race on two streams'
 	@echo 'make test     build, then run the suite: a few minutes on two cores'
 	@echo 'make test-all the suite with dtypes, outputs and checks crossed in full, for releases and large changes'
-	@echo 'make test-levels  what the documentation shows, on each instruction set that the machine has'
-	@echo 'make lint     ruff, mypy on the installed package, clang-format'
+	@echo 'make test-levels  what the documentation shows, on each further instruction set that the machine has'
+	@echo 'make lint     ruff, mypy on the installed package, clang-format, zizmor on the workflows'
 	@echo 'make bench    speed beside its goals, as ratios within one process, in under ten minutes: a table, or BENCH_ARGS=--json'
 	@echo '              BENCH=stream runs benchmarks/stream_bench.py alone, with BENCH_ARGS'
 	@echo 'make bench-long  ten million rows: speed and memory from the first to the last'
@@ -31,8 +31,10 @@ help:
 	@echo 'make soak     kill a learning program a hundred times and a service two hundred times; their models must not notice;'
 	@echo '              then 50,000 whole cases, drawn at random (CASES=1000: so many), with the number of each that fails'
 	@echo 'make fuzz     forty minutes of files, text, calls and requests that nobody wrote (needs clang)'
+	@echo 'make coverage what share of the lines the tests reach, of Python and of C++: build/coverage (RECORD=1 records it)'
 	@echo 'make flat     stream a file of ten million rows and look at the memory'
 	@echo 'make wheel    wheels and sdist for the Pythons at hand, each installed into an empty environment and tried'
+	@echo 'make release  everything of a release but its tag: checks, wheels, notes, and what is left to do'
 	@echo 'make test-lowest  the oldest numpy, scipy and scikit-learn that pyproject.toml allows'
 	@echo 'make docs     the site, in build/site/index.html'
 	@echo 'make look     every page of it in Chromium, as a screen and as a phone, light and dark: overflow, errors, contrast'
@@ -55,6 +57,7 @@ test-all: test
 test-levels: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	@for level in baseline v3 v4 neon; do \
 	  ONKEL_ISA=$$level $(BIN)/python -c 'import onkel; onkel.isa' 2>/dev/null || continue; \
+	  $(BIN)/python -c "import onkel; exit(onkel.isa.removeprefix('x86-64-') != '$$level')" && continue; \
 	  echo "ONKEL_ISA=$$level"; \
 	  ONKEL_ISA=$$level $(BIN)/python -m pytest -n auto --dist loadgroup tests/test_docs.py $(PYTEST) || exit 1; \
 	done
@@ -65,6 +68,7 @@ lint: $(VENV)/installed $(VENV)/with-lint $(VENV)/with-cli $(VENV)/with-test
 	  run $(BIN)/ruff check; \
 	  run $(BIN)/ruff format --check; \
 	  run $(BIN)/mypy --strict -p onkel -p onkel_papers; \
+	  run $(BIN)/zizmor --offline --quiet .github; \
 	  echo 'clang-format --dry-run'; $(BIN)/clang-format --dry-run --Werror $(NATIVE_FILES) || failed=1; \
 	  test -z "$$failed"
 
@@ -100,11 +104,17 @@ fuzz: $(VENV)/installed $(VENV)/with-test
 	ONKEL_FUZZ_REQUESTS=10000 ONKEL_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest tests/test_serve_fuzz.py $(PYTEST)
 	scripts/fuzz 600
 
+coverage: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli $(VENV)/with-coverage
+	$(BIN)/python scripts/coverage $(if $(RECORD),--record) $(PYTEST)
+
 flat: $(VENV)/installed $(VENV)/with-test
 	ONKEL_STREAM_ROWS=10000000 $(BIN)/python -m pytest -s tests/test_streams.py -k flat_memory $(PYTEST)
 
 wheel: $(VENV)/created $(VENV)/with-wheel
 	$(BIN)/python scripts/wheel
+
+release: $(VENV)/created $(VENV)/with-wheel
+	$(BIN)/python scripts/release
 
 test-lowest: $(VENV)/created $(VENV)/with-wheel
 	$(BIN)/python scripts/wheel --lowest

@@ -1,5 +1,7 @@
 """All figures that can be measured in under ten minutes, in one table: ``run.py [--json] [--long] [bench ...]``.
 
+With ``--record`` they are added to the record of figures (scripts/history), of which the site has a page.
+
 Each benchmark is a process of its own, so that none inherits another's memory. The table is Markdown, as in
 docs/speed.md; a benchmark whose data or packages are missing says so on stderr and is left out.
 """
@@ -41,6 +43,10 @@ def main() -> None:
     asked = [word for word in sys.argv[1:] if not word.startswith("-")]
     benches = asked or (LONG if "--long" in sys.argv else QUICK)
     found = [figure for bench in benches for figure in figures_of(bench)]
+    if "--record" in sys.argv:
+        text = json.dumps([figure.as_dict() for figure in found])
+        history = FOLDER.parent / "scripts" / "history"
+        subprocess.run([sys.executable, history, "Speed"], input=text, text=True, check=True)
     if "--json" in sys.argv:
         print(json.dumps([figure.as_dict() for figure in found], ensure_ascii=False, indent=1))
         return

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 # checks as calls, not inline: the unrolled tile routines would take the compiler many minutes otherwise
 ADDRESS = "-fsanitize=address,undefined -fno-sanitize-recover=all --param asan-instrumentation-with-call-threshold=0"
-FLAGS = {"release": "", "address": ADDRESS, "thread": "-fsanitize=thread"}
+FLAGS = {"release": "", "address": ADDRESS, "thread": "-fsanitize=thread", "coverage": "--coverage"}
 
 # What is printed within is not captured; tests/conftest.py puts pytest's own here.
 uncaptured: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
@@ -40,7 +40,7 @@ def built(target: str, kind: str = "release") -> Path:
             _make(core.parent, "onkel_core")
         options = ["-DONKEL_PYTHON=OFF", "-DONKEL_TESTS=ON", f"-DCMAKE_CXX_FLAGS={FLAGS[kind]}"]
         if kind != "release":  # what the core asserts of its caches is checked where the sanitizers are
-            options.append("-DCMAKE_CXX_FLAGS_RELEASE=-O3")
+            options.append("-DCMAKE_CXX_FLAGS_RELEASE=-O1")
         _configure(folder, *options, f"-DONKEL_CORE={core or ''}")
         _make(folder, target)
     return folder

@@ -17,7 +17,8 @@ from native_configs import write_configs
 
 pytestmark = pytest.mark.skipif(bool(missing_programs()), reason=f"needs {' and '.join(missing_programs())}")
 # the sanitizers take minutes of compiling
-BUILDS = ["address", "thread"] if "ONKEL_SANITIZE" in os.environ else ["release"]
+SANITIZED = ["address", "thread"] if "ONKEL_SANITIZE" in os.environ else []
+BUILDS = SANITIZED or (["coverage"] if "ONKEL_COVERAGE" in os.environ else ["release"])
 
 
 @pytest.fixture(scope="module", params=BUILDS)
