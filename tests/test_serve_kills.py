@@ -205,8 +205,8 @@ def little_room():
 
 
 def one_error():
-    name, n_calls = moments.choice([("pwrite64", 60), ("fdatasync", 12), ("ftruncate64", 1)])
-    faults.arm(name.encode(), b"error", moments.randint(20 if name == "pwrite64" else 6, n_calls))
+    name, first, last = moments.choice([("pwrite64", 20, 60), ("fdatasync", 6, 12), ("ftruncate64", 1, 1)])
+    faults.arm(name.encode(), b"error", moments.randint(first, last))
 
 
 refusals = 0
