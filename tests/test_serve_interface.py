@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import onkel
@@ -62,6 +63,26 @@ def test_the_page_of_the_document_has_every_request(service):
     assert status == 200
     for operation in _openapi.OPERATIONS:
         assert f"{operation.method} {operation.path}" in page.decode()
+
+
+# -- outputs
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_a_regressor_says_how_sure_it_is(piped, tmp_path):
+    model = onkel.NewtonRegressor(gamma=0.5, budget=20, random_state=0)
+    model = onkel.make_stream_pipeline(model) if piped else model
+    with running(tmp_path, {"m": model}) as service:
+        content = {"rows": X.tolist(), "labels": X[:, 1].tolist()}
+        assert ask(service, "POST", LEARN, content)[0] == 200
+        wanted = {"rows": X[:3].tolist(), "outputs": [{"name": "predict"}, {"name": "predict_std"}]}
+        mean, std = ask(service, "POST", "/v2/models/m/infer", wanted)[2]["outputs"]
+        names = [each["name"] for each in ask(service, "GET", "/v2/models/m")[2]["outputs"]]
+        snapshot = service.models["m"].snapshot
+        assert names == ["predict", "predict_std"] and std["shape"] == [3]
+        rows = snapshot.inside.transformers[0].transform(pd.DataFrame(X[:3], columns=list("012"))) if piped else X[:3]
+        expected = snapshot.inside.estimator.predict(rows, return_std=True)
+    assert (mean["data"], std["data"]) == (expected[0].tolist(), expected[1].tolist())
 
 
 # -- ids of requests, and the log

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from inspect import signature
 from typing import IO, Any
 
 import numpy as np
@@ -52,23 +54,37 @@ class Snapshot:
         return self.inside.learner is not None
 
     def predict(self, rows: NDArray[np.float64] | Table, outputs: list[str]) -> dict[str, NDArray[Any]]:
-        """Return the requested outputs: predict, decision_function, predict_proba."""
+        """Return the requested outputs."""
         if not self.is_fitted:
             raise Refusal(503, "the model has learned nothing yet")
         if not isinstance(rows, Table):
             check_rows(rows, self.model.n_features_in_)
         check_size(len(rows), 1 if self.inside.classes is None else len(self.inside.classes))
-        answers = {}
+        answers, known = {}, self.outputs()
         for name in dict.fromkeys(outputs):
-            if name not in ("predict", "decision_function", "predict_proba") or not hasattr(self.model, name):
-                raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(self.outputs())}")
+            if name not in known:
+                raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(known)}")
             with refused_by_row() if isinstance(rows, Table) else contextlib.nullcontext():
-                answers[name] = np.asarray(getattr(self.model, name)(rows))
+                answers[name] = np.asarray(
+                    self._std(rows) if name == "predict_std" else getattr(self.model, name)(rows)
+                )
         return answers
 
     def outputs(self) -> list[str]:
         """Return the outputs that the model has."""
-        return [n for n in ("predict", "decision_function", "predict_proba") if hasattr(self.model, n)]
+        found = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(self.model, name)]
+        return [*found, "predict_std"] if _has_std(type(self.inside.estimator).predict) else found
+
+    def _std(self, rows: Any) -> NDArray[Any]:
+        """The standard deviation of each row's target."""
+        for transformer in self.inside.transformers:
+            rows = transformer.transform(rows)
+        return np.asarray(self.inside.estimator.predict(rows, return_std=True)[1])
+
+
+@cache
+def _has_std(predict: Callable[..., Any]) -> bool:
+    return "return_std" in signature(predict).parameters
 
 
 @dataclass
