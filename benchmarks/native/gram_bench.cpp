@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "experts/make.hpp"
 #include "figures.hpp"
 #include "linalg/gram.hpp"
 #include "loop/learner.hpp"
@@ -48,10 +49,11 @@ double step_seconds(const onkel::Spec& admission, const onkel::Spec& step, const
                    {{"loss", loss}, {"admission", admission}, {"step", step}, {"eviction", rule}},
                    {}};
   const onkel::Kernel gaussian{onkel::Base::squared_distance, onkel::Shape::exponential, 0.1, 0.0, 1};
-  config.kernels = {{.terms = {{1.0, {gaussian}}}, .scales = {}, .function = {}}};
+  config.kernels.resize(1);
+  config.kernels[0].terms = {{1.0, {gaussian}}};
   config.width = Points::width;
   config.budget = size;
-  onkel::Learner learner(config);
+  onkel::Learner learner(config, onkel::make);
   Points points;
   const auto learn = [&](std::size_t n) {
     std::vector<double> rows, labels;
