@@ -241,6 +241,12 @@ NB_MODULE(_core, m) {
             "variance", [](const PyLearner& self, const RowsIn<T>& x) { return self.variance(self.dense<T>(x)); },
             "x"_a.noconvert())
         .def(
+            "deviation", [](const PyLearner& self, const RowsIn<T>& x) { return self.deviation(self.dense<T>(x)); },
+            "x"_a.noconvert())
+        .def(
+            "deviation", [](const PyLearner& self, const CsrIn<T>& x) { return self.deviation(self.sparse<T>(x)); },
+            "x"_a.noconvert())
+        .def(
             "noise_at", [](const PyLearner& self, const RowsIn<T>& x) { return self.noise_at(self.dense<T>(x)); },
             "x"_a.noconvert())
         .def(
@@ -265,18 +271,22 @@ NB_MODULE(_core, m) {
             "add_information",
             [](PyLearner& self, const RowsIn<T>& points, const RowIn<std::int64_t>& births,
                const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
-               std::int64_t steps, double weight) {
-              self.add_information(self.dense<T>(points), births, function, information, noise, steps, weight);
+               std::int64_t steps, const Numbers& deviation, double weight) {
+              self.add_information(self.dense<T>(points), births, function, information, noise, steps, deviation,
+                                   weight);
             },
-            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "deviation"_a,
+            "weight"_a)
         .def(
             "add_information",
             [](PyLearner& self, const CsrIn<T>& points, const RowIn<std::int64_t>& births,
                const PyLearner::CoefficientsIn& function, const RowsIn<double>& information, double noise,
-               std::int64_t steps, double weight) {
-              self.add_information(self.sparse<T>(points), births, function, information, noise, steps, weight);
+               std::int64_t steps, const Numbers& deviation, double weight) {
+              self.add_information(self.sparse<T>(points), births, function, information, noise, steps, deviation,
+                                   weight);
             },
-            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "weight"_a)
+            "points"_a.noconvert(), "births"_a, "function"_a, "information"_a, "noise"_a, "steps"_a, "deviation"_a,
+            "weight"_a)
         .def(
             "learn_one",
             [](PyLearner& self, const RowIn<T>& x, double y) {
@@ -381,19 +391,20 @@ NB_MODULE(_core, m) {
             return PyLearner::information_of(unlocked([&] { return self.plain().information(); }));
           },
           nb::sig("def information(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
-                  "numpy.typing.NDArray[numpy.float64], float, float, int]"))
+                  "numpy.typing.NDArray[numpy.float64], float, float, int, numpy.typing.NDArray[numpy.float64]]"))
       .def("points", &PyLearner::points,
            nb::sig("def points(self) -> tuple[typing.Any, numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.int64]]"))
       .def("learned", &PyLearner::learned, "informed"_a,
            nb::sig("def learned(self, informed: bool) -> list[tuple[typing.Any, typing.Any, typing.Any, "
                    "numpy.typing.NDArray[numpy.float64], int, tuple[numpy.typing.NDArray[numpy.int64], "
-                   "numpy.typing.NDArray[numpy.float64], float, float, int] | None]]"))
+                   "numpy.typing.NDArray[numpy.float64], float, float, int, "
+                   "numpy.typing.NDArray[numpy.float64]] | None]]"))
       .def("clone", [](const PyLearner& self) { return unlocked([&] { return std::make_unique<PyLearner>(self); }); })
       .def("show", &PyLearner::show, "view"_a,
            nb::sig("def show(self, view: typing.Callable[[str, str, tuple[int, int], "
                    "numpy.typing.NDArray[numpy.uint8]], None]) -> None"))
-      .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a)
+      .def("set_information", &PyLearner::set_information, "information"_a, "noise"_a, "steps"_a, "deviation"_a)
       .def(
           "eliminate",
           [](PyLearner& self, double eps, std::size_t n) {

@@ -82,6 +82,10 @@ class PyLearner {
     auto values = unlocked([&] { return core_->noise_at(rows); });
     return array(std::move(values), {rows.count});
   }
+  Floats deviation(const Rows& rows) const {
+    auto values = unlocked([&] { return core_->deviation(rows); });
+    return array(std::move(values), {rows.count});
+  }
   Floats variance(const Rows& rows) const {
     auto values = unlocked([&] { return core_->variance(rows); });
     return array(std::move(values), {rows.count});
@@ -155,27 +159,30 @@ class PyLearner {
     });
   }
 
-  // (births of the points in the order in which they joined, H as a square matrix, lam, noise, steps)
+  // (births of the points in the order in which they joined, H as a square matrix, lam, noise, steps, deviation)
   static nb::tuple information_of(Informed::Knowledge&& information) {
     std::size_t n = 0;
     while (n * (n + 1) / 2 < information.half.size()) ++n;
     std::vector<double> square(n * n);
     for (std::size_t i = 0, next = 0; i < n; ++i)
       for (std::size_t j = 0; j <= i; ++j) square[i * n + j] = square[j * n + i] = information.half[next++];
-    const std::size_t points = information.births.size();
+    const std::size_t points = information.births.size(), numbers = information.deviation.size();
     return nb::make_tuple(array(std::move(information.births), {points}), array(std::move(square), {n, n}),
-                          information.lam, information.noise, information.steps);
+                          information.lam, information.noise, information.steps,
+                          array(std::move(information.deviation), {numbers}));
   }
-  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps) {
+  void set_information(const RowsIn<double>& information, double noise, std::int64_t steps, const Numbers& deviation) {
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { plain().set_information(half, noise, steps); });
+    unlocked([&] { plain().set_information(half, noise, steps, {deviation.data(), deviation.size()}); });
   }
   void add_information(const Rows& points, const RowIn<std::int64_t>& births, const CoefficientsIn& function,
-                       const RowsIn<double>& information, double noise, std::int64_t steps, double weight) {
+                       const RowsIn<double>& information, double noise, std::int64_t steps, const Numbers& deviation,
+                       double weight) {
     const Learner::Expansion expansion = expansion_of(points, births, function, function, steps);
     if (!(weight >= 0)) throw nb::value_error("the weight of information must not be negative");
     const std::vector<double> half = lower_half(information);
-    unlocked([&] { plain().add_information(expansion, half, noise, steps, weight); });
+    unlocked(
+        [&] { plain().add_information(expansion, half, noise, steps, {deviation.data(), deviation.size()}, weight); });
   }
 
   nb::dict save() const {

@@ -194,16 +194,20 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
     snapshots.push_back(learns ? expert.learner->clone() : nullptr);
   }
   std::vector<Scores> each(experts_.size());
+  for (std::size_t e = 0; e < each.size(); ++e)
+    each[e].deviations.resize(routed.parts[tree_.place_of(experts_[e].region)].rows.size());
   std::optional<Failure> failure = learn_parts(routed, chunk_of.in_order, &each, execution);
 
   std::vector<std::size_t> next(experts_.size());  // the row of each expert that is next
-  std::vector<double> scores;
+  std::vector<double> scores, deviations;
   Scored scored(outputs);
   SumWeights::Judged judged;
   for (std::size_t row = 0; row < (failure ? failure->row : count); ++row) {
     const Leaf& leaf = leaf_at(routed.leaves[row]);
     scores.clear();
+    deviations.clear();
     for (const std::size_t e : leaf.path) {
+      deviations.push_back(each[e].deviations[next[e]]);
       const auto first = each[e].values.begin() + static_cast<std::ptrdiff_t>(next[e]++ * outputs);
       scores.insert(scores.end(), first, first + static_cast<std::ptrdiff_t>(outputs));
     }
@@ -216,7 +220,7 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
       failure = {row, std::current_exception()};
       break;
     }
-    count_row(routed.leaves[row], judged, weight);
+    count_row(routed.leaves[row], judged, deviations, weight);
   }
   if (!failure) return;
   // As if nobody had seen the row that failed, nor any after it.
@@ -253,8 +257,12 @@ void Experts::learn_one(const Batch& one, std::span<double> predicted) {
   Scored scored(outputs);
   SumWeights::Judged judged;
   judge(leaf, scores, one.y[0], weight, scored, judged);
-  for (const std::size_t e : leaf.path) experts_[e].learner->commit();
-  count_row(place, judged, weight);
+  std::vector<double> deviations;
+  for (const std::size_t e : leaf.path) {
+    experts_[e].learner->commit();
+    deviations.push_back(experts_[e].learner->measured());
+  }
+  count_row(place, judged, deviations, weight);
 }
 
 void Experts::judge(const Leaf& leaf, std::span<const double> each, double y, double weight, Scored& row,
@@ -265,8 +273,10 @@ void Experts::judge(const Leaf& leaf, std::span<const double> each, double y, do
   leaf.sum.judge(loss_, config().task, each, row, judged);
 }
 
-void Experts::count_row(std::size_t place, const SumWeights::Judged& judged, double weight) {
+void Experts::count_row(std::size_t place, const SumWeights::Judged& judged, std::span<const double> deviations,
+                        double weight) {
   Leaf& leaf = *by_place_[place];
+  if (config().task == Task::regression) leaf.sum.measure(judged, deviations);
   leaf.sum.move(judged, weight, config().task);
   leaf.sum.weights.remember(++leaf.rows);
   leaf.losses += judged.loss;
@@ -337,6 +347,26 @@ std::vector<double> Experts::variance(const Rows& rows) const {
     const double noise = regression ? noise_of(leaf_at(routed.leaves[row])) : 1.0;
     deviations[row] = noise > 0 ? deviations[row] * deviations[row] / noise : 0.0;
   }
+  return deviations;
+}
+
+std::vector<double> Experts::deviation(const Rows& rows) const {
+  const std::lock_guard turn(state_lock_);
+  const Routed routed = this->routed(rows);
+  std::vector<std::vector<double>> each(rows.count);  // of each row's path
+  for (std::size_t row = 0; row < rows.count; ++row) each[row].resize(leaf_at(routed.leaves[row]).path.size());
+  for (std::size_t e = 0; e < experts_.size(); ++e) {
+    const Part& part = routed.parts[tree_.place_of(experts_[e].region)];
+    if (part.rows.empty()) continue;
+    const std::vector<double> own = experts_[e].learner->deviation(part.view);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const auto& path = leaf_at(routed.leaves[part.rows[i]]).path;
+      each[part.rows[i]][static_cast<std::size_t>(std::ranges::find(path, e) - path.begin())] = own[i];
+    }
+  }
+  std::vector<double> deviations;
+  for (std::size_t row = 0; row < rows.count; ++row)
+    deviations.push_back(leaf_at(routed.leaves[row]).sum.deviation(each[row]));
   return deviations;
 }
 

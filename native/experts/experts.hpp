@@ -45,6 +45,7 @@ class Experts final : public Model {
   std::vector<double> variance(const Rows& rows) const override;
   double noise_variance() const override;
   std::vector<double> noise_at(const Rows& rows) const override;
+  std::vector<double> deviation(const Rows& rows) const override;
   void widen(std::size_t outputs) override;
   void reach(std::size_t width) override;
   void flush() override;
@@ -151,7 +152,8 @@ class Experts final : public Model {
                                      const Execution& execution);
   void judge(const Leaf& leaf, std::span<const double> each, double y, double weight, Scored& row,
              SumWeights::Judged& judged) const;
-  void count_row(std::size_t place, const SumWeights::Judged& judged, double weight);
+  void count_row(std::size_t place, const SumWeights::Judged& judged, std::span<const double> deviations,
+                 double weight);
   double noise_of(const Leaf& leaf) const;
 
   void visit(Archive& archive);

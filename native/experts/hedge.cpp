@@ -189,6 +189,7 @@ void Hedge::commit() {
   lowest_ = prepared_.lowest;
   highest_ = prepared_.highest;
   if (sums()) {
+    measure();
     if (prepared_.t > config_.start) sum_.move(prepared_.judged, prepared_.weight, task_);
     share_budget(prepared_.t);
   } else if (config_.combination != Combination::uniform) {
@@ -274,6 +275,30 @@ double Hedge::variance(Block& block, std::size_t row) const {
   }
   const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   return noise > 0 ? deviation * deviation / noise : 0.0;
+}
+
+double Hedge::deviation(Block& block, std::size_t row) const {
+  if (task_ != Task::regression) return std::sqrt(variance(block, row));
+  block.views.resize(members_.size());
+  std::vector<double> each;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].view->project(block, row, block.views[i]);
+    each.push_back(members_[i].informed->deviation(block.views[i], 0));
+  }
+  return sum_.deviation(each);
+}
+
+void Hedge::measure() {
+  measured_.reset();
+  if (!is_informed() || task_ != Task::regression) return;
+  std::vector<double> each;
+  for (const Member& member : members_) {
+    const auto own = member.informed->measured();
+    if (!own) return;
+    each.push_back(own->deviation);
+  }
+  measured_ = {prepared_.judged.residual, sum_.deviation(each)};
+  sum_.measure(prepared_.judged, each);
 }
 
 // Before the weights have moved, it is that of the terms.
@@ -382,6 +407,7 @@ void Hedge::join(Basis& points, std::span<const Part> parts, std::int64_t t, std
     sum_.weights.set_logs(like->log_weights());
   else
     sum_.weights.set(weights);
+  if (const auto* same = dynamic_cast<const Hedge*>(like)) sum_.take_factor(same->sum_);
   sum_.set_noise(noise, moved ? t : 0);
   sum_.weights.fill_history(t);
   // The budget of each is that of terms of equal weight, and at least what it has.

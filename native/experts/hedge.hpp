@@ -81,6 +81,8 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   // For a sum of second-order learners: the standard deviation is the weighted sum of those of its terms.
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override;
+  double deviation(Block& block, std::size_t row) const override;
+  std::optional<Measured> measured() const override { return measured_; }
   std::vector<Part> parts() const override;
   const std::vector<double>& log_weights() const override { return sum_.weights.logs(); }
   const Informed& heaviest() const override;
@@ -96,6 +98,7 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
   void find_informed();
   bool sums() const { return config_.combination == Combination::sum; }
   void evaluate_sum(const Example& example);
+  void measure();
   std::size_t whole_budget() const { return budget_ * members_.size(); }
   void limit_points();
   void divide_budget();
@@ -129,6 +132,7 @@ class Hedge final : public Update, public Ensemble, public Uncertain, public Sum
     SumWeights::Judged judged;  // of the sum
   } prepared_;
   std::vector<double> scores_, errors_;
+  std::optional<Measured> measured_;  // of the last row
 };
 
 }  // namespace onkel

@@ -135,6 +135,25 @@ void SumWeights::move(const Judged& judged, double weight, Task task) {
   weights.move();
 }
 
+double SumWeights::weighted(std::span<const double> each) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(each[i] > 0)) return 0.0;
+    sum += weights[i] * each[i];
+  }
+  return sum;
+}
+
+double SumWeights::deviation(std::span<const double> each) const {
+  const double sum = weighted(each);
+  return sum > 0 ? factor_.at(sum) * sum : 0.0;
+}
+
+void SumWeights::measure(const Judged& judged, std::span<const double> each) {
+  const double sum = weighted(each);
+  if (sum > 0) factor_.add(judged.residual, sum);
+}
+
 void SumWeights::set_noise(double noise, std::int64_t moves) {
   squares_ = noise * static_cast<double>(moves);
   moves_ = moves;
@@ -142,6 +161,7 @@ void SumWeights::set_noise(double noise, std::int64_t moves) {
 
 void SumWeights::visit(Archive& archive) {
   weights.visit(archive);
+  archive.part("factor", factor_);
   archive.scalar("squares", squares_);
   archive.scalar("moves", moves_);
   archive.require(squares_ >= 0, "squares", "must not be negative");

@@ -12,6 +12,7 @@
 #include "linalg/archive.hpp"
 #include "loop/config.hpp"
 #include "loop/scored.hpp"
+#include "second_order/deviation.hpp"
 
 namespace onkel {
 
@@ -67,6 +68,12 @@ class SumWeights {
   // `row` has label, weight and position; its scores become those of the sum. Throws Diverged and changes nothing else.
   void judge(const Loss& loss, Task task, std::span<const double> each, Scored& row, Judged& judged) const;
   void move(const Judged& judged, double weight, Task task);
+  // What is expected of a row's residual where the functions expect these deviations of theirs: their weighted sum,
+  // times a factor that the residuals of the sum tell. Before the weights have moved, a row is shown with the
+  // deviations that were expected; where one of them is not known (0), nothing is.
+  double deviation(std::span<const double> each) const;
+  void measure(const Judged& judged, std::span<const double> each);
+  void take_factor(const SumWeights& other) { factor_ = other.factor_; }
 
   // The mean squared residual of a regression, and the number of rows that it is the mean of.
   double noise() const { return moves_ > 0 ? squares_ / static_cast<double>(moves_) : 0.0; }
@@ -76,8 +83,10 @@ class SumWeights {
   void visit(Archive& archive);
 
  private:
+  double weighted(std::span<const double> each) const;
   double squares_ = 0.0;
   std::int64_t moves_ = 0;
+  DeviationFactor factor_;
 };
 
 }  // namespace onkel

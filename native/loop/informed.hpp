@@ -22,10 +22,14 @@ class Informed : public Uncertain {
     double lam = 0.0;                  // that of the prior
     double noise = 0.0;                // the sum of the squared residuals, each divided by its own variance
     std::int64_t steps = 0;            // the number of these residuals
+    // What is expected of residuals: the numbers of Deviation, their count before them, and the local logarithm of the
+    // noise, one coefficient for each column; empty where there are classes.
+    std::vector<double> deviation;
   };
   virtual Knowledge information() const = 0;
   // After a function was set: sets the information about it, in the order in which its points were set.
-  virtual void set_information(std::span<const double> half, double noise, std::int64_t steps) = 0;
+  virtual void set_information(std::span<const double> half, double noise, std::int64_t steps,
+                               std::span<const double> deviation) = 0;
   // Adds the information of the other learner, `weight` times: the two matrices add up and the function becomes the
   // weighted mean of both. The part of it outside this span is lost. `kernel`: [point of the other][column of this
   // basis].

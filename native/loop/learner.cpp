@@ -131,6 +131,12 @@ void Learner::learn_row(const Batch& batch, std::size_t row, Scores* scores, Tea
                    predicted);
   update_->commit();
   count_row(position);
+  if (scores != nullptr && !scores->deviations.empty()) scores->deviations[i] = measured();
+}
+
+double Learner::measured() const {
+  const auto measured = faces_.uncertain == nullptr ? std::nullopt : faces_.uncertain->measured();
+  return measured ? measured->deviation : 0.0;
 }
 
 void Learner::count_row(std::int64_t position) {
@@ -211,18 +217,30 @@ Learner::Scores Learner::score(const Rows& rows, bool each, const Execution& exe
   return scores;
 }
 
-std::vector<double> Learner::variance(const Rows& rows) const {
+// A value of each row that the update knows.
+template <class Value>
+std::vector<double> Learner::of_each(const Rows& rows, const Value& value) const {
   const std::lock_guard turn(state_lock_);
   const Uncertain& update = uncertain();
   const std::size_t step = basis_->rows_at_once(Execution{}.block_rows);
-  std::vector<double> variance(rows.count);
+  std::vector<double> values(rows.count);
   Team alone(1);
   Block block;
   for (std::size_t begin = 0; begin < rows.count; begin += step) {
     basis_->tile(rows, begin, std::min(step, rows.count - begin), block, alone);
-    for (std::size_t row = 0; row < block.count; ++row) variance[begin + row] = update.variance(block, row);
+    for (std::size_t row = 0; row < block.count; ++row) values[begin + row] = value(update, block, row);
   }
-  return variance;
+  return values;
+}
+
+std::vector<double> Learner::variance(const Rows& rows) const {
+  return of_each(rows,
+                 [](const Uncertain& update, Block& block, std::size_t row) { return update.variance(block, row); });
+}
+
+std::vector<double> Learner::deviation(const Rows& rows) const {
+  return of_each(rows,
+                 [](const Uncertain& update, Block& block, std::size_t row) { return update.deviation(block, row); });
 }
 
 double Learner::noise_variance() const {
@@ -253,18 +271,19 @@ Informed::Knowledge Learner::information() const {
   return knowledge();
 }
 
-void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+void Learner::set_information(std::span<const double> half, double noise, std::int64_t steps,
+                              std::span<const double> deviation) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  informed().set_information(half, noise, steps);
+  informed().set_information(half, noise, steps, deviation);
 }
 
 void Learner::add_information(const Expansion& expansion, std::span<const double> half, double noise,
-                              std::int64_t steps, double weight) {
+                              std::int64_t steps, std::span<const double> deviation, double weight) {
   const std::lock_guard call(call_lock_);
   Learner other(config_, make_);
   other.set(expansion);
-  other.set_information(half, noise, steps);
+  other.set_information(half, noise, steps, deviation);
   const std::lock_guard turn(state_lock_);
   const std::size_t n = expansion.points.count, columns = basis_->columns(),
                     step = basis_->rows_at_once(Execution{}.block_rows);

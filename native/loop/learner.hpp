@@ -50,10 +50,14 @@ class Learner final : public Model {
   std::vector<double> variance(const Rows& rows) const override;
   double noise_variance() const override;
   std::vector<double> noise_at(const Rows& rows) const override;
+  std::vector<double> deviation(const Rows& rows) const override;
+  // What was expected of the residual of the last row; 0 if nothing was.
+  double measured() const;
   // For second-order learners (see Informed); other learners refuse.
   bool has_information() const { return faces_.informed != nullptr; }
   Informed::Knowledge information() const;
-  void set_information(std::span<const double> half, double noise, std::int64_t steps);
+  void set_information(std::span<const double> half, double noise, std::int64_t steps,
+                       std::span<const double> deviation);
   Informed::Displacement eliminate(double max_distance, std::size_t max_points);
   std::vector<double> memories() const;
   std::vector<double> memory_weights() const;
@@ -84,7 +88,7 @@ class Learner final : public Model {
   double compress(double max_distance, std::size_t max_points);
   // Adds the information about the expansion, `weight` times (see Informed); the points stay those of this learner.
   void add_information(const Expansion& expansion, std::span<const double> half, double noise, std::int64_t steps,
-                       double weight);
+                       std::span<const double> deviation, double weight);
 
   std::size_t n_weights() const override;
   std::int64_t t() const override;
@@ -141,6 +145,8 @@ class Learner final : public Model {
   void fill_block(const Batch& batch, std::size_t begin, std::size_t count, Team& team);
   void learn_row(const Batch& batch, std::size_t row, Scores* scores, Team& team);
   void count_row(std::int64_t position);
+  template <class Value>
+  std::vector<double> of_each(const Rows& rows, const Value& value) const;
   template <class Work>
   void all_or_nothing(const Work& work);
   Informed::Knowledge knowledge() const;

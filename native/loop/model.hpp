@@ -36,6 +36,8 @@ class Model {
   struct Scores {
     std::vector<double> values;
     std::size_t outputs = 0;
+    // What was expected of each row's residual when it was learned from; 0 where nothing was (see Uncertain).
+    std::vector<double> deviations = {};
   };
   struct Execution {
     std::size_t threads = 1;
@@ -58,6 +60,8 @@ class Model {
   virtual std::vector<double> variance(const Rows& rows) const = 0;
   virtual double noise_variance() const = 0;
   virtual std::vector<double> noise_at(const Rows& rows) const = 0;
+  // The deviation of each row's target from its prediction.
+  virtual std::vector<double> deviation(const Rows& rows) const = 0;
   virtual void widen(std::size_t outputs) = 0;
   // From now on sparse rows have so many features.
   virtual void reach(std::size_t width) = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -107,6 +108,14 @@ class Uncertain {
   // At a row, in units of the noise's variance; and that variance.
   virtual double variance(Block& block, std::size_t row) const = 0;
   virtual double noise_variance() const = 0;
+  // That of a row's target from its prediction; where there are classes, of its score.
+  virtual double deviation(Block& block, std::size_t row) const = 0;
+  // The residual of the row that was learned from last, and the deviation that was expected of it; none where there are
+  // classes, and where nothing was expected yet.
+  struct Measured {
+    double residual, deviation;
+  };
+  virtual std::optional<Measured> measured() const = 0;
 };
 
 }  // namespace onkel

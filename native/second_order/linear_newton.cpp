@@ -31,7 +31,8 @@ LinearNewton::LinearNewton(const Spec& recipe, Task task, std::size_t outputs, b
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
       easy_slope_(recipe.part("dictionary").at("easy_slope")),
-      forget_(forget_of(recipe.part("memory"))) {
+      forget_(forget_of(recipe.part("memory"))),
+      measures_(task == Task::regression) {
   widen(outputs);
   reach();
 }
@@ -50,7 +51,9 @@ LinearNewton::LinearNewton(const LinearNewton& other, Basis& basis)
       information_(other.information_),
       scale_(other.scale_),
       noise_(other.noise_),
-      steps_(other.steps_) {
+      steps_(other.steps_),
+      measures_(other.measures_),
+      deviation_(other.deviation_) {
   widen(outputs());
 }
 
@@ -83,6 +86,11 @@ double LinearNewton::variance(Block& block, std::size_t row) const {
   return variance(features_of(block, row, entries));
 }
 
+double LinearNewton::deviation(Block& block, std::size_t row) const {
+  const double s = variance(block, row);
+  return measures_ ? deviation_.at(0.0, s, 0.0) : std::sqrt(s);
+}
+
 void LinearNewton::prepare(const Example& example, std::span<double> predicted) {
   Scored& row = row_;
   row.begin(example, basis_);
@@ -97,15 +105,22 @@ void LinearNewton::prepare(const Example& example, std::span<double> predicted) 
   const double draw = Draws{draws_.seed, 0}.uniform(example.t, Purpose::easy);
   times_ = multiplicity(easy_slope_, 1 / (1 - forget_), row, draw);
   const double most = max_certainty * lam_ / self;
+  weight_ = row.weight;
   row.weight = std::min(times_ * row.weight, most);
 }
 
 void LinearNewton::commit() {
   Scored& row = row_;
+  measured_.reset();
   if (times_ > 0) {
     const double residual = largest(row.g), weight = row.weight;
     const auto features = features_of(*row.block, row.row, entries_);
     const double s = variance(features);
+    if (measures_) {
+      const double error = row.y - row.f[0];
+      const Deviation::Seen seen = deviation_.learn(error, 0.0, s, 0.0, weight_);
+      if (seen.deviation) measured_ = {error, *seen.deviation};
+    }
     const auto [b, v] = solve(loss_, inner_steps_, row, s);
     steps_along_.assign(features.begin(), features.end());
     for (auto& [column, value] : steps_along_) value *= variance_of(column);
@@ -142,6 +157,7 @@ void LinearNewton::visit(Archive& archive) {
   archive.scalar("noise", noise_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
   archive.scalar("steps", steps_);
+  if (measures_) archive.part("deviation", deviation_);
   if (archive.loading()) widen(outputs());
 }
 

@@ -17,6 +17,7 @@
 #include "loop/function.hpp"
 #include "loop/spec.hpp"
 #include "loop/update.hpp"
+#include "second_order/deviation.hpp"
 
 namespace onkel {
 
@@ -55,6 +56,8 @@ class LinearNewton final : public Update, public Uncertain {
   }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
+  double deviation(Block& block, std::size_t row) const override;
+  std::optional<Measured> measured() const override { return measured_; }
   void visit(Archive& archive) override;
   void check_rows(std::int64_t t) const override;
 
@@ -74,10 +77,14 @@ class LinearNewton final : public Update, public Uncertain {
   double lam_, easy_slope_, forget_;
   std::vector<double> information_;  // of each column, up to the factor `scale_`
   double scale_ = 1.0;
-  double noise_ = 0.0;      // the sum of the squared residuals, each divided by its own variance
-  std::int64_t steps_ = 0;  // the number of second-order steps
-  Scored row_;              // the prepared row
-  double times_ = 0.0;      // how many rows it stands for
+  double noise_ = 0.0;                // the sum of the squared residuals, each divided by its own variance
+  std::int64_t steps_ = 0;            // the number of second-order steps
+  bool measures_;                     // whether it is a regression
+  Deviation deviation_;               // the noise is the same everywhere, and nothing lies outside the span
+  std::optional<Measured> measured_;  // of the last row
+  Scored row_;                        // the prepared row
+  double times_ = 0.0;                // how many rows it stands for
+  double weight_ = 0.0;               // its weight, whatever it stands for
   std::vector<Basis::Entry> entries_, steps_along_;
 };
 

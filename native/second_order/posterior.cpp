@@ -36,7 +36,7 @@ Posterior::Posterior(double forget, double lam, bool constant, std::size_t max_p
 
 void Posterior::begin() {
   members_.clear();
-  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+  each_function([](Buffer<double>& a) { std::fill(a.begin(), a.end(), 0.0); });
   factor_ = {};
   forget_span();
   covariance_ = {};
@@ -65,7 +65,7 @@ void Posterior::widen(std::size_t outputs) { a_.resize(outputs, Buffer<double>(b
 void Posterior::reach(std::size_t basis_columns) {
   if (basis_columns <= basis_columns_) return;
   basis_columns_ = basis_columns;
-  for (auto& a : a_) a.resize(basis_columns, 0.0);
+  each_function([=](Buffer<double>& a) { a.resize(basis_columns, 0.0); });
 }
 
 void Posterior::forget_span() {
@@ -76,14 +76,14 @@ void Posterior::forget_span() {
 
 void Posterior::make_room() { covariance_.reach(Cholesky::room_for(columns())); }
 
-std::vector<double> Posterior::own(std::size_t output) const {
+std::vector<double> Posterior::own(const Buffer<double>& a) const {
   std::vector<double> coefficients(columns());
-  for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = a_[output][basis_column(i)];
+  for (std::size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = a[basis_column(i)];
   return coefficients;
 }
 
-void Posterior::set_own(std::size_t output, std::span<const double> coefficients) {
-  for (std::size_t i = 0; i < coefficients.size(); ++i) a_[output][basis_column(i)] = coefficients[i];
+void Posterior::set_own(Buffer<double>& a, std::span<const double> coefficients) const {
+  for (std::size_t i = 0; i < coefficients.size(); ++i) a[basis_column(i)] = coefficients[i];
 }
 
 bool Posterior::holds(std::size_t slot) const {
@@ -99,9 +99,9 @@ void Posterior::begin_as(const Posterior& other, double rows, double even_inform
   forget_span();
   make_room();
   for (std::size_t o = 0; o < a_.size(); ++o) {
-    std::vector<double> w = other.mean(other.own(o));
+    std::vector<double> w = other.mean(other.own(other.a_[o]));
     w.resize(columns());
-    set_own(o, from_mean(w));
+    set_own(a_[o], from_mean(w));
   }
   Information information = other.current_information(even_information).leading(columns());
   information.scale(std::min(1.0, memory() / rows));
@@ -224,6 +224,10 @@ void Posterior::learn(Row row, std::span<const double> b, double v) {
   const double root = std::sqrt(v / (1 + v * row.s));
   for (double& h : row.h) h *= root;
   covariance_.change(row.h, 1.0);
+}
+
+void Posterior::learn_local(std::span<const double> h, double b) {
+  for (std::size_t column = 0; column < columns(); ++column) local_[basis_column(column)] += b * h[column];
 }
 
 // Z = L^-1 K for 8 rows at a time, side by side as a tile; each value is one chain of multiply-adds, whatever their
@@ -349,11 +353,11 @@ void Posterior::leave(std::size_t slot, double even_information) {
     renew_covariance(even_information);
     h = covariance_with(column);
   }
-  for (auto& a : a_) {
+  each_function([&](Buffer<double>& a) {
     const double step = a[slot] / h[column];
     for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h[j] * step;
     a[slot] = 0.0;
-  }
+  });
   stale_ = lives_by_information();
   if (!stale_) covariance_.remove(column, h);
   members_.erase(members_.begin() + at);
@@ -451,6 +455,8 @@ Matrix Posterior::even_covariance(double information) const {
 void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matrix& rows, const Triangle& covariance) {
   const std::size_t n = this->columns();
   add_waiting();
+  const std::vector<double> local = mean(own_local());
+  Buffer<double> local_inside(Cholesky::room_for(columns.size()), 0.0);  // L'^-1 L_S w, its projection
   std::vector<std::int64_t> members;
   Cholesky factor;
   Matrix m(columns.size(), n);  // L'^-1 L_S, whose first columns are L'
@@ -460,6 +466,7 @@ void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matri
       continue;
     }
     members.push_back(members_[columns[i] - n_fixed_]);
+    for (std::size_t j = n_fixed_; j < n; ++j) local_inside[i - n_fixed_] += rows.at(columns[i], j) * local[j];
     Buffer<double> inner(Cholesky::room_for(n), 0.0);
     double square = isa::routines<double>().dot(rows.row(columns[i]), rows.row(columns[i]), rows.stride());
     for (std::size_t j = n_fixed_; j < i; ++j)
@@ -479,7 +486,11 @@ void Posterior::restrict_to(const std::vector<std::size_t>& columns, const Matri
   factor_ = std::move(factor);
   forget_span();
   covariance_ = {};
-  for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+  each_function([](Buffer<double>& a) { std::fill(a.begin(), a.end(), 0.0); });
+  factor_.solve(local_inside);
+  std::vector<double> w(local.begin(), local.begin() + static_cast<std::ptrdiff_t>(n_fixed_));
+  w.insert(w.end(), local_inside.begin(), local_inside.begin() + static_cast<std::ptrdiff_t>(members_.size()));
+  set_local(from_mean(w));
   make_room();
   covariance_.assign(covariance);
   stale_ = fades();
@@ -518,7 +529,7 @@ void Posterior::visit(Archive& archive, bool alone) {
     covariance_ = {};
     forget_span();
     stale_ = lives_by_information();
-    for (auto& a : a_) std::fill(a.begin(), a.end(), 0.0);
+    each_function([](Buffer<double>& a) { std::fill(a.begin(), a.end(), 0.0); });
     make_room();
   }
   struct {
@@ -539,13 +550,13 @@ void Posterior::visit(Archive& archive, bool alone) {
   archive.scalar("next_exchange", next_exchange_);
   std::vector<double> flat;
   for (std::size_t o = 0; o < a_.size(); ++o) {
-    const std::vector<double> coefficients = own(o);
+    const std::vector<double> coefficients = own(a_[o]);
     flat.insert(flat.end(), coefficients.begin(), coefficients.end());
   }
   archive.matrix("coefficients", flat, columns());
   if (!archive.loading()) return;
   archive.require(flat.size() == a_.size() * columns(), "coefficients", "must hold one row for each output");
-  for (std::size_t o = 0; o < a_.size(); ++o) set_own(o, std::span(flat).subspan(o * columns(), columns()));
+  for (std::size_t o = 0; o < a_.size(); ++o) set_own(a_[o], std::span(flat).subspan(o * columns(), columns()));
 }
 
 }  // namespace onkel

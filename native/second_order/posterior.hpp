@@ -74,6 +74,12 @@ class Posterior {
     a_[output][basis_column(column)] = value;
   }
 
+  // A function on the same points that is learned beside: the logarithm of the noise, as it departs from its level. It
+  // has no say in which points stay.
+  const Buffer<double>& local() const { return local_; }
+  std::vector<double> own_local() const { return own(local_); }  // of its columns
+  void set_local(std::span<const double> coefficients) { set_own(local_, coefficients); }
+
   void begin();  // the prior of the constant alone
   void limit(std::size_t max_points) { max_points_ = max_points; }
   void take(const Posterior& other);  // all but the largest number of points
@@ -105,6 +111,8 @@ class Posterior {
   Row look_at(std::uint64_t block, std::size_t row, std::span<const double> values) const;
   // a += h b for each output, and the information v of the row is added.
   void learn(Row row, std::span<const double> b, double v);
+  // The local logarithm of the noise (see `local`) moves by h b.
+  void learn_local(std::span<const double> h, double b);
   // Whether it is full and may exchange a point at row t; and that it did so.
   bool may_exchange(std::int64_t t) const { return size() >= max_points_ && t >= next_exchange_; }
   void exchanged(std::int64_t t) { next_exchange_ = t + 5 * period_; }
@@ -158,8 +166,13 @@ class Posterior {
   void forget_span();  // drops what was computed from L, or from members that have left
   void solve_ahead(std::uint64_t block, const Ahead& ahead);
   Row look_by_information(Row row) const;
-  std::vector<double> own(std::size_t output) const;  // coefficients of its columns
-  void set_own(std::size_t output, std::span<const double> coefficients);
+  std::vector<double> own(const Buffer<double>& a) const;  // coefficients of its columns
+  void set_own(Buffer<double>& a, std::span<const double> coefficients) const;
+  template <class Change>
+  void each_function(const Change& change) {
+    for (Buffer<double>& a : a_) change(a);
+    change(local_);
+  }
   // To derive A takes as long as three steps without it.
   bool lives_by_information() const { return fades() && period_ <= 3; }
   void add_waiting() const;  // adds the rows that wait to H
@@ -174,6 +187,7 @@ class Posterior {
   std::vector<std::int64_t> members_;
   std::size_t basis_columns_ = 0;
   std::vector<Buffer<double>> a_;  // [output][column of the basis]
+  Buffer<double> local_;           // [column of the basis]
   Cholesky factor_;
   mutable Covariance covariance_;
   mutable bool stale_ = false;       // whether A must be computed from H before its next use

@@ -10,6 +10,9 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t max_candidates = 32;
+// How far a row of a regression lies outside the span is found for all of the first rows, and then for every second
+// one: it takes about a third of a step.
+constexpr std::int64_t all_placed = 1000, placed_of = 2;
 constexpr double rounding = 1e-9;
 
 // The memories in rows, the fraction of the points that each of them uses, and how many at most: forgetting costs the
@@ -84,7 +87,8 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
       candidates_(other.candidates_),
       dependent_points_(other.dependent_points_),
       noise_(other.noise_),
-      steps_(other.steps_) {
+      steps_(other.steps_),
+      deviation_(other.deviation_) {
   in_hand_.each.resize(posteriors_.size());
   widen(outputs());
 }
@@ -105,12 +109,14 @@ void SecondOrder::take(const Informed& given) {
   dependent_points_ = other.dependent_points_;
   noise_ = other.noise_;
   steps_ = other.steps_;
+  deviation_ = other.deviation_;
   widen(outputs());
 }
 
 // The prior of the constant alone.
 void SecondOrder::begin() {
   candidates_.clear();
+  deviation_ = {};
   reach();
   for (Posterior& posterior : posteriors_) posterior.begin();
 }
@@ -132,9 +138,11 @@ void SecondOrder::predict(Block& block, std::size_t row, std::span<double> predi
 }
 
 void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
-  auto& [kept, seen, draw, times, several, row, each, k, nearest, slot, placed] = in_hand_;
+  auto& [kept, seen, draw, times, several, row, each, apart, k, nearest, first, measured, slot, placed] = in_hand_;
   kept.emplace(example);
   nearest.reset();
+  measured = false;
+  apart = 0.0;
   slot.reset();
   row.begin(example, basis_);
   function_.score(basis_, example.block, example.row, row.f, predicted);
@@ -149,7 +157,7 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   require_in_range({&self, 1}, "the kernel value", example.position);
   seen = example.gate >= 1 || draws_.uniform(example.t, Purpose::visit) < example.gate;
   draw = draw_of(example.t);
-  times = seen ? multiplicity(first(), row, draw) : 0.0;
+  times = seen ? multiplicity(posteriors_[0], row, draw) : 0.0;
   several = n_active() > 1 && example.in_order;
   if (times > 0 || several) {
     k.resize(basis_.columns());
@@ -163,6 +171,7 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
     require_in_range(own.f, "the score", example.position);
     require_in_range(own.g, "the slope", example.position);
   }
+  apart = variance_between(each, row.f);
 }
 
 // The weights follow from the predictions; then the points change, then each posterior learns.
@@ -172,6 +181,8 @@ void SecondOrder::commit() {
   Scored& mixed = row.mixed;
   const double residual = largest(mixed.g), max_weight = max_certainty * lam_ / mixed.self(),
                weight = std::min(row.times * mixed.weight, max_weight);
+  const double error = measures() ? example.y - mixed.f[0] : 0.0;
+  measured_.reset();
   if (!example.in_order) suspend_others();
   if (row.several) update_weights(row);
   if (row.is_informative()) offer(row);
@@ -185,6 +196,7 @@ void SecondOrder::commit() {
     if (e > 0) exchange(e, row);
     variance += share_.weights()[e] * take_step(e, row);
   }
+  if (row.measured) measure(row, error);
   if (row.is_informative()) {
     noise_ += weight * residual * residual / (1 + weight * variance);
     ++steps_;
@@ -307,6 +319,10 @@ double SecondOrder::take_step(std::size_t e, InHand& row) {
   Row known = posterior.look_at(block, at, row.k);
   const double s = known.s;
   const auto [b, v] = solve(loss_, inner_steps_, row.seen_by(e), s);
+  if (e == 0 && measures()) {
+    row.first = known;
+    row.measured = true;
+  }
   posterior.learn(std::move(known), b, v);
   return s;
 }
@@ -350,23 +366,70 @@ void SecondOrder::precompute(Posterior& posterior, const InHand& in_hand) const 
   posterior.precompute(example.block.number, ahead, may_join, example.team);
 }
 
-// The variance k . A k within the span, plus the prior's variance of the component outside it. For several posteriors,
-// their mean variance plus the variance between their functions.
+// ---- What is expected of residuals ------------------------------------------------------------------------------
+
+double SecondOrder::local(std::span<const double> values) const {
+  return isa::routines<double>().dot(values.data(), first().local().data(), values.size());
+}
+
+// The variance within the span is that of the first posterior, which learns from every row, and the variance between
+// the posteriors. The local logarithm of the noise is learned as the function is, with a gain that is larger since a
+// row informs less about it: one step against a bound on the curvature.
+void SecondOrder::measure(const InHand& row, double residual) {
+  const Example& example = *row.example;
+  const auto& [k, h, z, s] = row.first;
+  constexpr double all = -std::numeric_limits<double>::infinity();
+  std::optional<double> outside;
+  if (example.t <= all_placed || example.t % placed_of == 0) {
+    const double kappa = kernel_with_itself(example.block, example.row);
+    outside = std::max(0.0, first().place_beyond(all, example.block.number, example.row, k, kappa)->novelty) / lam_;
+  }
+  const double gain = 1 / Deviation::mean_curvature;
+  const Deviation::Seen seen = deviation_.learn(residual, local(row.k), s + row.apart, outside, example.weight);
+  if (seen.deviation) measured_ = {residual, *seen.deviation};
+  if (seen.slope != 0) first().learn_local(h, -gain * seen.slope / (1 + seen.curvature * gain * s));
+}
+
+double SecondOrder::deviation(Block& block, std::size_t row) const {
+  if (!measures()) return std::sqrt(variance(block, row));
+  Buffer<double> values(basis_.columns());
+  basis_.values(block, row, values);
+  const double inside = first().variance(first().pick(values)) + variance_between(block, row, values);
+  return deviation_.at(local(values), inside, outside(block, row, values));
+}
+
+// The variance k . A k within the span, in the mean of several posteriors with the variance between their functions,
+// and the prior's of the component outside it.
 double SecondOrder::variance(Block& block, std::size_t row) const {
   Buffer<double> values(basis_.columns());
   basis_.values(block, row, values);
-  const double left = std::max(0.0, place(values, kernel_with_itself(block, row)).novelty) / lam_;
-  if (n_active() == 1) return first().variance(first().pick(values)) + left;
-  std::vector<double> f(outputs()), mean(outputs());
-  double inside = 0.0, apart = 0.0;
-  function_.score(basis_, block, row, mean, {});
-  for (std::size_t e = 0; e < posteriors_.size(); ++e) {
+  double inside = 0.0;
+  for (std::size_t e = 0; e < n_active(); ++e)
     inside += share_.weights()[e] * posteriors_[e].variance(posteriors_[e].pick(values));
-    score(posteriors_[e], values, f);
-    for (std::size_t o = 0; o < f.size(); ++o) apart += share_.weights()[e] * (f[o] - mean[o]) * (f[o] - mean[o]);
-  }
-  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
-  return inside + left + (noise > 0 ? apart / noise : 0.0);
+  return inside + variance_between(block, row, values) + outside(block, row, values);
+}
+
+double SecondOrder::outside(Block& block, std::size_t row, std::span<const double> values) const {
+  return std::max(0.0, place(values, kernel_with_itself(block, row)).novelty) / lam_;
+}
+
+double SecondOrder::variance_between(Block& block, std::size_t row, std::span<const double> values) const {
+  if (n_active() == 1) return 0.0;
+  std::vector<double> mean(outputs());
+  std::vector<Scored> each(posteriors_.size(), Scored(outputs()));
+  function_.score(basis_, block, row, mean, {});
+  for (std::size_t e = 0; e < posteriors_.size(); ++e) score(posteriors_[e], values, each[e].f);
+  return variance_between(each, mean);
+}
+
+// The variance between the functions of the posteriors, in units of the noise.
+double SecondOrder::variance_between(const std::vector<Scored>& each, std::span<const double> mean) const {
+  const double noise = measures() ? noise_variance() : 1.0;
+  double between = 0.0;
+  for (std::size_t e = 0; e < each.size(); ++e)
+    for (std::size_t o = 0; o < mean.size(); ++o)
+      between += share_.weights()[e] * (each[e].f[o] - mean[o]) * (each[e].f[o] - mean[o]);
+  return noise > 0 ? between / noise : 0.0;
 }
 
 // Each posterior judges the row.
@@ -413,6 +476,13 @@ void SecondOrder::visit(Archive& archive) {
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
+  if (measures()) {
+    archive.part("deviation", deviation_);
+    std::vector<double> local = first().own_local();
+    archive.array("local", local);
+    archive.require(local.size() == first().columns(), "local", "must hold one number for each column");
+    first().set_local(local);
+  }
   if (archive.loading()) find_dependent_points();
   if (posteriors_.size() == 1) {
     for (std::size_t o = 0; o < outputs() && archive.loading(); ++o)

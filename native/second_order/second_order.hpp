@@ -34,6 +34,7 @@
 #include "loop/informed.hpp"
 #include "loop/spec.hpp"
 #include "loop/update.hpp"
+#include "second_order/deviation.hpp"
 #include "second_order/fixed_share.hpp"
 #include "second_order/inner_step.hpp"
 #include "second_order/posterior.hpp"
@@ -68,6 +69,8 @@ class SecondOrder final : public Update, public Informed {
   void set_budget(std::size_t budget) override { budget_ = budget; }
   double variance(Block& block, std::size_t row) const override;
   double noise_variance() const override { return steps_ > 0 ? noise_ / static_cast<double>(steps_) : 0.0; }
+  double deviation(Block& block, std::size_t row) const override;
+  std::optional<Measured> measured() const override { return measured_; }
   // Only the number of the earlier rows is known: their information is taken to be spread evenly over the span.
   void begin_at(std::int64_t t) override;
   void set(std::size_t column, std::size_t output, double last, double average) override;
@@ -76,7 +79,8 @@ class SecondOrder final : public Update, public Informed {
   Knowledge information() const override;
   void take(const Informed& other) override;
   void limit_memories(std::size_t budget) override;
-  void set_information(std::span<const double> half, double noise, std::int64_t steps) override;
+  void set_information(std::span<const double> half, double noise, std::int64_t steps,
+                       std::span<const double> deviation) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
   Displacement eliminate(double max_distance, std::size_t max_points) override;
   std::vector<double> memories() const override;
@@ -102,8 +106,11 @@ class SecondOrder final : public Update, public Informed {
     bool several = false;                // whether each posterior judges it by itself
     Scored mixed;                        // as the function sees it
     std::vector<Scored> each;            // as the posteriors do, where there are several
+    double apart = 0.0;                  // the variance between them
     Buffer<double> k;                    // its values at the columns of the basis, if it is informative or several
     std::optional<std::size_t> nearest;  // the slot of the point with the largest of them, once found
+    Row first;                           // as the first posterior saw it, where a regression learns from it
+    bool measured = false;
     // The candidate that it became, and where it lies as long as the points are those of the time.
     std::optional<std::size_t> slot;
     Placement placed{};
@@ -122,6 +129,12 @@ class SecondOrder final : public Update, public Informed {
   }
   double log_likelihood(const Scored& row) const;
   bool is_full(std::int64_t position) const;
+  double outside(Block& block, std::size_t row, std::span<const double> values) const;
+  double variance_between(Block& block, std::size_t row, std::span<const double> values) const;
+  double variance_between(const std::vector<Scored>& each, std::span<const double> mean) const;
+  bool measures() const { return task_ == Task::regression; }
+  void measure(const InHand& row, double residual);
+  double local(std::span<const double> values) const;
   void offer(InHand& row);
   void grow(const InHand& row);
   bool join(std::size_t slot, const InHand& row);
@@ -174,6 +187,8 @@ class SecondOrder final : public Update, public Informed {
   std::vector<std::size_t> dependent_points_;  // slots of points that are neither members nor candidates
   double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
   std::int64_t steps_ = 0;                     // the number of second-order steps
+  Deviation deviation_;                        // of a regression
+  std::optional<Measured> measured_;           // of the last row
 
   InHand in_hand_;
 };

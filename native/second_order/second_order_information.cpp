@@ -62,10 +62,18 @@ void SecondOrder::start_from_function() {
 SecondOrder::Knowledge SecondOrder::information() const {
   std::vector<std::int64_t> births;
   for (const std::int64_t slot : first().members()) births.push_back(basis_.born(static_cast<std::size_t>(slot)));
-  return {std::move(births), first().current_information(even_information()).half(), lam_, noise_, steps_};
+  Knowledge known{std::move(births), first().current_information(even_information()).half(), lam_, noise_, steps_, {}};
+  if (!measures()) return known;
+  const std::vector<double> numbers = deviation_.numbers(), local = first().own_local();
+  known.deviation = {static_cast<double>(numbers.size())};
+  known.deviation.insert(known.deviation.end(), numbers.begin(), numbers.end());
+  known.deviation.insert(known.deviation.end(), local.begin(), local.end());
+  return known;
 }
 
-void SecondOrder::set_information(std::span<const double> half, double noise, std::int64_t steps) {
+// Where nothing is known of residuals but their mean square, they are taken to be alike everywhere.
+void SecondOrder::set_information(std::span<const double> half, double noise, std::int64_t steps,
+                                  std::span<const double> deviation) {
   const std::size_t n = first().columns();
   if (half.size() != n * (n + 1) / 2 || first().size() != basis_.size())
     throw std::invalid_argument("the information must be the lower half of a matrix of " + std::to_string(n) +
@@ -76,9 +84,21 @@ void SecondOrder::set_information(std::span<const double> half, double noise, st
         "scale the rows");
   if (noise < 0 || steps < 0 || steps > function_.ticks())
     throw std::invalid_argument("the noise and its steps must be those of the rows so far");
+  const std::size_t numbers = deviation.empty() ? 0 : static_cast<std::size_t>(deviation[0]);
+  if (measures() && !deviation.empty() &&
+      (numbers < Deviation::least_numbers || deviation.size() != 1 + numbers + n ||
+       !std::all_of(deviation.begin(), deviation.end(), [](double x) { return std::isfinite(x); })))
+    throw std::invalid_argument("what is known of residuals must be finite numbers, the last of them one per column");
   first().adopt(Information::from_half(n, half));
   noise_ = noise;
   steps_ = steps;
+  if (!measures()) return;
+  if (deviation.empty()) {
+    deviation_.begin_with(noise_variance(), steps_);
+  } else {
+    deviation_.set_numbers(deviation.subspan(1, numbers));
+    first().set_local(deviation.subspan(1 + numbers));
+  }
 }
 
 // The coefficients of an output, in the order of the first posterior's columns.
@@ -125,7 +145,19 @@ void SecondOrder::add_information(const Informed& other, std::span<const double>
     added = onkel::multiply(m, added);
     for (std::size_t i = 0; i < w.size(); ++i) linear[o][i] += weight * added[i];
   }
+  if (measures()) {
+    const std::vector<double> w = first().mean(first().own_local()),
+                              theirs_w = old.first().mean(old.first().own_local());
+    std::vector<double> linear_local = sum.times(w), added = theirs.times(theirs_w);
+    for (std::size_t i = 0; i < w.size(); ++i) linear_local[i] += lam_ * w[i];
+    for (std::size_t i = 0; i < theirs_w.size(); ++i) added[i] += lam_ * theirs_w[i];
+    added = onkel::multiply(m, added);
+    for (std::size_t i = 0; i < w.size(); ++i) linear_local[i] += weight * added[i];
+    linear.push_back(std::move(linear_local));
+    deviation_.add(old.deviation_, weight);
+  }
   sum.add(theirs.transformed(m), weight);
+  if (measures()) first().set_local(first().from_mean(sum.mean(linear.back(), lam_)));
   for (std::size_t o = 0; o < outputs(); ++o) move(o, first().from_mean(sum.mean(linear[o], lam_)));
   first().adopt(std::move(sum));
   start_from_function();

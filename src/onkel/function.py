@@ -128,10 +128,12 @@ class Information:
     lam: float
     noise: float  # sum of the squared residuals, each over its own variance
     steps: int  # rows that it is the sum over
+    # What is expected of the residuals of a regression, as the core has it; empty where nothing is but their noise.
+    deviation: Floats = field(default_factory=lambda: np.empty(0))
 
     def __rmul__(self, factor: float) -> Information:
         scaled = factor * self.matrix, factor * self.noise, round(factor * self.steps)
-        return replace(self, matrix=scaled[0], noise=scaled[1], steps=scaled[2])
+        return replace(self, matrix=scaled[0], noise=scaled[1], steps=scaled[2], deviation=np.empty(0))
 
 
 @dataclass(frozen=True)

@@ -259,6 +259,13 @@ class Learner:
         core, rows = self.started_for(X), self.as_core_rows(X)
         return core.variance(rows), core.noise_at(rows)
 
+    def deviation_rows(self, X: Array) -> Floats:
+        """Return the deviation that is expected of rows' targets from their predictions; with classes, of their scores.
+
+        For second-order recipes only.
+        """
+        return self.started_for(X).deviation(self.as_core_rows(X))
+
     @property
     def noise_variance(self) -> float:
         """The variance of the noise, as a second-order recipe has measured it."""
@@ -371,7 +378,7 @@ class Learner:
         last, average = (coefficients.with_features(n_random).core for coefficients in (term.last, term.average))
         core.set_expansion(self.as_core_rows(term.points), births, last, average, expansion.t)
         if known is not None and core.has_information:
-            core.set_information(known.matrix, known.noise, known.steps)
+            core.set_information(known.matrix, known.noise, known.steps, known.deviation)
 
     def add_information(self, expansion: Expansion, weight: float) -> None:
         """Take in what another second-order learner knows, of the same kernel and prior, on points of this span."""
@@ -381,7 +388,9 @@ class Learner:
         assert known is not None
         births = np.arange(len(term), dtype=np.int64)
         rows = self.as_core_rows(term.points)
-        self._core.add_information(rows, births, term.last.core, known.matrix, known.noise, known.steps, weight)
+        self._core.add_information(
+            rows, births, term.last.core, known.matrix, known.noise, known.steps, known.deviation, weight
+        )
 
     def compress(self, eps: float, n_support: int) -> tuple[float, float | None]:
         """Let points leave within the distance ``eps``, and on to ``n_support``.

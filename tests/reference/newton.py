@@ -13,6 +13,7 @@ import numpy as np
 from onkel import _core
 from reference.budget import Budgeted
 from reference.common import CONSTANT, LOSSES, NEGLIGIBLE
+from reference.deviation import ALL_PLACED, MEAN_CURVATURE, PLACED_OF, Deviation
 
 TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the span
 RESERVOIR = 32
@@ -41,6 +42,7 @@ class Posterior:
         self.L = np.zeros((0, 0))
         self.w = np.zeros((fixed, self.learner.f.shape[1]))
         self.H = np.zeros((fixed, fixed))
+        self.local = np.zeros(fixed)  # the local logarithm of the noise
 
     @property
     def fixed(self):
@@ -83,6 +85,7 @@ class Posterior:
         row = self.inside(member.x)
         self.L = np.block([[self.L, np.zeros((len(row), 1))], [row[None], np.sqrt(new)]])
         self.order.append(member)
+        self.local = np.append(self.local, 0.0)
         self.w = np.vstack([self.w, np.zeros(self.w.shape[1])])
         self.H = np.pad(self.H, (0, 1))
 
@@ -99,12 +102,13 @@ class Posterior:
         """Its coefficient is 0 from now on; rows are known by their projections on the points that stay."""
         j = self.fixed + next(i for i, other in enumerate(self.order) if other is member)
         a, A, lower = self.coefficients(), self.A, self.lower
-        a = np.delete(a - np.outer(A[:, j], a[j]) / A[j, j], j, axis=0)
+        local = np.linalg.solve(lower.T, self.local)
+        a, local = (np.delete(own - np.multiply.outer(A[:, j], own[j]) / A[j, j], j, axis=0) for own in (a, local))
         rows = np.delete(lower, j, axis=0)
         self.order = [other for other in self.order if other is not member]
         self.L = np.linalg.cholesky(rows @ rows.T)[self.fixed :, self.fixed :]
         M = np.linalg.solve(self.lower, rows)
-        self.H, self.w = M @ self.H @ M.T, self.lower.T @ a
+        self.H, self.w, self.local = M @ self.H @ M.T, self.lower.T @ a, self.lower.T @ local
 
     def least_needed(self):
         costs = self.costs()
@@ -126,6 +130,7 @@ class Newton(Budgeted):
     def __post_init__(self):
         super().__post_init__()
         self.reservoir = []  # (key, member)
+        self.deviations = Deviation()
         self.noise, self.steps, self.due, self.heaviest = 0.0, 0, 0.0, 0.0
         if self.forget == "stream":
             budget = sys.maxsize if self.budget is None else self.budget
@@ -151,14 +156,22 @@ class Newton(Budgeted):
     def z(self, x):
         return self.first.z(x)
 
+    def apart(self, x):
+        """The variance between the functions of the posteriors, in units of the noise."""
+        noise = (self.noise / self.steps if self.noise else np.inf) if self.task == "regression" else 1.0
+        f = np.array([posterior.z(x) @ posterior.w for posterior in self.posteriors])
+        return self.weights @ ((f - self.weights @ f) ** 2).sum(axis=1) / noise if len(f) > 1 else 0.0
+
+    def deviation(self, x):
+        z, inside = self.first.z(x), self.first.inside(x)
+        outside = (1 - inside @ inside) / self.lam
+        return self.deviations.at(z @ self.first.local, z @ self.first.P @ z + self.apart(x), outside)
+
     def variance(self, x):
         zs = [posterior.z(x) for posterior in self.posteriors]
-        f = np.array([z @ posterior.w for z, posterior in zip(zs, self.posteriors, strict=True)])
         inside = sum(u * (z @ b.P @ z) for u, z, b in zip(self.weights, zs, self.posteriors, strict=True))
-        noise = self.noise / self.steps if self.task == "regression" else 1.0
-        apart = self.weights @ ((f - self.weights @ f) ** 2).sum(axis=1) / noise
         outside = 1 - self.first.inside(x) @ self.first.inside(x)
-        return inside + outside / self.lam + (apart if len(zs) > 1 else 0.0)
+        return inside + outside / self.lam + self.apart(x)
 
     @property
     def self_kernel(self):
@@ -180,6 +193,7 @@ class Newton(Budgeted):
             return 1 / p if draw < p and 1 / p <= max(1.0, posterior.memory / 1000) else 0.0
 
         several = len(self.posteriors) > 1
+        apart = self.apart(x)
         if several:
             part = self.weigh(x, label, weight)
             self.observe(self.columns(x) @ self._full(self.f), label, part)
@@ -188,6 +202,8 @@ class Newton(Budgeted):
             self.offer(x, slope, weight)
         self.grow()
         most = MOST_CERTAIN * self.lam / self.self_kernel
+        z, P = self.first.z(x), self.first.P
+        outside = (1 - self.first.inside(x) @ self.first.inside(x)) / self.lam
         variance = 0.0
         for posterior, share in zip(self.posteriors, self.weights, strict=True):
             own = np.abs(self.at(posterior.z(x) @ posterior.w, label, 1.0)[1]).max() if several else slope
@@ -195,10 +211,18 @@ class Newton(Budgeted):
                 if several and posterior is not self.first:
                     self.exchange(posterior, x)
                 variance += share * self.step(posterior, x, label, min(multiplicity(posterior, own) * weight, most))
+        own_weight = weight
         if times:
             weight = min(times * weight, most)
             self.noise += weight * slope**2 / (1 + weight * variance)
             self.steps += 1
+        if self.task == "regression":
+            placed = self.t <= ALL_PLACED or self.t % PLACED_OF == 0
+            slope, curvature = self.deviations.learn(
+                row.g[0], z @ self.first.local, z @ P @ z + apart, outside if placed else None, own_weight
+            )
+            gain = 1 / MEAN_CURVATURE
+            self.first.local = self.first.local - P @ z * gain * slope / (1 + curvature * gain * (z @ P @ z))
         for posterior in self.posteriors:
             if not self.rests(posterior):
                 posterior.fade(self.t)

@@ -54,11 +54,11 @@ class Predictive(SecondOrderEstimator, RegressorBase):
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """Return the prediction for each row; with `return_std` also the standard deviation of its target.
 
-        The latter is that of the last function and of the noise, whose variance is measured on the stream.
+        It is what the residuals of the stream were like where the row is, and how little is known there, so that about
+        90 % of the targets lie within 1.645 deviations (docs/uncertainty.md).
         """
         mean = super().predict(X)
         if not return_std:
             return mean
         learner = self._fitted()
-        variance, noise = learner.variance_rows(self._validated(X, reset=False, dtype=learner.dtype))
-        return mean, np.sqrt(noise * (1 + variance))
+        return mean, learner.deviation_rows(self._validated(X, reset=False, dtype=learner.dtype))
