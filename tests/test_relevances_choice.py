@@ -44,6 +44,8 @@ def test_loss_is_the_definition_s_and_its_gradient_is_exact(task, kernel):
         return validation_loss(X, TARGETS[task], WEIGHT, at, **given)
 
     assert value == pytest.approx(loss(AT), rel=1e-5)
+    alone = _core.validation_value(X, TARGETS[task], WEIGHT, at=AT.tolist(), **given)
+    assert alone == pytest.approx(value, rel=1e-3)  # which goes on to the limit of Newton's method
     steps = 1e-5 * np.eye(len(AT))
     slopes = [(loss(AT + step) - loss(AT - step)) / 2e-5 for step in steps]
     np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-6 * value)

@@ -52,6 +52,16 @@ ValidationLoss::Data data_of(const Table& x, const Numbers& y, const Numbers& we
 
 void bind_search(nb::module_& m) {
   m.def(
+      "validation_value",
+      [](const Table& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
+         const std::string& kernel, std::size_t max_points, const std::vector<double>& at) {
+        ValidationLoss loss(data_of(x, y, weight, task, classes, kernel, max_points, at));
+        const nb::gil_scoped_release unlocked;
+        return loss(at, {});
+      },
+      "x"_a.noconvert(), "y"_a.noconvert(), "weight"_a.noconvert(), nb::kw_only(), "task"_a, "classes"_a, "kernel"_a,
+      "max_points"_a, "at"_a);
+  m.def(
       "validation_loss",
       [](const Table& x, const Numbers& y, const Numbers& weight, const std::string& task, std::size_t classes,
          const std::string& kernel, std::size_t max_points, const std::vector<double>& at) {

@@ -26,6 +26,9 @@ constexpr int max_stalls = 2;
 // Learners choose their lambda from 0.001 on. Where the classes hardly overlap a smaller one would win here, with
 // systems so badly conditioned that each takes hundreds of steps.
 constexpr double least_lam = 1e-3;
+// Points that are equal, or nearly so to a wide kernel, have a singular matrix: this fraction of its largest entry is
+// more than rounding, and less than any direction that matters.
+constexpr double tiny = 1e-11;
 constexpr double far_away = 1e4;      // a distance whose square, as part of a sum, costs half of the digits
 constexpr double flattest = 1e-6;     // the least curvature of a row
 constexpr double longest_step = 2.0;  // the largest change of a log scale in one step
@@ -255,10 +258,13 @@ Buffer<double> ValidationLoss::weighed_squares_of_differences() const {
 
 double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
   compute_kernel(at);
-  g_.assign((data_.count + together) * stride_, 0.0);
+  const bool with_gradient = !gradient.empty();
+  if (with_gradient) g_.assign((data_.count + together) * stride_, 0.0);
   const double lam = std::max(least_lam, std::exp(at[data_.width]));
   double slope = 0.0;
-  const double loss = validate(0, lam, slope) + validate(1, lam, slope);
+  const double loss =
+      validate(0, lam, with_gradient ? &slope : nullptr) + validate(1, lam, with_gradient ? &slope : nullptr);
+  if (!with_gradient) return loss;
   // dl/dtheta_j = -p sum_ik g_ik k_ik |z_ij - z_kj|^p, z the scaled rows.
   for (std::size_t i = 0; i < data_.count; ++i) {
     double* const g = g_.data() + i * stride_;
@@ -320,6 +326,9 @@ Solver ValidationLoss::hessian(const Fit& fit) const {
   for (std::size_t k = 0; k < points_; ++k)
     for (std::size_t l = 0; l <= k; ++l) h.at(k, l) += fit.lam * phi_[place_[k] * stride_ + l];
   h.at(points_, points_) += fit.lam;
+  double largest = 0.0;
+  for (std::size_t k = 0; k < columns_; ++k) largest = std::max(largest, h.at(k, k));
+  for (std::size_t k = 0; k < columns_; ++k) h.at(k, k) += tiny * largest;
   return Solver::of_symmetric(std::move(h), std::numeric_limits<double>::min());
 }
 
@@ -436,15 +445,16 @@ void ValidationLoss::add_gradient(const Fit& fit, const std::vector<double>& u, 
 }
 
 // The loss on the other fold of the function fitted to this one; adds the derivative with respect to each kernel value
-// to g_, and that with respect to log lambda to `slope`.
-double ValidationLoss::validate(std::size_t which, double lam, double& slope) {
+// to g_, and that with respect to log lambda to `slope`, where that is wanted.
+double ValidationLoss::validate(std::size_t which, double lam, double* slope) {
   const Fold& other = folds_[1 - which];
   Fit fit{.fold = &folds_[which], .lam = lam};
   const double value = fit_ridge(fit);
   if (is_logistic()) fit_logistic(fit, value);
   auto [loss, r] = loss_elsewhere(fit, other);
+  if (slope == nullptr) return loss;
   const std::vector<double> u = solved_here(fit, transposed_times(r, other.begin, other.end), exact);
-  slope -= lam * dot(u, penalty_times(fit.a));
+  *slope -= lam * dot(u, penalty_times(fit.a));
   // The loss at the limit of Newton's method, to second order in the distance from it.
   if (is_logistic()) {
     const std::vector<double> rest = descent(fit);

@@ -36,7 +36,8 @@ class ValidationLoss {
   explicit ValidationLoss(const Data& data);
 
   std::size_t width() const { return data_.width; }
-  // The loss at these log scales and, the last value, log lambda. `gradient` has the same length.
+  // The loss at these log scales and, the last value, log lambda. `gradient` has the same length, or
+  // none where only the loss is wanted.
   double operator()(std::span<const double> at, std::span<double> gradient);
 
  private:
@@ -57,7 +58,7 @@ class ValidationLoss {
 
   bool is_logistic() const { return data_.task == Task::binary; }
   void compute_kernel(std::span<const double> at);
-  double validate(std::size_t fold, double lam, double& slope);
+  double validate(std::size_t fold, double lam, double* slope);
   double judge(Fit& fit) const;
   double move(Fit& fit, std::vector<double> a) const;
   Solver hessian(const Fit& fit) const;

@@ -11,6 +11,7 @@ from onkel.choice import stages
 from onkel.choice.competition import Competition
 from onkel.choice.kernels import Chosen, Question
 from onkel.choice.rows import Rows, median_distance
+from onkel.choice.search import MOST_ROWS
 from onkel.learner import Learner
 from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder
 
@@ -28,13 +29,13 @@ def first_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
 def chosen_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
     """Return a learner that has learned nothing, with the kernel and the λ that are best for the rows."""
     kernel, lam = own.kernel, lam_of(own)
-    if "gamma" in chosen:
+    if "gamma" in chosen and len(rows) >= stages.FIRST[0]:
         if len(rows) < stages.COMPETE:
             kernel = RBF(1.0 / median_distance(rows.rows))
         else:
             kernel = _together(own, _question(own, rows, chosen).answer())
     if "lam" in chosen and len(rows) >= stages.COMPETE:
-        lam = Competition(own, rows, n_classes_in(own, rows)).best_lam(kernel, GaussianPrior().lam)
+        lam = Competition(own, rows[-MOST_ROWS:], n_classes_in(own, rows)).best_lam(kernel, GaussianPrior().lam)
     return _with(own, rows, kernel, lam)
 
 

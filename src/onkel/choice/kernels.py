@@ -1,9 +1,9 @@
 """Which kernels are best for some rows: what the searches of :mod:`onkel.choice.search` find, judged on other rows.
 
-The kernel is isotropic unless relevances that were learned have less loss on rows that no search has seen. Beside that
-gaussian kernel there may be a Laplacian one; both become terms of a sum, unless one is clearly worse, or points are
-scarce: where twice the points would do better, one kernel has them all. Ranks are left out where features as they are
-do better.
+The gaussian kernel is isotropic unless relevances that were learned have less loss on rows that no search has seen.
+Beside it there is the Laplacian kernel or, if that is clearly worse, the isotropic one, unless that is clearly worse,
+too: both become terms of a sum. In regression one kernel has all points where twice as many would do better. Ranks are
+left out where features as they are do better.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SEARCHED = 0.75  # of the rows, at most: the others judge
 # Points with which kernels are compared: few want wide kernels. A logistic fit to many takes long.
 MANY_POINTS = {"binary": 2 * POINTS, "multiclass": 4 * POINTS, "regression": 4 * POINTS}
 LEAST_SEEN = 64  # rows of many features that the search for a width looks at
-WORSE = 0.1  # of the loss: a kernel that is no term of a sum
+WORSE = {"binary": 0.15, "multiclass": 0.15, "regression": 0.1}  # of the loss: a kernel that is no term of a sum
 SCARCE = 0.1  # of the loss, gained by twice the points
 
 
@@ -91,19 +91,21 @@ class Question:
         problem, judge, gaussian = self._sides
         if not self.learns:
             return Chosen((problem.kernel_of(gaussian),), len(self.rows))
-        gaussian = judge.loss(gaussian, self.n_points)
+        isotropic = gaussian = judge.loss(gaussian, self.n_points)
         learned = [judge.loss(each, self.n_points) for each in problem.relevant([gaussian, *starts])]
         best = min(learned, key=lambda each: each.loss)
-        if best.loss < gaussian.loss - BEHIND:
+        if best.loss < isotropic.loss - BEHIND:
             gaussian = best
-        kept = [gaussian]
+        worse = WORSE[self.task]
+        terms = [gaussian, isotropic] if gaussian is best else [gaussian]
         if "kernel" in self.chosen:
             laplacian = judge.loss(problem.go_on(problem.as_laplacian(gaussian), ALL // 2), self.n_points)
-            ahead = gaussian.loss - laplacian.loss
-            if judge.loss(gaussian, self.n_points // 2).loss - gaussian.loss > SCARCE:
-                kept = [laplacian] if ahead > WORSE else [gaussian]
-            else:
-                kept = [gaussian] * (ahead <= WORSE) + [laplacian] * (ahead >= -WORSE)
+            terms.insert(1, laplacian)
+            half = judge.loss(gaussian, self.n_points // 2)
+            if self.task == "regression" and half.loss - gaussian.loss > SCARCE:
+                terms = [laplacian] if laplacian.loss < gaussian.loss - worse else [gaussian]
+        least = min(each.loss for each in terms)
+        kept = [each for each in terms if each.loss <= least + worse][:2]
         return Chosen(tuple(map(problem.kernel_of, sorted(kept, key=lambda each: each.loss))), self.n_searched)
 
     def better_than(self, used: Sequence[Radial]) -> Chosen | None:

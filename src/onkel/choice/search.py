@@ -44,6 +44,7 @@ FARTHEST = 30.0  # the largest power of two
 SCREENED = (-1.0, 1.0, 3.0)  # likewise, of the features that the screen has selected
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
 LAM = 0.1  # at first
+FARTHEST_LOG = 340.0  # of a scale, whose square is a number then
 
 
 class Found(NamedTuple):
@@ -74,8 +75,8 @@ class Problem:
     def loss(self, found: Found, points: int = POINTS) -> Found:
         """Return the point with its loss on these rows."""
         at = found.at.tolist()
-        value, _ = _core.validation_loss(self.X, self.y, self.weight, at=at, **self._given(found, points))
-        return found._replace(loss=math.log(value))
+        value = _core.validation_value(self.X, self.y, self.weight, at=at, **self._given(found, points))
+        return found._replace(loss=math.log(value) if value > 0 else -math.inf if value == 0 else math.inf)
 
     def go_on(self, found: Found, evaluations: int, *, one: bool = False, points: int = POINTS) -> Found:
         """Search from a point on, with ``one`` for the factor of all scales alone."""
@@ -92,7 +93,7 @@ class Problem:
             evaluations=evaluations,
             **self._given(found, points),
         )
-        return found._replace(at=np.array(at), loss=value)
+        return found._replace(at=np.array(at), loss=math.inf if math.isnan(value) else value)
 
     def _given(self, found: Found, points: int) -> dict[str, Any]:
         return {"task": self.task, "classes": self.n_classes, "kernel": found.kernel.name, "max_points": points}
@@ -164,7 +165,7 @@ class Problem:
         """Return the point of a kernel."""
         scales = (kernel.gamma * kernel.relevances_of(self.X.shape[1])) ** (1 / kernel.base.power)
         with np.errstate(divide="ignore"):
-            logs = np.maximum(np.log(scales), -150.0)
+            logs = np.maximum(np.log(scales), -FARTHEST_LOG)
         return Found(type(kernel), np.append(logs, math.log(LAM)), math.inf)
 
     def with_lam(self, found: Found) -> Found:
@@ -176,7 +177,7 @@ class Problem:
     def kernel_of(self, found: Found) -> Radial:
         """Return the kernel with these scales."""
         power = found.kernel.base.power
-        relevances = np.exp(power * np.clip(found.at[:-1], -150, 150))
+        relevances = np.exp(power * np.clip(found.at[:-1], -FARTHEST_LOG, FARTHEST_LOG))
         known = relevances[self.known] if self.known.any() else relevances[:1]
         if (known == known[0]).all():
             return found.kernel(float(known[0]), ranks=self.ranks)
