@@ -88,7 +88,8 @@ def test_what_is_returned_has_names():
         assert isinstance(made, tuple)
         assert made.model.n_support_ == made.n_support == 20
         assert made.loss_change is None  # the rows are not known
-    assert onkel.compress(model, n_support=20, X=X).loss_change > 0
+    for_rows = onkel.compress(model, n_support=20, X=X)
+    assert for_rows.loss_change > 0 and 0.9 < for_rows.agreement <= 1
     second = onkel.NewtonClassifier(gamma=2.0, lam=0.01, random_state=0, budget=80).fit(X, y)
     assert onkel.compress(second, n_support=20).loss_change > 0
     assert onkel.merge([second, second], budget=20).loss_change > 0
@@ -178,8 +179,6 @@ def test_compress_for_rows_refuses_what_it_cannot_do():
         onkel.compress(model, n_support=5, X=X[:, :1])
     with pytest.raises(ValueError, match="NaN"):
         onkel.compress(model, n_support=5, X=X * np.nan)
-    with pytest.raises(ValueError, match="a second-order model knows its own, leave X out"):
-        onkel.compress(onkel.NewtonClassifier(gamma=2.0, lam=0.1).fit(X, y), n_support=5, X=X)
 
 
 # -- second order: as good as training with that budget, and merging by what is known
@@ -398,3 +397,18 @@ def test_learners_of_several_recipes_of_one_kind_merge_or_refuse():
     for models in ([some, waves], [waves, some]):
         with pytest.raises(ValueError, match="different random features cannot be merged"):
             onkel.merge(models)
+
+
+def test_compressed_for_rows_a_classifier_loses_half_as_much():
+    rng = np.random.default_rng(0)
+    centres, chosen = rng.normal(size=(80, 8)) * 1.2, rng.integers(80, size=6000)
+    X, y = centres[chosen] + rng.normal(size=(6000, 8)) * 0.5, chosen % 20
+    model = onkel.NewtonClassifier(gamma=0.15, lam=0.01, relevances=None, budget=300, random_state=0)
+    model.fit(X[:4000], y[:4000])
+    alone, for_rows = onkel.compress(model, n_support=40), onkel.compress(model, n_support=40, X=X[:2000])
+    full, *scores = (each.score(X[4000:], y[4000:]) for each in (model, alone.model, for_rows.model))
+    assert full - scores[1] < (full - scores[0]) / 2
+    agreed = (for_rows.model.predict(X[4000:]) == model.predict(X[4000:])).mean()
+    assert abs(for_rows.agreement - agreed) < 0.05
+    again = onkel.compress(model, n_support=40, X=X[:2000]).model
+    assert again._fingerprint() == for_rows.model._fingerprint() and again.partial_fit(X[:50], y[:50]).n_support_ <= 40

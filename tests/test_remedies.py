@@ -53,7 +53,8 @@ def test_what_compress_and_merge_return_is_told_from_a_model():
 
 def test_compress_says_what_a_sum_needs():
     rows = np.random.default_rng(0).normal(size=(1500, 2))
-    model = onkel.NewtonClassifier(budget=20, random_state=0).fit(rows, rows[:, 0] > 0)
+    kernel = onkel.parts.Hedge((onkel.parts.RBF(0.5), onkel.parts.RBF(2.0)), "sum")
+    model = onkel.KernelClassifier("Newton", kernel=kernel, budget=20, random_state=0).fit(rows, rows[:, 0] > 0)
     with pytest.raises(ValueError, match="which knows its own: leave X out"):
         onkel.compress(model, n_support=10, X=rows)
     assert onkel.compress(model, n_support=10).n_support <= 10

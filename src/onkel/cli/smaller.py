@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -10,6 +10,9 @@ from typer import Option
 from onkel.cli._guard import say
 from onkel.cli._options import Json
 from onkel.cli.predict import Model
+
+if TYPE_CHECKING:
+    from onkel.models.compress import Compressed
 
 Output = Annotated[str, Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
 
@@ -59,7 +62,7 @@ def merge(
     _saved(merged, output, json)
 
 
-def _saved(result: tuple[object, float, int, float | None], output: str, json: bool) -> None:
+def _saved(result: Compressed, output: str, json: bool) -> None:
     import onkel
     from onkel.cli._show import print_json
 
