@@ -9,16 +9,19 @@
 
 namespace onkel {
 
+// Memory that begins with a cache line. What a thread has released last is kept for it: rows need vectors of the same
+// few lengths one after the other, and to find room for them would take longer than many of them take to fill.
+void* take_lines(std::size_t bytes);
+void release_lines(void* memory, std::size_t bytes);
+
 template <class T>
 struct CacheAligned {
   using value_type = T;
   CacheAligned() = default;
   template <class U>
   CacheAligned(const CacheAligned<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{isa::tile_bytes}));
-  }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{isa::tile_bytes}); }
+  T* allocate(std::size_t n) { return static_cast<T*>(take_lines(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { release_lines(p, n * sizeof(T)); }
   friend bool operator==(const CacheAligned&, const CacheAligned&) { return true; }
 };
 template <class T>
