@@ -381,3 +381,37 @@ def test_first_order_experts_are_compressed_for_their_own_rows():
     small = onkel.compress(made, n_support=60, X=X[400:])
     assert small.n_support <= 60
     assert small.loss_change < 0.05
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_merge_joins_experts_of_the_same_regions(task):
+    X, y = data(task, 1400)
+    first, second = grown(task, X, y), grown(task, X[700:], y[700:])
+    first.learn_rows(X[300:700], y[300:700])
+    second.learn_rows(X[1000:], y[1000:])
+    models = [estimator(task, each) for each in (first, second)]
+    merged = onkel.merge(models)
+    joined = merged.model._learner
+    assert [region.condition for region in joined.regions] == [region.condition for region in first.regions]
+    assert len(joined.experts) == len(first.experts)  # each has the kernel of its like
+    assert joined.t == 1400
+    points, births = joined.support()
+    assert_array_equal(points, X[births])
+
+    of = dict(zip(joined.experts, (0, 3, 1, 2, 4, 5), strict=True))  # in the order of the regions
+    for number, old in of.items():
+        alone = onkel.merge([first.expert(old), second.expert(old)]).model
+        assert_allclose(joined.expert(number).score_rows(X), alone.score_rows(X), rtol=1e-9, atol=1e-9)
+    for leaves in zip(joined.regions, first.regions, second.regions, strict=True):
+        if leaves[0].is_leaf:
+            mean = np.average([leaf.weights for leaf in leaves[1:]], axis=0, weights=[r.rows + 1 for r in leaves[1:]])
+            assert_allclose(leaves[0].weights, mean)
+    smaller = onkel.merge(models, budget=40)
+    assert smaller.n_support <= 40
+    # of other kernels: side by side, which is the mean of the two
+    own = second.experts[0]
+    other = second.with_expert(0, second.expert(3)).without_expert(own)
+    beside = onkel.merge([estimator(task, each) for each in (first, other)]).model._learner
+    assert pickle.loads(pickle.dumps(beside)).fingerprint() == beside.fingerprint()
+    with pytest.raises(ValueError, match="different regions"):
+        onkel.merge([models[0], estimator(task, second.merged_back(0))])

@@ -13,7 +13,7 @@ import json, random, sys, warnings
 from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
-import onkel
+import onkel, onkel.regions
 from model_files import signed, taken_apart
 
 folder, runs, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -55,6 +55,9 @@ SEEDS = {
             onkel.recipes.Newton(), kernels=["rbf", "laplacian"], combination="sum", gamma=0.5, budget=9, random_state=1
         ),
         X,
+    ),
+    "regions": (
+        onkel.NewtonClassifier(gamma=0.5, lam=0.1, forget=0.9, relevances=None, ranks=None, budget=5, random_state=1), X
     ),
     "batches": (onkel.KernelClassifier(batches, gamma=0.5, kernel="poly", random_state=1), X),
 }
@@ -132,7 +135,9 @@ def use(model, rows):
             return
         model.predict(rows)
         model.partial_fit(rows[:5], model.classes_[np.zeros(5, int)])
-        model.dual_coef_, model.norm_, model.support_vectors_
+        model.support_vectors_, model.regions_
+        if len(model.regions_) == 1:
+            model.dual_coef_, model.norm_
         onkel.merge([model, onkel.compress(model, n_support=3).model], budget=4)
     except (ValueError, FloatingPointError, TypeError):
         pass
@@ -143,6 +148,10 @@ path, again = folder / "fuzzed.onkel", folder / "again.onkel"
 contents = {}
 for name, (model, rows) in SEEDS.items():
     model.partial_fit(rows, y, classes=[0, 1])
+    if name == "regions":
+        at, side = onkel.regions.Condition((0,), (0.0,)), model._learner.blank()
+        model = model.__onkel_with_learner__(model._learner.divided(0, at, [side], [side, side]))
+        model.partial_fit(rows, y)
     onkel.save(model, folder / name)
     contents[name] = (folder / name).read_bytes()
 tried = refused = 0

@@ -461,12 +461,15 @@ void Experts::visit(Archive& archive) {
 }
 
 void Experts::check_rows() const {
-  if (t_ < 0) throw std::invalid_argument("state 't' must not be negative");
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  if (t_ < 0 || t_ > most) throw std::invalid_argument("state 't' must be between 0 and 2^62");
+  if (next_ > most) throw std::invalid_argument("state 'next' must be at most 2^62");
   tree_.check_rows(t_, config().width);
   for (const auto& [region, leaf] : leaves_) {
     leaf.sum.weights.check_rows(leaf.rows);
     const std::int64_t rows = tree_[tree_.place_of(region)].rows;
-    if (leaf.rows > rows) throw std::invalid_argument("state of a leaf must be that of its rows");
+    if (leaf.rows > rows || leaf.judged > t_ || leaf.sum.moves() > t_)
+      throw std::invalid_argument("state of a leaf must be that of its rows");
   }
   for (const Expert& expert : experts_) {
     expert.learner->check_rows();

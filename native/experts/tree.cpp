@@ -147,6 +147,7 @@ void Tree::visit(Archive& archive) {
 
 void Tree::check_rows(std::int64_t t, std::size_t width) const {
   std::vector<std::int64_t> numbers;
+  if (next_ > std::int64_t{1} << 62) throw std::invalid_argument("state 'tree.next' must be at most 2^62");
   for (const Region& own : regions_) {
     numbers.push_back(own.number);
     if (!own.is_leaf()) check(own.condition, width);

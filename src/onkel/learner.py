@@ -513,8 +513,9 @@ class Learner:
         return np.asarray(self.started_for(X).leaves_of(self.as_core_rows(X)))
 
     @classmethod
-    def together(cls, experts: Sequence[Learner], weights: ArrayLike | None = None) -> Learner:
-        """Return a learner whose experts are these, all of which have seen the same stream.
+    def together(cls, experts: Sequence[Learner], weights: ArrayLike | None = None, *, t: int | None = None) -> Learner:
+        """Return a learner whose experts are these, all of which have seen the same stream, of ``t`` rows if not of as
+        many as one of them has seen.
 
         Examples
         --------
@@ -531,7 +532,7 @@ class Learner:
         assert first.n_features is not None
         cores = [each.started(first.n_features, first.sparse) for each in experts]
         joined = first.clone()
-        joined._core = _core.Learner.together(cores, max(each.t for each in experts))
+        joined._core = _core.Learner.together(cores, max(each.t for each in experts) if t is None else t)
         joined._own = {number: each.settings for number, each in enumerate(experts)}
         budgets = [each.budget for each in experts]
         total = None if None in budgets else sum(budget or 0 for budget in budgets)

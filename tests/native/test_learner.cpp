@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "configs.hpp"
+#include "experts/experts.hpp"
 #include "streams.hpp"
 
 namespace onkel {
@@ -33,50 +34,72 @@ Stream make_stream(const Config& config) {
 }
 
 // Up to the row that it cannot learn from, if there is one: with some kernels some learners diverge.
-void learn(Learner& learner, const Stream& stream, std::size_t begin, std::size_t end, std::size_t chunk,
-           const Learner::Execution& execution) {
+void learn(Model& model, const Stream& stream, std::size_t begin, std::size_t end, std::size_t chunk,
+           const Model::Execution& execution) {
   try {
     for (; begin < end; begin += chunk)
-      learner.learn(stream.batch(begin, std::min(end, begin + chunk)), nullptr, execution, always);
+      model.learn(stream.batch(begin, std::min(end, begin + chunk)), nullptr, execution, always);
   } catch (const Diverged&) {
   }
 }
 
-const char* error(const Config& config) {
-  const Stream stream = make_stream(config);
-  Learner row_by_row(config, make), by_two(config, make), saved(config, make), beside(config, make);
-  const Learner::Execution one{1, 48}, two{2, 8};
-  learn(row_by_row, stream, 0, n_rows, 1, one);
-  const State expected = row_by_row.save();
+void look_at(const Learner& learner) {
+  learner.coefficients(Which::predicting);
+  learner.norm();
+}
+void look_at(const Experts& experts) { experts.regions(); }
 
-  learn(by_two, stream, 0, n_rows, n_rows, two);
-  if (by_two.save() != expected) return "two threads change it";
+// Of models as `fresh` makes them.
+template <class Fresh>
+const char* error(const Config& config, const Fresh& fresh) {
+  const Stream stream = make_stream(config);
+  const auto row_by_row = fresh(), by_two = fresh(), saved = fresh(), beside = fresh();
+  const Model::Execution one{1, 48}, two{2, 8};
+  learn(*row_by_row, stream, 0, n_rows, 1, one);
+  const State expected = row_by_row->save();
+
+  learn(*by_two, stream, 0, n_rows, n_rows, two);
+  if (by_two->save() != expected) return "two threads change it";
 
   const Rows rows = stream.rows(0, n_rows);
-  if (by_two.score(rows, false, two, always).values != row_by_row.score(rows, false, one, always).values)
+  if (by_two->score(rows, false, two, always).values != row_by_row->score(rows, false, one, always).values)
     return "two threads change its scores";
 
-  learn(saved, stream, 0, n_rows / 2, 37, one);
-  Learner loaded(config, make);
-  loaded.load(saved.save());
-  if (expected.at("t") != saved.save().at("t")) learn(loaded, stream, n_rows / 2, n_rows, 37, one);
-  if (loaded.save() != expected) return "saving changes it";
+  learn(*saved, stream, 0, n_rows / 2, 37, one);
+  const auto loaded = fresh();
+  loaded->load(saved->save());
+  if (expected.at("t") != saved->save().at("t")) learn(*loaded, stream, n_rows / 2, n_rows, 37, one);
+  if (loaded->save() != expected) return "saving changes it";
 
   std::atomic<bool> learning = true;
   std::thread other([&] {
-    learn(beside, stream, 0, n_rows, 20, two);
+    learn(*beside, stream, 0, n_rows, 20, two);
     learning = false;
   });
   do {
-    beside.score(rows, config.hedge.has_value(), two, always);
-    beside.save();
-    beside.coefficients(Which::predicting);
-    beside.norm();
-    beside.bytes();
+    beside->score(rows, config.hedge.has_value(), two, always);
+    beside->save();
+    beside->points();
+    beside->bytes();
+    look_at(*beside);
   } while (learning);
   other.join();
-  if (beside.save() != expected) return "predicting beside learning changes it";
+  if (beside->save() != expected) return "predicting beside learning changes it";
   return nullptr;
+}
+
+// A learner, and two experts of the root with a side that has one of its own.
+const char* error(const Config& config) {
+  if (const char* found = error(config, [&] { return std::make_unique<Learner>(config, make); })) return found;
+  if (config.hedge) return nullptr;
+  const Learner blank(config, make);
+  const Learner* side = &blank;
+  return error(config, [&] {
+    std::vector<std::unique_ptr<Learner>> roots;
+    for (int i = 0; i < 2; ++i) roots.push_back(blank.blank());
+    const std::vector<double> three{0.25, 0.25, 0.5}, two{0.5, 0.5};
+    return Experts(std::move(roots), 0).divided(0, {{1}, {0.1}}, {{&side, 1}, three}, {{}, two});
+  });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ from onkel.inside import Inside, fitted_learner, inside, snapshot
 from onkel.learner import Learner
 from onkel.models.compress import Compressed, check_one_kernel, smaller
 from onkel.parts import Hedge, SecondOrder
+from onkel.regions import Region
 from onkel.utils.turns import turn_of
 from onkel.utils.validation import check_number
 
@@ -69,7 +70,7 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     models = [snapshot(model, "merge") for model in given]
     learners = [fitted_learner(model, "merge") for model in models]
     for model, learner in zip(models, learners, strict=True):
-        if not learner.is_second_order_sum:
+        if not learner.is_second_order_sum and len(learner.experts) == 1:
             check_one_kernel(learner)
         _check_alike(models[0], model)
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
@@ -91,6 +92,8 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
         factors = [1.0] * len(learners)
     alike = all((each.kernel, each.recipe) == (learners[0].kernel, learners[0].recipe) for each in learners)
     merged_by = _merged_of_one_kernel if alike and not learners[0].is_second_order_sum else _merged_sums
+    if any(len(learner.experts) > 1 for learner in learners):
+        merged_by = _merged_experts
     learner, distance, change = merged_by(learners, factors, budget)
     like: Any = models[0]
     merged = like.__onkel_with_learner__(learner)
@@ -163,6 +166,75 @@ def _merged_sums(
     return merged, distance, sum(changes) if changes else None
 
 
+def _merged_experts(
+    learners: Sequence[Learner], factors: Sequence[float], budget: int | None
+) -> tuple[Learner, float, float | None]:
+    """The same for experts with the same regions: those of one region and one kernel become one, others stand side by
+    side; the weights of a leaf are averaged over the models by their rows in it."""
+    trees = [learner.regions for learner in learners]
+    shapes = [[(region.condition, region.is_upper) for region in tree] for tree in trees]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ValueError(
+            "models with different regions cannot be merged: their experts predict different rows; learn from the "
+            "files as partitions (docs/scale.md), or merge models of one region each"
+        )
+    starts = np.cumsum([0] + [learner.t for learner in learners]).tolist()
+    groups: dict[Any, list[tuple[int, int]]] = {}  # the models and the numbers of the experts that become one
+    for i, (learner, tree) in enumerate(zip(learners, trees, strict=True)):
+        for place, region in enumerate(tree):
+            alike: list[Any] = []  # of one model each expert stays by itself
+            for number in region.experts:
+                own = learner.expert(number)
+                alike.append((own.kernel, own.recipe))
+                groups.setdefault((place, *alike[-1], alike.count(alike[-1])), []).append((i, number))
+    made, size = [], sum(learner.expert(number).n_support for learner in learners for number in learner.experts)
+    for members in groups.values():
+        experts = [learners[i].expert(number) for i, number in members]
+        functions = [
+            _later(each.expansion(informed=True), starts[i]) for each, (i, _) in zip(experts, members, strict=True)
+        ]
+        functions[-1] = replace(functions[-1], t=sum(each.t for each in experts))
+        own_size = sum(each.n_support for each in experts)
+        most = None if budget is None else max(1, budget * own_size // max(1, size))
+        own_factors = [factors[i] for i, _ in members]
+        made.append(_merged_of_one_kernel(experts, own_factors, most, functions))
+    of_place = [[k for k, (place, *_) in enumerate(groups) if place == p] for p in range(len(trees[0]))]
+    result, numbers = _planted(trees[0], [each for each, _, _ in made], of_place, starts[-1])
+    distances = [0.0]
+    for region, leaves in zip(result.regions, zip(*trees, strict=True), strict=True):
+        if not region.is_leaf:
+            continue
+        rows = np.array([factor * (leaf.rows + 1) for factor, leaf in zip(factors, leaves, strict=True)])
+        shares = rows / rows.sum() if rows.any() else np.full(len(leaves), 1 / len(leaves))
+        weight_of = [dict(zip(leaf.path, leaf.weights.tolist(), strict=True)) for leaf in leaves]
+        weights = [
+            sum(shares[i] * weight_of[i][number] for i, number in list(groups.values())[numbers[expert]])
+            for expert in region.path
+        ]
+        result = result.with_weights(region.number, weights)
+        distances.append(sum(w * made[numbers[e]][1] for w, e in zip(weights, region.path, strict=True)))
+    changes = [change for _, _, change in made if change is not None]
+    return result.with_budget(_budget_of_all(learners, budget)), max(distances), sum(changes) if changes else None
+
+
+def _planted(
+    tree: Sequence[Region], experts: Sequence[Learner], of_place: Sequence[Sequence[int]], t: int
+) -> tuple[Learner, dict[int, int]]:
+    """A learner with the regions of a tree and these experts in them; and the place of each among those given."""
+    first = [experts[k] for k in of_place[0]] or [experts[0]]
+    result = Learner.together(first, t=t)
+    places = {region.number: place for place, region in enumerate(tree)}
+    order = list(of_place[0]) or [0]
+    for place, region in enumerate(tree):
+        if region.condition is not None:
+            sides = [of_place[places[child]] for child in region.children]
+            lower, upper = ([experts[k] for k in side] for side in sides)
+            result = result.divided(result.regions[place].number, region.condition, lower, upper)
+            order += [*sides[0], *sides[1]]
+    numbers = dict(zip(result.experts, order, strict=True))
+    return (result if of_place[0] else result.without_expert(0)), numbers
+
+
 def _terms_by_kernel(
     learners: Sequence[Learner], factors: Sequence[float], shares: Iterable[float]
 ) -> list[_TermGroup]:
@@ -187,8 +259,7 @@ def _terms_by_kernel(
 def _later(function: Expansion, start: int) -> Expansion:
     """The function of a model whose rows came after others: its births are those in the joint stream."""
     term, known = function.only, function.information
-    assert known is not None
-    known = replace(known, births=known.births + start)
+    known = None if known is None else replace(known, births=known.births + start)
     return replace(function, terms=(replace(term, births=term.births + start),), t=0, information=known)
 
 
