@@ -1179,6 +1179,62 @@ MUTANTS = [
         "made.innerHTML = text;",
         "test_serve_page.py -k as_text",
     ),
+    Mutant(
+        "a row on the threshold belongs to the lower side",
+        "native/experts/tree.cpp",
+        " <= condition.thresholds[i]))",
+        " < condition.thresholds[i]))",
+        "test_experts.py -k on_the_threshold",
+    ),
+    Mutant(
+        "the weights of a leaf move along the gradient of the loss of the sum",
+        "native/experts/weights.cpp",
+        "(each[i * n + o] - row.f[o])",
+        "each[i * n + o]",
+        "test_experts.py -k is_summed",
+    ),
+    Mutant(
+        "an expert that learned beyond a row that failed goes back",
+        "native/experts/experts.cpp",
+        "if (snapshots[e]) experts_[e].learner = std::move(snapshots[e]);",
+        "(void)snapshots;",
+        "test_experts.py -k one_expert_fails",
+    ),
+    Mutant(
+        "a class that is new is known to all experts from its row on",
+        "native/experts/experts.cpp",
+        "while (end < most && outputs_with(end, known) == known) ++end;",
+        "end = most;",
+        "test_experts.py -k change_no_bit",
+    ),
+    Mutant(
+        "points have the positions of their rows in the stream",
+        "native/loop/learner.cpp",
+        "batch.positions[row] - origin_",
+        "t_",
+        "test_experts.py -k count_once",
+    ),
+    Mutant(
+        "an expert of a region that is gone goes with it",
+        "native/experts/structure.cpp",
+        "return below.contains(expert.region); });",
+        "return below.contains(expert.number); });",
+        "test_experts.py -k verbs",
+    ),
+    Mutant(
+        "in a C header a row on the threshold belongs to the lower side",
+        "src/onkel/models/export/_c_regions.py",
+        "z_[{j}] <= {header",
+        "z_[{j}] < {header",
+        "test_experts.py -k export_divides",
+    ),
+    Mutant(
+        "in ONNX a row on the threshold belongs to the lower side",
+        "src/onkel/models/export/onnx.py",
+        'beyond = self.node("Greater", ',
+        'beyond = self.node("GreaterOrEqual", ',
+        "test_experts.py -k export_divides",
+    ),
 ]
 
 if __name__ == "__main__":
