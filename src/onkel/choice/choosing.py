@@ -32,7 +32,8 @@ from scipy.sparse import issparse
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, chosen_learner, first_learner
-from onkel.choice.rows import Rows, Taken, Window, learned_from, losses_of, rows_of
+from onkel.choice.growth import Growth
+from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
 from onkel.utils.digest import Digest
@@ -52,10 +53,10 @@ class StreamChoice:
     ----------
     learner : Learner
         It must not have learned from any row. The chosen values replace its own.
-    chosen : collection of {"gamma", "lam", "relevances", "ranks", "kernel"}
+    chosen : collection of {"gamma", "lam", "relevances", "ranks", "kernel", "regions"}
         "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior, "relevances" those of
         the features, "ranks" the quantiles among which they are ranked, "kernel" whether the relevances' kernel is
-        gaussian or, in regression, Laplacian.
+        gaussian or, in regression, Laplacian, "regions" whether rows are divided among several experts.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class StreamChoice:
 
     def __init__(self, learner: Learner, chosen: Collection[str]) -> None:
         for name in chosen:
-            check_choice("what is chosen", name, ("gamma", "lam", "relevances", "ranks", "kernel"))
+            check_choice("what is chosen", name, ("gamma", "lam", "relevances", "ranks", "kernel", "regions"))
         started = learner.t > 0 and "relevances" in chosen
         has_width = isinstance(learner.kernel, RBF | Laplacian | Hedge) if started else isinstance(learner.kernel, RBF)
         if "gamma" in chosen and not has_width:
@@ -89,6 +90,7 @@ class StreamChoice:
         self.changes: list[int] = []
         self.watch = Watch(learner.task)
         self.trial: Trial | None = None
+        self.growth = Growth.of(learner, chosen)
         self.due = self._next_due(learner.t)
 
     def check(self, rows: Any) -> None:
@@ -111,11 +113,13 @@ class StreamChoice:
     def ahead(self, learner: Learner, rows: Rows, n_rows: int) -> tuple[Learner, Self]:
         """Choose on some rows before the learner learns from any; return the learner that goes on, and the choice.
 
-        Nothing is due during the next ``n_rows``, which come in no order; a stream may follow.
+        Nothing but regions is due during the next ``n_rows``, which come in no order; a stream may follow.
         """
         after = copy.copy(self)
-        after.begun, after.complete = n_rows, not self.goes_on
-        after.due = after._next_due(n_rows)
+        if after.growth is not None and not after.growth.takes(rows.rows):
+            after.growth = None
+        after.begun, after.complete = n_rows, not self.goes_on and after.growth is None
+        after.due = after._next_due(0 if after.growth is not None else n_rows)
         try:
             return chosen_learner(learner, rows, self.chosen), after
         except ArithmeticError as error:
@@ -124,6 +128,10 @@ class StreamChoice:
 
     # -- observing -----------------------------------------------------------------------------------------------------
 
+    def ignores(self, t: int) -> bool:
+        """Whether the next rows are of no use: rows of a `fit` are not those of a stream, but may have regions."""
+        return self.complete or (self.begun > t and self.growth is None)
+
     def expect(self, learner: Learner, rows: Any, y: Floats, weight: Floats | None) -> Floats | None:
         """Be told what rows the learner is to learn from next, in the core's format; return the array that is to
         receive their scores, where these are needed.
@@ -131,7 +139,7 @@ class StreamChoice:
         Nothing else is needed, whatever ends that call: how many of the rows were learned from is known afterwards.
         """
         copied = tuple(part.copy() for part in rows) if isinstance(rows, tuple) else rows.copy()
-        judged = self.trial is not None or self._is_watching(learner.t)
+        judged = self.trial is not None or self.growth is not None or self._is_watching(learner.t)
         scores = learner.room_for_scores(y, weight) if judged else None
         own = None if weight is None else weight.copy()
         taken = Taken(copied, y.copy(), own, scores, learner.t, learner.n_outputs)
@@ -149,6 +157,11 @@ class StreamChoice:
         taken, self.taken = learned_from(self.taken, learner.t), []
         if not taken:
             return
+        if self.growth is not None:
+            self._show(learner, taken)
+        taken = [each for each in taken if each.t >= self.begun]  # rows of a `fit` are not those of a stream
+        if not taken:
+            return
         rows = rows_of(taken, learner.n_features)
         if self.window is None:
             self.window = Window(rows[:0])
@@ -158,18 +171,22 @@ class StreamChoice:
         if not judged:
             return
         known = np.repeat([each.n_outputs for each, _ in judged], [len(each.y) for each, _ in judged])
-        y, width = np.concatenate([each.y for each, _ in judged]), max(scores.shape[1] for _, scores in judged)
-        padded = np.zeros((len(y), width))
-        ends = np.cumsum([len(each.y) for each, _ in judged]).tolist()
-        for (_, scores), end in zip(judged, ends, strict=True):
-            padded[end - len(scores) : end, : scores.shape[1]] = scores
-        losses = losses_of(self.task, padded, y, known)
+        y = np.concatenate([each.y for each, _ in judged])
+        losses = losses_of(self.task, as_wide_as_one_another([scores for _, scores in judged]), y, known)
         weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each, _ in judged])
         if self._is_watching(judged[0][0].t):
             self.watch = copy.copy(self.watch)
             self.watch.add(losses)
         if self.trial is not None:
             self.trial = self.trial.with_losses(INCUMBENT, weight * losses)
+
+    def _show(self, learner: Learner, taken: list[Taken]) -> None:
+        """Show the leaves what was learned from, where there may be regions."""
+        assert self.growth is not None
+        scored = [each.scores for each in taken if each.scores is not None]
+        rows = rows_of(taken, learner.n_features)
+        takes = self.growth.takes(rows.rows)
+        self.growth = self.growth.and_of(learner, rows, as_wide_as_one_another(scored), taken[0].t) if takes else None
 
     def _let_challenger_follow(self, learner: Learner) -> None:
         """Let the challenger, a copy of it, learn from the rows that it has not learned from yet."""
@@ -222,6 +239,8 @@ class StreamChoice:
         due = [self._stage(t)]
         if self.goes_on and t - self.begun >= stages.LATEST - PERIOD:
             due.append((t // PERIOD + 1) * PERIOD)
+        if self.growth is not None:
+            due.append(self.growth.next_due(t))
         if self.trial is not None:
             due.append(self.trial.end)
         return min(due)
@@ -242,12 +261,15 @@ class StreamChoice:
             if self.trial.is_won:
                 learner = copy.deepcopy(self.trial.challenger)
                 self.changes = [*self.changes, t][-256:]
+                self.growth = None if self.growth is None else self.growth.begun_again(t)
             self.trial = None
         if t == self._stage(t - 1):
             learner = self._chosen_at_stage(learner)
         if t % PERIOD == 0:
             self._check_loss(learner)
-        if t == stages.KEPT and not self.goes_on:
+        if self.growth is not None and t == self.growth.next_due(t - 1):
+            learner = self._divided(learner, self.growth)
+        if t >= stages.KEPT and not self.goes_on and self.growth is None:
             self.window, self.complete = None, True
         self.due = self._next_due(t)
         return learner
@@ -256,9 +278,16 @@ class StreamChoice:
         try:
             if self._is_first(learner.t):
                 return first_learner(learner, self._rows(), self.chosen)
-            self._challenge(learner)
+            if self.goes_on and (len(learner.experts) == 1 or self.begun > 0):  # else regions choose for themselves
+                self._challenge(learner)
         except ArithmeticError as error:  # for these rows it would come again
             warnings.warn(f"nothing was chosen after {learner.t} rows: {error}", RuntimeWarning, stacklevel=2)
+        return learner
+
+    def _divided(self, learner: Learner, growth: Growth) -> Learner:
+        """Let regions grow, until there are as many as there may be."""
+        learner, growth = growth.act(learner)
+        self.growth = growth if growth.has_room(learner) else None
         return learner
 
     def _rows(self) -> Rows:
@@ -290,13 +319,17 @@ class StreamChoice:
     def arrays(self) -> dict[str, Array]:
         """Return the rows kept and what later choices need, but for a challenger, as named arrays; nothing after the
         last choice."""
-        if self.window is None:
+        if self.window is None and self.growth is None:
             return {}
-        named = {"rows": self.window.rows.arrays(), "due": {"row": np.array([self.due])}}
+        named = {"due": {"row": np.array([self.due])}}
+        if self.window is not None:
+            named["rows"] = self.window.rows.arrays()
         if self.goes_on:
             named["again"] = self._again_arrays()
         if self.trial is not None:
             named["trial"] = self.trial.arrays()
+        if self.growth is not None:
+            named["regions"] = self.growth.arrays()
         return {f"{place}.{name}": values for place, arrays in named.items() for name, values in arrays.items()}
 
     @property
@@ -307,7 +340,7 @@ class StreamChoice:
 
     def fingerprint(self) -> str:
         """Return a hash of the state: equal exactly when every bit of it is; nothing after the last choice."""
-        if self.window is None:
+        if self.window is None and self.growth is None:
             return ""
         digest = Digest()
         digest.take(self.arrays())
@@ -328,12 +361,13 @@ class StreamChoice:
             "rows": None if self.window is None else self.window.rows.arrays(),
             "again": self._again_arrays(),
             "trial": None if self.trial is None else self.trial.saved(),
+            "regions": None if self.growth is None else self.growth.saved(),
         }
 
     @classmethod
     def from_saved(cls, learner: Learner, values: Any) -> Self:
         """Restore the choice about a learner from `saved`; refuse values that it cannot have returned."""
-        names = {"chosen", "complete", "due", "rows", "again", "trial"}
+        names = {"chosen", "complete", "due", "rows", "again", "trial", "regions"}
         if not isinstance(values, dict) or not {"chosen", "complete", "rows"} <= set(values) <= names:
             raise ValueError(f"a choice has {', '.join(sorted(names))}")
         chosen, complete, kept = values["chosen"], values["complete"], values["rows"]
@@ -353,6 +387,8 @@ class StreamChoice:
                 raise ValueError(f"{len(rows)} rows are kept after {learner.t} rows")
         if values.get("trial") is not None:
             choice.trial = Trial.from_saved(values["trial"], learner, len(choice._rows()))
+        regions = values.get("regions")
+        choice.growth = None if regions is None else Growth.from_saved(learner, regions)
         choice.due = choice._checked_due(values.get("due"), learner.t)
         return choice
 

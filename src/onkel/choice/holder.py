@@ -88,8 +88,7 @@ class LearnerHolder:
         self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
     ) -> None:
         """Learn from rows during which nothing is due."""
-        ignored = choice.complete or choice.begun > self._learner.t  # rows of a `fit` are not those of a stream
-        observed = None if ignored else choice.expect(self._learner, rows, y, weight)
+        observed = None if choice.ignores(self._learner.t) else choice.expect(self._learner, rows, y, weight)
         self._learner.learn_prepared(rows, y, weight, into=into if observed is None else observed)
         if observed is not None and into is not None:
             into[:, : observed.shape[1]] = observed

@@ -115,6 +115,12 @@ def rows_of(taken: Sequence[Taken], n_features: int | None) -> Rows:
     return Rows(csr_array((values, features, offsets), shape=(len(y), n_features)), y, weight)
 
 
+def as_wide_as_one_another(scores: Sequence[Floats]) -> Floats:
+    """Join scores of which later ones may be of more classes; one that was not known has the score 0."""
+    width = max(each.shape[1] for each in scores)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in scores])
+
+
 class Window:
     """The latest rows of a stream, in pieces that are joined on demand. No row and no window ever changes."""
 

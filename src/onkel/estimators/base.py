@@ -230,6 +230,8 @@ class KernelEstimator(
         chosen = [name for name in ("gamma", "lam", "relevances", "ranks", "kernel") if self._stream_chooses(name)]
         if "gamma" not in chosen or not isinstance(learner.kernel, RBF) or self._has_numbers_of_its_own():
             return [name for name in chosen if name == "lam"]
+        if "relevances" in chosen and self._stream_chooses("regions"):
+            chosen.append("regions")
         return chosen
 
     def _has_numbers_of_its_own(self) -> bool:

@@ -12,6 +12,7 @@ from onkel.estimators.targets import KernelClassifierBase, KernelRegressorBase
 from onkel.parameters import is_stream, parameter_class
 from onkel.parts import GaussianPrior, Recipe
 from onkel.recipes import parameters
+from onkel.utils.validation import check_choice
 
 __all__ = ["NewtonClassifier", "NewtonRegressor"]
 
@@ -27,10 +28,13 @@ class NewtonParameters(LearnerParameters):
     relevances: Any = "stream"
     ranks: Any = "stream"
     gamma: float | str = "stream"
+    regions: parameters.Regions = "stream"
     budget: int | None = 800
     fit_intercept: bool = True
 
     def _recipe(self, horizon: int | None) -> Recipe:
+        if self.regions is not None:
+            check_choice("regions", self.regions, ("stream",))
         lam = GaussianPrior().lam if is_stream(self.lam) else cast(float, self.lam)  # other words are refused
         return recipes.Newton(lam=lam, loss=self._loss(), spread=self.spread, forget=self.forget)
 

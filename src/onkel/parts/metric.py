@@ -149,6 +149,14 @@ def quantiles_of(rows: Any) -> tuple[Quantiles, ...]:
 
 def checked_ranks(ranks: Any) -> tuple[Quantiles, ...]:
     """Return the quantiles of each feature, or refuse them."""
+    try:
+        return _checked_ranks(ranks)  # a kernel of another width has the ranks that were checked before
+    except TypeError:  # lists and arrays
+        return _checked_ranks.__wrapped__(ranks)
+
+
+@lru_cache(maxsize=256)
+def _checked_ranks(ranks: Any) -> tuple[Quantiles, ...]:
     checked = []
     for j, given in enumerate(ranks):
         q = np.asarray([] if given is None else given, np.float64)

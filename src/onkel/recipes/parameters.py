@@ -252,6 +252,16 @@ _PRIOR = Note(
 )
 PriorStrength = Annotated[float, _PRIOR]
 ChosenPriorStrength = Annotated[float | str, replace(_PRIOR, stream="it, as the width,")]
+Regions = Annotated[
+    str | None,
+    Note(
+        "Whether rows are divided into regions, each with an expert of its own.",
+        '"stream" divides those for which that is better, from 4,096 rows on; each expert has a third of '
+        "`budget` then, beside the `budget` of the one that sees all rows. None, other kernels than those that the "
+        "stream chooses relevances for, sparse rows and a budget below 400 stand for one region.",
+        choices=("stream",),
+    ),
+]
 Spread = Annotated[
     float,
     Note(

@@ -1,0 +1,176 @@
+"""regions="stream": a learner that grows regions, each with an expert of its own (``docs/experts.md``).
+
+Of each leaf the latest rows are kept, with the scores from before each was learned from. When a leaf has enough of
+them, of its own and of its parent, it is divided (:mod:`onkel.choice.division`); where that is not better, it is tried
+again when it has twice as many rows. That is looked at every so many rows of the stream, so that it is a function of
+the rows alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from onkel.choice.division import divided
+from onkel.choice.kept import Kept, Scored
+from onkel.choice.rows import Rows
+from onkel.learner import Learner
+from onkel.parts import RBF, Laplacian, SecondOrder
+from onkel.regions import Region
+from onkel.utils.validation import check_number
+
+Floats = NDArray[np.float64]
+
+LEAST_BUDGET = 400  # of a learner that may have regions
+SHARE = 1 / 3  # of its budget that the expert of a region has
+MOST_REGIONS = 32  # that are not divided
+ROWS = 4096  # kept of a leaf
+PERIOD = 1024  # rows of the stream after which leaves may be divided
+RIPE = 3072  # rows with which a leaf is divided, those of its parent that it was given among them
+SOONEST = 512  # rows of its own
+MOST_NUMBERS = 2**20  # of the rows of a leaf
+
+
+class Growth:
+    """The rows kept of each leaf, and when these are divided. Nothing changes in place.
+
+    Parameters
+    ----------
+    points : int
+        The budget of each new expert.
+    kinds : collection of {"rbf", "laplacian"}
+        The kernels of new experts.
+    """
+
+    def __init__(self, points: int, kinds: Collection[str]) -> None:
+        self.points, self.kinds = points, tuple(kinds)
+        self.leaves = {0: Kept([], 0, ROWS)}
+
+    @classmethod
+    def of(cls, learner: Learner, chosen: Collection[str]) -> Self | None:
+        """Return what lets a learner grow regions that has learned nothing yet; None if it may not."""
+        if "regions" not in chosen or not isinstance(learner.recipe, SecondOrder):
+            return None
+        if learner.budget is None or learner.budget < LEAST_BUDGET:
+            return None
+        return cls(int(SHARE * learner.budget), ["rbf", "laplacian"] if "kernel" in chosen else ["rbf"])
+
+    @property
+    def kernels(self) -> list[type[RBF | Laplacian]]:
+        """The kernels of new experts."""
+        return [kind for kind in (RBF, Laplacian) if kind.name in self.kinds]
+
+    def next_due(self, t: int) -> int:
+        """Return the next number of rows of the stream after which leaves may be divided."""
+        return max(ROWS, (t // PERIOD + 1) * PERIOD)
+
+    def has_room(self, learner: Learner) -> bool:
+        """Whether there may be more regions."""
+        return sum(region.is_leaf for region in learner.regions) < MOST_REGIONS
+
+    @staticmethod
+    def takes(rows: Any) -> bool:
+        """Whether there may be regions of such rows."""
+        return not issparse(rows) and int(rows.shape[1]) * ROWS // 2 <= MOST_NUMBERS
+
+    def most(self, n_features: int) -> int:
+        """Return how many rows of a leaf are kept."""
+        return min(ROWS, MOST_NUMBERS // n_features)
+
+    def and_of(self, learner: Learner, rows: Rows, scores: Floats, position: int) -> Self:
+        """Return this with further rows, the first of which has this position in the stream."""
+        after = copy.copy(self)
+        after.leaves = dict(self.leaves)
+        taken = Scored(rows, scores, np.arange(position, position + len(rows)))
+        leaves = learner.leaf_of(rows.rows)
+        for leaf in np.unique(leaves).tolist():
+            piece = taken if len(self.leaves) == 1 else taken.of(leaves == leaf)
+            after.leaves[leaf] = self.leaves[leaf].and_of(piece, self.most(rows.rows.shape[1]))
+        return after
+
+    def begun_again(self, t: int) -> Self:
+        """Return what knows no rows, about another learner that has seen so many."""
+        after = copy.copy(self)
+        after.leaves = {0: Kept([], 0, t + ROWS)}
+        return after
+
+    def act(self, learner: Learner) -> tuple[Learner, Self]:
+        """Divide what is due; return the learner that goes on, and this without rows that are no longer kept."""
+        after = copy.copy(self)
+        after.leaves = dict(self.leaves)
+        due = [leaf for leaf in learner.regions if leaf.is_leaf and leaf.rows >= after.leaves[leaf.number].due]
+        for leaf in due:
+            if after.has_room(learner):
+                learner = after._divide(learner, leaf)
+        return learner, after
+
+    def _divide(self, learner: Learner, leaf: Region) -> Learner:
+        kept = self.leaves[leaf.number]
+        self.leaves[leaf.number] = kept.due_at(2 * leaf.rows)
+        whole = as_experts(learner)
+        try:
+            found = divided(whole, region_of(whole, leaf.number), kept.all, self.points, self.kernels)
+        except ArithmeticError:  # an expert has diverged
+            return learner
+        if found is None:
+            return learner
+        after, *sides = found
+        del self.leaves[leaf.number]
+        children = region_of(after, leaf.number).children
+        for child, rows in zip(children, sides, strict=True):
+            n = len(rows.positions)
+            self.leaves[child] = Kept([rows], n, max(SOONEST, RIPE - n))
+        return after
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, Any]:
+        """Return the state as values that a file can contain."""
+        leaves = {str(leaf): kept.arrays() for leaf, kept in self.leaves.items()}
+        return {"points": self.points, "kinds": list(self.kinds), "leaves": leaves}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is kept as named arrays."""
+        named = {leaf: kept.arrays() for leaf, kept in self.leaves.items()}
+        return {f"{leaf}.{name}": values for leaf, arrays in named.items() for name, values in arrays.items()}
+
+    @classmethod
+    def from_saved(cls, learner: Learner, values: Any) -> Self:
+        """Restore what is kept about a learner from `saved`; refuse values that it cannot have returned."""
+        if not isinstance(values, dict) or set(values) != {"points", "kinds", "leaves"}:
+            raise ValueError("regions have points, kinds and leaves")
+        check_number("the points of an expert", values["points"], at_least=1, integer=True)
+        kinds, leaves = values["kinds"], values["leaves"]
+        if not isinstance(kinds, list) or not kinds or not set(kinds) <= {"rbf", "laplacian"}:
+            raise ValueError(f"the kernels of regions must be rbf or laplacian, got {kinds!r}")
+        growth = cls(int(values["points"]), kinds)
+        there = {str(region.number): region for region in learner.regions if region.is_leaf}
+        if not isinstance(leaves, dict) or set(leaves) != set(there):
+            raise ValueError("rows must be kept of each leaf")
+        if learner.n_features is not None:
+            most = growth.most(learner.n_features)
+            growth.leaves = {
+                there[leaf].number: Kept.from_arrays(arrays, learner.n_features, learner.dtype, most, learner.t)
+                for leaf, arrays in leaves.items()
+            }
+        return growth
+
+
+def as_experts(learner: Learner) -> Learner:
+    """Return a learner whose sum over kernels, if it is one, is that of several experts."""
+    if not learner.is_second_order_sum:
+        return learner
+    together = Learner.together(learner.split(), learner.kernel_weights)
+    together.settings = replace(together.settings, budget=learner.budget)
+    return together
+
+
+def region_of(learner: Learner, number: int) -> Region:
+    """Return the region with this number."""
+    return next(region for region in learner.regions if region.number == number)

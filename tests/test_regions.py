@@ -1,0 +1,240 @@
+"""Regions that grow: where functions differ by place they are divided, noise and few rows are not, and no bit moves."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import onkel
+from choosing import Chooses
+from onkel import recipes
+from onkel.choice import division, growth, stages
+from onkel.choice.growth import Growth
+from onkel.regions import Condition
+
+
+def by_place(n, seed=0, d=9):
+    """Targets that other features decide in other places."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, d))
+    right = np.where(X[:, 1] > 0.2, np.sin(5 * X[:, 2]), np.sin(4 * X[:, 3] * X[:, 4]))
+    left = np.where(X[:, 5] > -0.1, np.cos(4 * X[:, 6]), 2 * X[:, 7])
+    return X, np.where(X[:, 0] > 0, right, left) + 0.2 * rng.normal(size=n)
+
+
+def of_noise(n, seed=0, d=10):
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(n, d)), np.linspace(-0.3, 0.3, d)
+    return X, X @ w + rng.normal(size=n)
+
+
+@pytest.fixture
+def early(monkeypatch):
+    """Let small learners of few rows grow regions, as large ones do of many."""
+    for name, value in {"ROWS": 256, "RIPE": 256, "PERIOD": 64, "SOONEST": 64, "LEAST_BUDGET": 20}.items():
+        monkeypatch.setattr(growth, name, value)
+    monkeypatch.setattr(stages, "KEPT", 256)
+    monkeypatch.setattr(stages, "FIRST", (4, 16, 64, 256))
+    monkeypatch.setattr(division, "GAIN", -1.0)
+
+
+def leaves(model):
+    return [region for region in model.regions_ if region.is_leaf]
+
+
+# -- what it is good for -----------------------------------------------------------------------------------------------
+
+
+def test_where_other_features_matter_in_other_places_regions_are_better():
+    (X, y), (X_test, y_test) = by_place(12_000), by_place(3_000, seed=1)
+    one, several = (onkel.NewtonRegressor(random_state=0, regions=each).fit(X, y) for each in (None, "stream"))
+    rmse = [np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)) for model in (one, several)]
+    assert rmse[1] < 0.85 * rmse[0]
+    assert len(leaves(several)) >= 3 and len(leaves(one)) == 1
+    assert several.regions_[0].condition.features[0] in (0, 1, 5, 7)
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_noise_is_hardly_divided(task):
+    X, y = of_noise(12_000)
+    if task == "binary":
+        model = onkel.NewtonClassifier(random_state=0).fit(X, y > 0)
+    else:
+        model = onkel.NewtonRegressor(random_state=0).fit(X, y)
+    assert len(leaves(model)) <= 2
+
+
+def test_few_rows_are_one_region_bit_for_bit():
+    X, y = by_place(3_000)
+    one, several = (onkel.NewtonRegressor(random_state=0, regions=each).fit(X, y) for each in (None, "stream"))
+    assert several._learner.fingerprint() == one._learner.fingerprint()
+
+
+@pytest.mark.parametrize("given", [{"regions": None}, {"budget": 100}, {"relevances": None}, {"kernel": "laplacian"}])
+def test_there_is_one_region_where_there_are_to_be_none(early, monkeypatch, given):
+    monkeypatch.setattr(growth, "LEAST_BUDGET", 400)
+    X, y = by_place(900)
+    assert len(onkel.NewtonRegressor(random_state=0, **given).fit(X, y).regions_) == 1
+
+
+def test_sparse_rows_are_one_region(early):
+    X, y = by_place(900)
+    model = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(csr_array(X), y)
+    assert len(model.regions_) == 1 and model._choice.growth is None
+
+
+def test_another_word_is_refused():
+    X, y = by_place(20)
+    with pytest.raises(ValueError, match="regions"):
+        onkel.NewtonRegressor(regions="trees").fit(X, y)
+
+
+# -- conditions --------------------------------------------------------------------------------------------------------
+
+
+def test_a_category_is_divided_by_a_set_of_its_values():
+    rng = np.random.default_rng(0)
+    value = rng.integers(0, 6, 2000)
+    X = np.column_stack([rng.normal(size=2000), np.eye(6)[value]])
+    y = np.where(np.isin(value, [1, 4]), 3.0, -1.0) + 0.1 * rng.normal(size=2000)
+    rows = growth.Rows(X, y, np.ones(2000))
+    kept = growth.Scored(rows, np.zeros((2000, 1)), np.arange(2000))
+    learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression")
+    first, *_ = division._by_slopes(learner, kept)
+    assert first == Condition((2, 5), (0.5, 0.5))
+    assert first.lower(X).tolist() == (~np.isin(value, [1, 4])).tolist()
+
+
+def test_a_number_is_divided_where_slopes_change():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2000, 3))
+    rows = growth.Rows(X, (X[:, 1] > 0.3).astype(float), np.ones(2000))
+    learner = onkel.Learner(recipes.Newton())
+    first, *_ = division._by_slopes(learner, growth.Scored(rows, np.zeros((2000, 1)), np.arange(2000)))
+    assert first.features == (1,)
+    assert abs(first.thresholds[0] - 0.3) < 0.1
+
+
+def test_each_side_has_enough_rows():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2000, 3))
+    rows = growth.Rows(X, np.where(X[:, 1] > 0.95, 10.0, 0.0), np.ones(2000))
+    learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression")
+    for condition in division._by_slopes(learner, growth.Scored(rows, np.zeros((2000, 1)), np.arange(2000))):
+        assert 0.2 <= condition.lower(X).mean() <= 0.8
+
+
+# -- exactness ---------------------------------------------------------------------------------------------------------
+
+
+def targets(task, y):
+    if task == "regression":
+        return y
+    return (y > 0).astype(float) if task == "binary" else np.digitize(y, [-0.5, 0.5]).astype(float)
+
+
+def new(task, forget, n_jobs=1):
+    recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss", forget=forget)
+    learner = onkel.Learner(recipe, task=task, budget=30, fit_intercept=True, seed=1, n_jobs=n_jobs)
+    return Chooses(learner, ["gamma", "lam", "relevances", "ranks", "kernel", "regions"])
+
+
+@pytest.mark.parametrize("forget", [1.0, "stream"])
+@pytest.mark.parametrize("task", ["binary", "regression", "multiclass"])
+def test_cuts_threads_and_copies_change_no_bit(early, task, forget):
+    X, y = by_place(1500)
+    y, weight = targets(task, y), np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    whole = new(task, forget)
+    expected = whole.learn_rows(X, y, weight, scores=True)
+    assert len(whole.learner.regions) > 1
+    cut, found = new(task, forget, n_jobs=2), []
+    for piece in np.split(np.arange(len(y)), [1, 300, 301, 700, 1290, 1499]):
+        found.append(cut.learn_rows(X[piece], y[piece], weight[piece], scores=True))
+        assert cut.nbytes > 0  # which takes rows in
+        cut = copy.deepcopy(cut)
+    assert np.concatenate([np.pad(f, ((0, 0), (0, expected.shape[1] - f.shape[1]))) for f in found]).tobytes() == (
+        expected.tobytes()
+    )
+    assert cut.fingerprint() == whole.fingerprint()
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_model_with_regions_goes_on_from_a_file_and_a_pickle(early, tmp_path, shuffle):
+    X, y = by_place(1700)
+    whole = onkel.NewtonRegressor(budget=30, random_state=0, shuffle=shuffle).fit(X[:1000], y[:1000])
+    assert len(whole.regions_) > 1
+    onkel.save(whole, tmp_path / "model")
+    models = [onkel.load(tmp_path / "model"), pickle.loads(pickle.dumps(whole))]
+    whole.partial_fit(X[1000:], y[1000:])
+    for model in models:
+        model.partial_fit(X[1000:], y[1000:])
+        assert model._fingerprint() == whole._fingerprint()
+        assert model.predict(X).tobytes() == whole.predict(X).tobytes()
+
+
+def test_an_interrupted_division_is_made_again(early, monkeypatch):
+    X, y = by_place(900)
+    whole = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(X, y)
+    model, real = onkel.NewtonRegressor(budget=30, random_state=0), growth.divided
+
+    def interrupted(*args):
+        real(*args)
+        monkeypatch.setattr(growth, "divided", real)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(growth, "divided", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    assert len(model.regions_) == 1
+    model.partial_fit(X[model.t_ :], y[model.t_ :])
+    assert model._fingerprint() == whole._fingerprint()
+
+
+def test_points_keep_their_positions(early):
+    X, y = by_place(1500)
+    model = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(X, y)
+    points, positions = model._learner.support()
+    np.testing.assert_array_equal(points, X[positions])
+
+
+def test_another_learner_that_takes_over_has_one_region_and_grows_anew(early, monkeypatch):
+    X, y = by_place(700)
+    learner = new("regression", "stream")
+    learner.learn_rows(X, y)
+    choice = learner.choice
+    assert len(choice.growth.leaves) > 1
+    again = choice.growth.begun_again(700)
+    assert list(again.leaves) == [0] and again.leaves[0].due == 700 + growth.ROWS
+
+
+def test_damaged_rows_of_leaves_are_refused(early):
+    X, y = by_place(900)
+    learner = new("regression", 1.0)
+    learner.learn_rows(X, y)
+    saved = learner.choice.growth.saved()
+    assert Growth.from_saved(learner.learner, saved).saved().keys() == saved.keys()
+    one = next(iter(saved["leaves"]))
+    for change in (
+        {"points": 0},
+        {"kinds": ["linear"]},
+        {"leaves": {}},
+        {"leaves": saved["leaves"] | {one: saved["leaves"][one] | {"due": np.array([-1])}}},
+        {"leaves": saved["leaves"] | {one: saved["leaves"][one] | {"positions": np.zeros(3, np.int64)}}},
+        {"leaves": saved["leaves"] | {one: saved["leaves"][one] | {"scores": np.full((2, 1), np.nan)}}},
+        {"leaves": saved["leaves"] | {one: {"due": np.array([3]), "more": np.array([3])}}},
+    ):
+        with pytest.raises(ValueError):
+            Growth.from_saved(learner.learner, saved | change)
+
+
+def test_the_rows_kept_are_bounded(early):
+    X, y = by_place(3000)
+    learner = new("regression", "stream")
+    learner.learn_rows(X, y)
+    held = learner.choice.growth
+    if held is not None:
+        assert all(len(kept.all.positions) <= growth.ROWS for kept in held.leaves.values())
+    assert len([region for region in learner.learner.regions if region.is_leaf]) <= growth.MOST_REGIONS
+    assert len(learner.choice.window.rows) <= stages.KEPT
