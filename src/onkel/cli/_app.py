@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onkel.cli import compare, data, export, fit, info, predict, reproduce, serve, smaller
+from onkel.cli import compare, compress, data, evaluate, export, fit, info, merge, predict, reproduce, serve
 from onkel.cli._guard import guarded
 
 app = typer.Typer(
@@ -32,12 +32,12 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.fit,
     "predict": predict.predict,
-    "evaluate": compare.evaluate,
+    "evaluate": evaluate.evaluate,
     "compare": compare.compare,
     "info": info.info,
     "export": export.export,
-    "compress": smaller.compress,
-    "merge": smaller.merge,
+    "compress": compress.compress,
+    "merge": merge.merge,
     "serve": serve.serve,
     "reproduce": reproduce.reproduce,
 }

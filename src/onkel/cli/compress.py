@@ -1,10 +1,9 @@
-"""`onkel compress` and `onkel merge`: reduce a saved model, or combine several."""
+"""`onkel compress`: reduce a saved model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
 from onkel.cli._guard import say
@@ -35,34 +34,11 @@ def compress(
 
     check_writable(output, model)
     compressed = onkel.compress(onkel.load(model), n_support=n_support)
-    _saved(compressed, output, json)
+    write(compressed, output, json)
 
 
-def merge(
-    *,
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="A model file of onkel fit.")],
-    output: Output,
-    budget: Annotated[
-        int | None, Option(min=1, metavar="B", help="The largest number of support vectors; all by default.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Combine several models of the same learner, kernel, columns and labels.
-
-    \b
-    Examples:
-      onkel merge monday.onkel tuesday.onkel -o both.onkel --budget 500
-    """
-    import onkel
-    from onkel.cli._data import check_writable
-
-    for each in models:
-        check_writable(output, each)
-    merged = onkel.merge([onkel.load(each) for each in models], budget=budget)
-    _saved(merged, output, json)
-
-
-def _saved(result: Compressed, output: str, json: bool) -> None:
+def write(result: Compressed, output: str, json: bool) -> None:
+    """Save a smaller or combined model, and print how far its function has moved."""
     import onkel
     from onkel.cli._show import print_json
 
