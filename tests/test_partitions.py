@@ -18,6 +18,7 @@ from onkel import partitions
 from onkel.partitions import descent, engines, newton, sources
 from onkel.partitions.spans import Question, Subspace, Sums, square
 from onkel.parts import RBF
+from onkel.regions import Condition
 from reference import partitions as reference
 from states import state_of
 
@@ -246,6 +247,33 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert onkel.merge([model, other]).model.t_ == 2 * len(y)
     loaded.partial_fit(X[:50], y[:50])
     assert loaded.t_ == len(y) + 50
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("several", [False, True])
+def test_of_a_sample_with_regions_the_experts_of_all_rows_are_learned(task, several, monkeypatch):
+    X = rows()
+    y = targets(X, task)
+    sample = newton.fitted_learner
+
+    def divided(*words):
+        root = sample(*words)
+        assert root.n_features is not None
+        if several:
+            root = onkel.Learner.together([root, root]).with_weights(0, [0.75, 0.25])
+        side = sample(*words).blank()
+        return root.divided(0, Condition((0,), (0.0,)), [side], [side.blank()])
+
+    plain = partitions.fit(estimator(task), cut(X, y)).model
+    monkeypatch.setattr(newton, "fitted_learner", divided)
+    model = partitions.fit(estimator(task), cut(X, y)).model
+    learner = model.__onkel_inside__().learner
+    assert len(model.regions_) == 1
+    assert len(learner.experts) == 1 + several
+    assert model.t_ == len(y)
+    if not several:
+        assert state(model) == state(plain)
+    assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
 
 
 @pytest.mark.parametrize("task", TASKS)

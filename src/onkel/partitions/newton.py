@@ -112,7 +112,10 @@ def learn(
     """
     sampled = fitted_learner(model, "learning over partitions")
     check_learner(sampled)
-    parts = sampled.split()
+    if len(sampled.regions) > 1:  # of the sample: partitions learn the experts of all rows alone
+        sampled = sampled.merged_back(0)
+    is_sum = sampled.is_second_order_sum
+    parts = sampled.split() if is_sum else [sampled.expert(number) for number in sampled.experts]
     budgets = [part.budget or 1 for part in parts]
     for part, budget in zip(parts, budgets, strict=True):
         # In a stream terms share points, and the budget counts those once; here each has its own.
@@ -123,8 +126,12 @@ def learn(
     ]
     firsts = np.cumsum([0] + [len(each) for each in optima])
     terms = [learner_of(each, first, memory, census.rows) for each, first in zip(optima, firsts.tolist(), strict=False)]
-    if not isinstance(sampled.kernel, Hedge):
-        return terms[0]
+    if not is_sum:
+        weights = sampled.kernel_weights
+        return (
+            terms[0] if len(terms) == 1 else Learner.together(terms, weights, t=census.rows).with_budget(sampled.budget)
+        )
+    assert isinstance(sampled.kernel, Hedge)
     like = sampled.blank(recipe=terms[0].recipe, kernel=replace(sampled.kernel, start=census.rows))
     return like.join(terms, sampled.kernel_weights, sampled.noise_variance)
 
