@@ -338,7 +338,7 @@ def check_bad_input(make: Make, X: Any, y: Floats) -> None:
 
 
 def check_reference(
-    make: Make, reference: Callable[[Any, Floats], Any], X: Any, y: Floats, tolerance: float = 1e-9
+    make: Make, reference: Callable[[Any, Floats], Any], X: object, y: Floats, tolerance: float = 1e-9
 ) -> None:
     """Check that a learner's scores, each made before learning from its row, are those of a reference.
 
@@ -451,7 +451,7 @@ def check_kernel(kernel: parts.Kernel) -> None:
         _require(least > -1e-8 * size, f"{kernel!r} has a matrix with the eigenvalue {least:.3g}, but claims to be psd")
 
 
-def _require(kept: Any, otherwise: str) -> None:
+def _require(kept: object, otherwise: str) -> None:
     if not kept:
         raise AssertionError(otherwise)
 
@@ -496,14 +496,14 @@ def _scores(model: Any, X: Any) -> Floats:
     return np.asarray(model.decision_function(X) if is_classifier(model) else model.predict(X))
 
 
-def _fingerprint(model: Any) -> str:
+def _fingerprint(model: object) -> str:
     if isinstance(model, Learner):
         return model.fingerprint()
     fingerprint: str = inside(model).estimator._fingerprint()
     return fingerprint
 
 
-def _assert_same(model: Any, other: Any, one: str, two: str) -> None:
+def _assert_same(model: object, other: object, one: str, two: str) -> None:
     _require(_fingerprint(model) == _fingerprint(other), f"{one} and {two} have led to different states")
 
 

@@ -177,7 +177,7 @@ _ONE_CHUNK = (
 )
 
 
-def progressive(est: Any, stream: Iterable[Chunk], *rest: Any, **options: Any) -> Curve:
+def progressive(est: object, stream: Iterable[Chunk], *rest: Any, **options: Any) -> Curve:
     """Take an estimator through a stream, each row predicted before it is learned from; return the learning curve.
 
     Parameters
@@ -222,7 +222,7 @@ def progressive(est: Any, stream: Iterable[Chunk], *rest: Any, **options: Any) -
     return Curve(type(learner_of(est)).__name__, tuple(points), course_of(est, window))
 
 
-def course_of(est: Any, window: FadingMeans) -> dict[str, NDArray[Any]]:
+def course_of(est: object, window: FadingMeans) -> dict[str, NDArray[Any]]:
     """Return the columns of `Curve.course`: those of a window, and what an estimator says of its own choices."""
     columns: dict[str, NDArray[Any]] = {"window_rows": window.rows}
     for name, means in window.course.items():
@@ -239,7 +239,7 @@ def course_of(est: Any, window: FadingMeans) -> dict[str, NDArray[Any]]:
 
 
 def progressive_steps(
-    est: Any,
+    est: object,
     stream: Iterable[Chunk],
     *,
     classes: ArrayLike | None = None,
@@ -312,7 +312,7 @@ def progressive_steps(
         yield measured(True)
 
 
-def sums_of(est: Any, window: FadingMeans | None = None) -> _ErrorSums | _ClassSums:
+def sums_of(est: object, window: FadingMeans | None = None) -> _ErrorSums | _ClassSums:
     """Return empty sums of what an estimator predicts before it learns: ``add`` rows, then ask for ``values``.
 
     Parameters
@@ -344,7 +344,7 @@ class _ErrorSums:
         self.start: float | None = None  # the first target, from which deviations are counted
         self.deviation = self.deviation_squared = 0.0
 
-    def add(self, predicted: Floats, y: NDArray[Any], est: Any) -> None:
+    def add(self, predicted: Floats, y: NDArray[Any], est: object) -> None:
         targets = y.astype(np.float64)
         errors = predicted - targets
         self.start = float(targets[0]) if self.start is None else self.start
@@ -497,12 +497,12 @@ def _held_out(est: Any, X: Any, y: ArrayLike) -> float:
     return float(np.mean(predicted == np.asarray(y)))
 
 
-def _width_is_open(est: Any) -> bool:
+def _width_is_open(est: object) -> bool:
     """Whether the first rows will decide the kernel's width."""
     model = learner_of(est)
     return getattr(model, "gamma", None) == "scale" and not hasattr(model, "gamma_")
 
 
-def learner_of(est: Any) -> Any:
+def learner_of(est: object) -> Any:
     """Return the estimator itself, or the one inside of a pipeline or a calibration."""
     return inside(est).estimator if isinstance(est, Model) else est

@@ -44,7 +44,7 @@ class Model(Protocol):
     def __onkel_facts__(self) -> dict[str, Any]: ...
 
 
-def inside(model: Any) -> Inside:
+def inside(model: object) -> Inside:
     """Return what a model consists of, or refuse an object that is not one.
 
     Examples
@@ -59,7 +59,7 @@ def inside(model: Any) -> Inside:
     return _checked(model).__onkel_inside__()
 
 
-def facts(model: Any) -> dict[str, Any]:
+def facts(model: object) -> dict[str, Any]:
     """Return what a model has learned, for people to read. Some of it takes time to compute.
 
     Examples
@@ -78,7 +78,7 @@ def _checked(model: Any) -> Model:
     return checked
 
 
-def fitted_learner(model: Any, purpose: str) -> Learner:
+def fitted_learner(model: object, purpose: str) -> Learner:
     """Return the learner inside a fitted model, or refuse in one sentence a model without one."""
     found = inside(model)
     if found.learner is None and found.estimator in found.transformers:

@@ -85,7 +85,7 @@ def _annotations(declaring: Callable[..., Any]) -> dict[str, Any]:
     return inspect.get_annotations(declaring, eval_str=True)
 
 
-def _bare(hint: Any) -> Any:
+def _bare(hint: object) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
@@ -100,7 +100,7 @@ def parameter_class(cls: type[T]) -> type[T]:
     return dataclass(kw_only=True, repr=False, eq=False)(cls)
 
 
-def is_stream(value: Any) -> bool:
+def is_stream(value: object) -> bool:
     """Whether a parameter is left to the stream to choose."""
     return isinstance(value, str) and value == "stream"
 

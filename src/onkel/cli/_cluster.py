@@ -87,7 +87,7 @@ def fit_on_cluster(
 
 
 def predictions(
-    model: Any, method: str, data: str, address: str, options: Reading, no_target: bool
+    model: object, method: str, data: str, address: str, options: Reading, no_target: bool
 ) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Yield for each file, in the order of their names, the results of the method, predictions, targets and names."""
     from onkel.partitions import PartitionError
@@ -104,7 +104,7 @@ def predictions(
             future.release()
 
 
-def _same(model: Any) -> Any:
+def _same(model: object) -> Any:
     return model
 
 

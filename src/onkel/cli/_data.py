@@ -264,13 +264,13 @@ def _is_same_file(path: str, source: str) -> bool:
         return False
 
 
-def remember_names(model: Any, names: list[str] | None) -> None:
+def remember_names(model: object, names: list[str] | None) -> None:
     """Store the feature names in a fitted model, where scikit-learn keeps them."""
     if names is not None:
         getattr(model, "transformers_", [model])[0].feature_names_in_ = np.array(names, object)
 
 
-def names_of(model: Any) -> list[str] | None:
+def names_of(model: object) -> list[str] | None:
     """Return the names of the features that a model has learned from, or None."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)

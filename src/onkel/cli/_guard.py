@@ -76,6 +76,6 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _end(code: int, message: Any) -> None:
+def _end(code: int, message: object) -> None:
     say(str(message).strip().replace("\n", " "))
     raise typer.Exit(code)

@@ -73,7 +73,7 @@ def _own(name: str, cls: type[Any], chosen: list[tuple[str, str, str]]) -> dict[
     }
 
 
-def _value(kind: Any, text: str) -> Any:
+def _value(kind: object, text: str) -> Any:
     """The value of a parameter: the text itself where the estimator takes a string, otherwise its value in Python.
 
     >>> [_value(kind, text) for kind, text in [(float, "0.5"), (int | None, "none"), (bool, "true"), (str, "1")]]
@@ -115,7 +115,7 @@ def scaler(scale: Scale) -> Any:
     return onkel.StreamStandardScaler() if scale is Scale.STANDARD else onkel.StreamMinMaxScaler()
 
 
-def parameters(model: Any) -> dict[str, Any]:
+def parameters(model: object) -> dict[str, Any]:
     """Return the parameters of a learner as JSON values."""
     from onkel.inside import inside
 

@@ -105,7 +105,7 @@ def _curves(models: dict[str, Any], source: Any, every: int | None, quiet: bool)
     return [Curve(name, run, course_of(model, window)) for (name, model), run, window in runs], interrupted
 
 
-def _importances(model: Any) -> dict[str, Any]:
+def _importances(model: object) -> dict[str, Any]:
     from onkel.inside import facts
 
     return {name: value for name, value in facts(model).items() if name == "importances"}

@@ -196,7 +196,7 @@ def joined_chunks(chunks: list[Chunk]) -> Chunk:
     return X, None if chunks[0][1] is None else joined(y for _, y in chunks)
 
 
-def plain(label: Any) -> Any:
+def plain(label: object) -> Any:
     """Return a label as it is usually written: LIBSVM's classes are whole numbers.
 
     >>> plain(-1.0), plain(0.5), plain("yes")

@@ -46,7 +46,7 @@ TITLES = {
 }
 
 
-def cell(column: str, value: Any) -> str:
+def cell(column: str, value: object) -> str:
     """Return a value as text.
 
     >>> cell("accuracy", 0.8312), cell("rows", 12345), cell("auc", 0.91234), cell("rmse", None)
@@ -117,7 +117,7 @@ def warnings_of(point: Any, learner: Any) -> list[str]:
     return found
 
 
-def warnings_of_columns(model: Any) -> list[str]:
+def warnings_of_columns(model: object) -> list[str]:
     """Return warnings about the columns of a table: strays, and categories with more values than places."""
     from onkel.inside import inside
     from onkel.preprocess.encoder import StreamEncoder
@@ -147,7 +147,7 @@ def as_line(point: Any) -> dict[str, Any]:
     return {**values, "speed": point.speed}
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Print a document."""
     print(json.dumps(value, indent=2))
 

@@ -89,7 +89,7 @@ def _named_after(data: str) -> str:
     return ("model" if data == "-" else path.resolve().name.partition(".")[0]) + ".onkel"
 
 
-def _measured(point: Any) -> dict[str, float]:
+def _measured(point: object) -> dict[str, float]:
     """The metrics of a run."""
     names = ("accuracy", "commonest", "balanced_accuracy", "auc", "log_loss", "rmse", "mae", "r2")
     return {name: getattr(point, name) for name in names if getattr(point, name) is not None}
@@ -128,7 +128,7 @@ def _of_the_same_columns(chunks: Any, model: Any, source: Any) -> Any:
         yield chunk
 
 
-def _interrupted(model: Any, output: str, checkpoint: str | None) -> str:
+def _interrupted(model: object, output: str, checkpoint: str | None) -> str:
     """Save the model of the rows so far, and return a message."""
     from onkel import Checkpointer, save
     from onkel.evaluate import learner_of

@@ -64,7 +64,7 @@ def _notes(known: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {item}" for name, item in value.items())
     if isinstance(value, list):

@@ -14,12 +14,12 @@ from onkel.partitions.arrow import predict_arrow
 from onkel.partitions.sources import Partition, partitions_of
 
 
-def is_collection(X: Any) -> bool:
+def is_collection(X: object) -> bool:
     """Whether this is a collection of Dask's, whose rows are not known yet."""
     return bool(dask.is_dask_collection(X))
 
 
-def partitions_in(X: Any, y: Any = None, weight: Any = None) -> list[Partition]:
+def partitions_in(X: object, y: object = None, weight: object = None) -> list[Partition]:
     """Return the partitions of rows.
 
     Parameters
@@ -112,7 +112,7 @@ def _predicted(frame: Any, model: Any, method: str, keep: list[str]) -> Any:
     return predicted.to_pandas().set_index(frame.index)
 
 
-def predict_frame(frame: Any, model: Any, method: str) -> Any:
+def predict_frame(frame: object, model: object, method: str) -> Any:
     """Return what a method says of the rows of a pandas frame: a series, or a frame with one column per class."""
     columns = _predicted(frame, model, method, [])
     return columns.iloc[:, 0] if columns.shape[1] == 1 else columns

@@ -52,7 +52,7 @@ class Cluster:
     level: str | None = _core.isa
 
     def total(
-        self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
+        self, work: Work, partitions: Sequence[Partition], shared: object, add: Callable[[Any, Any], Any], tell: Tell
     ) -> Any:
         """Return the sum of the work of all partitions; whatever happens, nothing of it is left running."""
         common = dask.delayed((work, shared, self.level), traverse=False, pure=False)
@@ -100,7 +100,7 @@ def _worked(number: int, partition: Any, X: Any, y: Any, weight: Any, common: tu
     return result_of(work, number, partition, shared, level)
 
 
-def _mark(leaf: Any) -> None:
+def _mark(leaf: object) -> None:
     """A partition is done."""
 
 

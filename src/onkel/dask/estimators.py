@@ -77,12 +77,12 @@ class OnCluster:
         local.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
         return local
 
-    def _predicted(self, method: str, X: Any) -> Any:
+    def _predicted(self, method: str, X: object) -> Any:
         """Lazily for a collection of Dask's, and at once for rows."""
         local = self.to_local()
         return mapped(local, method, X) if is_collection(X) else getattr(local, method)(X)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: object) -> Any:
         """Return the prediction for each row; of a collection of Dask's, a collection."""
         return self._predicted("predict", X)
 
@@ -93,11 +93,11 @@ class OnCluster:
 class _Scores:
     """Class scores, lazily."""
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: object) -> Any:
         """Return the score of each row; of a collection of Dask's, a collection."""
         return self._predicted("decision_function", X)  # type: ignore[attr-defined]
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: object) -> Any:
         """Return the probability of each class; of a collection of Dask's, a collection."""
         return self._predicted("predict_proba", X)  # type: ignore[attr-defined]
 
@@ -115,7 +115,7 @@ class NewtonRegressor(OnCluster, named.NewtonRegressor):
 
     _local = named.NewtonRegressor
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: object, return_std: bool = False) -> Any:
         """Return the prediction for each row; of a collection of Dask's, a collection, without deviations."""
         if not return_std:
             return self._predicted("predict", X)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from distributed import LocalCluster
 
 
@@ -22,6 +20,6 @@ class LocalProcesses(LocalCluster):  # type: ignore[misc]
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
 
-    def _update_worker_status(self, op: str, msg: Any) -> None:
+    def _update_worker_status(self, op: str, msg: object) -> None:
         if op != "remove" or msg in self.scheduler_info["workers"]:
             super()._update_worker_status(op, msg)

@@ -52,7 +52,7 @@ _OF_A_FIT = ("_learner", "_choice", "_open", "_tally", "_progress")  # beside th
 class _OfRiver:
     """What a pipeline of River looks for in its last step: it is not there, and this says where it is."""
 
-    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
         name = owner.__name__
         raise AttributeError(f"{name} learns from matrices, not from one record: in River use onkel.river.{name}")
 
@@ -166,7 +166,7 @@ class KernelEstimator(
 
     @in_turn  # new labels are added to the classes before the learner has seen them
     def _go_on(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: Any = None
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, scores: bool, classes: object = None
     ) -> Floats | None:
         """Learn from more rows, in order; with ``scores`` return the scores of each row before learning from it."""
         first = not hasattr(self, "_learner")
@@ -333,12 +333,12 @@ class KernelEstimator(
         return scores[:, 0]
 
     def _checked_targets(
-        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: object
     ) -> tuple[Floats, Floats | None]:
         raise NotImplementedError
 
     def targets_of(
-        self, y: ArrayLike, sample_weight: ArrayLike | None = None, *, everything: bool = False, classes: Any = None
+        self, y: ArrayLike, sample_weight: ArrayLike | None = None, *, everything: bool = False, classes: object = None
     ) -> tuple[Floats, NDArray[np.bool_] | None, int | None]:
         """Return targets, or indices of classes, of rows that will be learned from next; nothing is changed.
 

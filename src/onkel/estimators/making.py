@@ -91,7 +91,7 @@ def _answer_svc(cls: type[Any]) -> None:
     make, known = cls.__init__, parameters_of(cls)
 
     @functools.wraps(make)
-    def __init__(self: Any, *args: Any, **given: Any) -> None:
+    def __init__(self: object, *args: Any, **given: Any) -> None:
         hint = svc_hint(cls.__name__, given, known)
         if hint is not None:
             raise TypeError(hint)

@@ -10,7 +10,7 @@ from onkel.inside import inside
 _SHOWN = ("gamma_", "lam_")  # numbers that may have been chosen from the stream
 
 
-def learned(model: Any) -> dict[str, str]:
+def learned(model: object) -> dict[str, str]:
     """Return what a model has learned, as text; nothing before the first row.
 
     Examples

@@ -378,7 +378,7 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         return "regression"
 
     def _checked_targets(
-        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: Any
+        self, y: ArrayLike, rows: NDArray[Any], weight: Floats | None, *, first: bool, everything: bool, classes: object
     ) -> tuple[Floats, Floats | None]:
         targets = _vector(y)
         if targets.dtype.kind in "OUS":

@@ -32,7 +32,7 @@ class Resumable(Protocol):
     def position(self) -> Any:
         """Return the position of the next chunk, as JSON."""
 
-    def seek(self, position: Any) -> None:
+    def seek(self, position: object) -> None:
         """Go to a position, so that the next chunk is the one that begins there."""
 
 
@@ -113,7 +113,7 @@ class Checkpointer:
             learner.partial_fit(X, y, **options, **({"sample_weight": weight[0]} if weight else {}))
         return model
 
-    def run(self, model: Any, stream: Iterable[Chunk]) -> Iterator[Chunk]:
+    def run(self, model: object, stream: Iterable[Chunk]) -> Iterator[Chunk]:
         """Yield the remaining chunks of a stream; write a checkpoint, when one is due, before the next chunk.
 
         The model becomes, in place, that of the newest intact checkpoint. Chunks are cut where a checkpoint is due,
@@ -143,7 +143,7 @@ class Checkpointer:
         if self.rows:
             self.save(model, place, self.rows if place is None else 0)
 
-    def resume(self, model: Any) -> tuple[Any, int]:
+    def resume(self, model: object) -> tuple[Any, int]:
         """Restore the model from the newest intact checkpoint; return a position and the rows to skip after it.
 
         Without a checkpoint the model is unchanged, and the result is ``(None, 0)``, the start.
@@ -179,7 +179,7 @@ class Checkpointer:
         self.rows, self.notes = notes["rows"], notes["notes"]
         return notes["position"], notes["skip"]
 
-    def save(self, model: Any, position: Any = None, skip: int = 0) -> Path:
+    def save(self, model: object, position: object = None, skip: int = 0) -> Path:
         """Write a checkpoint now, and remove those that are no longer needed.
 
         Parameters
@@ -248,5 +248,5 @@ def _parameters(model: Any) -> dict[str, Any]:
     }
 
 
-def _tree(value: Any, *place: str) -> Any:
+def _tree(value: object, *place: str) -> Any:
     return Writer().tree(value, *place)

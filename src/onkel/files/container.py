@@ -157,11 +157,11 @@ def _check_layout(entries: dict[str, Any], room: int) -> None:
         raise NotAModel(f"its arrays take {end} bytes, and the file has {room} for them")
 
 
-def _are_counts(values: Any) -> bool:
+def _are_counts(values: object) -> bool:
     return isinstance(values, list) and all(type(v) is int and v >= 0 for v in values)
 
 
-def _dumps(value: Any) -> str:
+def _dumps(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 

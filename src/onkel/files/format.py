@@ -139,6 +139,6 @@ def _kinds_by_class() -> dict[type[Any], Kind]:
     return {kind.cls: kind for kind in kinds().values()}
 
 
-def kind_of(value: Any) -> Kind | None:
+def kind_of(value: object) -> Kind | None:
     """Return the kind of an object, or None if a file cannot contain it."""
     return _kinds_by_class().get(type(value))

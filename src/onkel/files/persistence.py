@@ -20,7 +20,7 @@ __all__ = ["NotAModel", "load", "read_header", "save"]
 Path = str | os.PathLike[str]
 
 
-def save(model: Any, path: Path) -> None:
+def save(model: object, path: Path) -> None:
     """Save an estimator or a learner in one safetensors file, which is written atomically.
 
     Parameters
@@ -90,7 +90,7 @@ def read_header(path: Path) -> dict[str, Any]:
         raise _refusal(path, error) from None
 
 
-def write(model: Any, path: Path, notes: dict[str, Any] | None = None) -> None:
+def write(model: object, path: Path, notes: dict[str, Any] | None = None) -> None:
     """Write a model with notes (JSON), such as its position in a stream."""
     if not _is_model(model):
         raise ValueError(f"expected an estimator of onkel or a Learner to save, got {type(model).__name__}")
@@ -123,7 +123,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     return model, header
 
 
-def _is_model(value: Any) -> bool:
+def _is_model(value: object) -> bool:
     kind = kind_of(value)
     return kind is not None and not kind.is_part
 
@@ -134,5 +134,5 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **libraries}
 
 
-def _refusal(path: Path, reason: Any) -> NotAModel:
+def _refusal(path: Path, reason: object) -> NotAModel:
     return NotAModel(f"cannot load {os.fspath(path)!r}: {reason}")

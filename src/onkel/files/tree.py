@@ -32,7 +32,7 @@ class Writer:
     def __init__(self) -> None:
         self.tensors: Tensors = {}
 
-    def tree(self, value: Any, *place: str) -> Any:
+    def tree(self, value: object, *place: str) -> Any:
         """Return a value as JSON."""
         if isinstance(value, np.generic) and value.dtype.kind in "biufU":
             value = value.item()
@@ -93,7 +93,7 @@ class Reader:
     def __init__(self, tensors: Tensors) -> None:
         self.tensors = dict(tensors)  # those not used yet
 
-    def value(self, tree: Any, *place: str) -> Any:
+    def value(self, tree: object, *place: str) -> Any:
         """Return the value that a JSON tree represents."""
         if isinstance(tree, list):
             return [self.value(item, *place, str(i)) for i, item in enumerate(tree)]
@@ -185,13 +185,13 @@ def _check_names(members: dict[str, Any], expected: tuple[str, ...]) -> None:
         raise ValueError(f"expected {wanted}, found {shown(sorted(members))}")
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"expected a list, got {shown(value)}")
     return value
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value found in a file, shortened to fit into a sentence."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -57,7 +57,7 @@ class Compressed(_Result):
         )
 
 
-def compress(model: M, *, eps: float | None = None, n_support: int | None = None, X: Any = None) -> Compressed:
+def compress(model: M, *, eps: float | None = None, n_support: int | None = None, X: object = None) -> Compressed:
     """Reduce the number of support vectors of a fitted model.
 
     Support vectors are removed one after the other, always the one that the others can best compensate for, and the
@@ -313,7 +313,7 @@ def _smooth_loss(like: Learner) -> Loss:
     return SquaredError() if like.task == "regression" else LogLoss()
 
 
-def smaller_for(rows: Any, function: Expansion, like: Learner, n_support: int) -> Expansion:
+def smaller_for(rows: object, function: Expansion, like: Learner, n_support: int) -> Expansion:
     """Return a function with fewer points, removing first those that matter least for the rows (see `smaller`)."""
     if function.features is not None:
         raise ValueError("compress with X needs a function of support vectors only, and this one has random features")

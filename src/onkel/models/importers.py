@@ -42,7 +42,7 @@ class _Machine:
         return Expansion((term,), self.rows)
 
 
-def from_sklearn(svm: Any, recipe: Recipe | None = None, *, budget: int | None = None, **settings: Any) -> Any:
+def from_sklearn(svm: object, recipe: Recipe | None = None, *, budget: int | None = None, **settings: Any) -> Any:
     """Turn a fitted support vector machine of scikit-learn into an online learner.
 
     Its decision values are those of the machine. It then learns from new rows with `partial_fit`.

@@ -108,7 +108,7 @@ def _merged_of_one_kernel(
     factors: Sequence[float],
     budget: int | None,
     functions: Sequence[Expansion] | None = None,
-    recipe: Any = None,
+    recipe: object = None,
 ) -> tuple[Learner, float, float | None]:
     """A learner of the sum of functions of one kernel, the distance that a budget costs, and the change of the loss.
 
@@ -304,7 +304,7 @@ _PINNED = {
 }
 
 
-def _refuse(what: str, left: Any, right: Any, pinned: str) -> None:
+def _refuse(what: str, left: object, right: object, pinned: str) -> None:
     raise ValueError(f"models with different {what} cannot be merged: {left} and {right}: give each the same {pinned}")
 
 
@@ -313,7 +313,7 @@ def _random_features(learner: Learner) -> str:
     return "none" if features is None else f"{len(features)} of seed {learner.seed}"
 
 
-def _check_alike(one: Any, other: Any) -> None:
+def _check_alike(one: object, other: object) -> None:
     """Refuse to add functions of different spaces, and say which parameters must be equal."""
     mine, theirs = inside(one), inside(other)
     a, b = mine.learner, theirs.learner

@@ -44,7 +44,7 @@ class Checkpoint:
         name = f"rounds-{self.term}.npz" if self.term else "rounds.npz"
         return None if self.folder is None else Path(self.folder) / name
 
-    def save(self, points: Any, now: DescentState) -> None:
+    def save(self, points: object, now: DescentState) -> None:
         """Replace the checkpoint by the present state."""
         if self.path is None:
             return

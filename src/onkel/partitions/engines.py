@@ -26,7 +26,7 @@ class Engine(Protocol):
     """Runs work over partitions and adds up what it returns."""
 
     def total(
-        self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
+        self, work: Work, partitions: Sequence[Partition], shared: object, add: Callable[[Any, Any], Any], tell: Tell
     ) -> Any:
         """Return the sum, in the fixed tree, of ``work(number, partition, shared)`` over all partitions."""
 
@@ -52,7 +52,7 @@ def tree(values: Iterable[T], add: Callable[[T, T], T]) -> T:
     return sum_of_all
 
 
-def result_of(work: Work, number: int, partition: Partition, shared: Any, level: str | None) -> Any:
+def result_of(work: Work, number: int, partition: Partition, shared: object, level: str | None) -> Any:
     """Do the work of one partition; an error names it. ``level`` is the instruction set that all workers must use."""
     if level is not None and _core.isa != level:
         raise PartitionError(
@@ -70,7 +70,7 @@ class Serial:
     """One partition after the other, in this process."""
 
     def total(
-        self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
+        self, work: Work, partitions: Sequence[Partition], shared: object, add: Callable[[Any, Any], Any], tell: Tell
     ) -> Any:
         """Return the sum of the work of all partitions."""
 
@@ -95,7 +95,7 @@ class Jobs:
     n_jobs: int
 
     def total(
-        self, work: Work, partitions: Sequence[Partition], shared: Any, add: Callable[[Any, Any], Any], tell: Tell
+        self, work: Work, partitions: Sequence[Partition], shared: object, add: Callable[[Any, Any], Any], tell: Tell
     ) -> Any:
         """Return the sum of the work of all partitions."""
         from joblib import Parallel, delayed

@@ -40,7 +40,7 @@ class Fitted:
 
 
 def fit(
-    model: Any,
+    model: object,
     sources: Sequence[Any],
     *,
     rounds: int = Rounds.limit,
@@ -125,7 +125,7 @@ def fit(
     return Fitted(fitted, report)
 
 
-def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
+def _parts_of(model: object) -> tuple[StreamScaler | StreamEncoder | None, Any]:
     """The scaler or encoder of a pipeline, and the estimator."""
     if not isinstance(model, StreamPipeline):
         return None, model
@@ -135,13 +135,13 @@ def _parts_of(model: Any) -> tuple[StreamScaler | StreamEncoder | None, Any]:
     return chain[0], model.estimator
 
 
-def _recipe(estimator: Any) -> Any:
+def _recipe(estimator: object) -> Any:
     """The recipe that a generic estimator was given; None of a named one, which has parameters instead."""
     given = getattr(estimator, "recipe", None)
     return None if given is None else recipe_of(given)
 
 
-def _memory(estimator: Any) -> Memory:
+def _memory(estimator: object) -> Memory:
     """The memory that the model has for later rows."""
     recipe = _recipe(estimator)
     if isinstance(recipe, SecondOrder):
@@ -157,13 +157,13 @@ def _run(model: Any, partitions: Sequence[Partition], seed: int) -> str:
     return hashlib.sha256(repr((type(model).__name__, parameters, names, seed)).encode()).hexdigest()
 
 
-def encoding_of(model: Any, counted: Census) -> RowEncoding:
+def encoding_of(model: object, counted: Census) -> RowEncoding:
     """Return the encoding of chunks as rows, class indices or targets, and weights."""
     weights = _class_weights(model, counted)
     return RowEncoding(counted.width, counted.dtype, counted.classes, weights, counted.transformer)
 
 
-def _class_weights(model: Any, counted: Census) -> Floats | None:
+def _class_weights(model: object, counted: Census) -> Floats | None:
     given = getattr(model, "class_weight", None)
     if given is None or counted.classes is None or counted.counts is None:
         return None
@@ -172,7 +172,7 @@ def _class_weights(model: Any, counted: Census) -> Floats | None:
     return np.array([float(given.get(label, 1.0)) for label in counted.classes.tolist()])
 
 
-def fitted_to_sample(model: Any, seed: int, counted: Census, encoding: RowEncoding) -> Any:
+def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEncoding) -> Any:
     """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):

@@ -95,7 +95,7 @@ def check_learner(learner: Learner) -> None:
 
 
 def learn(
-    model: Any,
+    model: object,
     memory: Memory,
     census: Census,
     encoding: RowEncoding,

@@ -159,7 +159,7 @@ class FilePartition(Partition):
 class _Named:
     """An array with the names of its columns, as a data frame has them."""
 
-    def __init__(self, values: Any, columns: list[str]) -> None:
+    def __init__(self, values: object, columns: list[str]) -> None:
         self.values = values
         self.columns = columns
 

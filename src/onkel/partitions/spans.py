@@ -55,7 +55,7 @@ class Subspace:
         _kept[self.digest] = span
         return span
 
-    def as_rows(self, X: Any) -> Any:
+    def as_rows(self, X: object) -> Any:
         """Return rows in the form that the core takes."""
         return core_rows(X, self.learner.dtype, issparse(self.points))
 
@@ -114,7 +114,7 @@ class Question:
         function = np.ascontiguousarray(self.function)
         return _core.RowSums(self.subspace.core, learner.recipe.loss.spec, learner.task, function, self.informed)
 
-    def of_rows(self, X: Any, y: Floats, weight: Floats | None) -> Sums:
+    def of_rows(self, X: object, y: Floats, weight: Floats | None) -> Sums:
         """Return the sums of some rows."""
         sums = self.start()
         sums.add(self.subspace.as_rows(X), y, weight)

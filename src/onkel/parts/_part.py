@@ -11,7 +11,7 @@ from onkel.utils.validation import check_number
 Spec = tuple[str, dict[str, float], dict[str, Any]]
 
 
-def number(default: Any = MISSING, **limits: Any) -> Any:
+def number(default: object = MISSING, **limits: Any) -> Any:
     """Declare a dataclass field that holds a number in a range (see ``check_number``)."""
     return field(default=default, metadata=limits)
 

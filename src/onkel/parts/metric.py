@@ -33,7 +33,7 @@ class Curve(NamedTuple):
     at: tuple[float, ...] = ()  # ascending; none for the identity
     values: tuple[float, ...] = ()
 
-    def __call__(self, x: Any) -> Floats:
+    def __call__(self, x: object) -> Floats:
         """Return the values at numbers."""
         x = np.array(x, np.float64)
         if not self.at:
@@ -59,7 +59,7 @@ class Metric(NamedTuple):
         """The number of features that it knows."""
         return max(len(self.scales), len(self.curves))
 
-    def of(self, rows: Any) -> Any:
+    def of(self, rows: object) -> Any:
         """Return rows, dense or sparse, as the metric sees them, in float64."""
         if issparse(rows):
             held = csr_array(rows, dtype=np.float64, copy=True)
@@ -147,7 +147,7 @@ def quantiles_of(rows: Any) -> tuple[Quantiles, ...]:
     return tuple(found) if any(found) else ()
 
 
-def checked_ranks(ranks: Any) -> tuple[Quantiles, ...]:
+def checked_ranks(ranks: object) -> tuple[Quantiles, ...]:
     """Return the quantiles of each feature, or refuse them."""
     try:
         return _checked_ranks(ranks)  # a kernel of another width has the ranks that were checked before

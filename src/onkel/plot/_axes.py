@@ -13,13 +13,13 @@ from onkel.utils.extras import needed
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#666666")
 
 
-def axes(ax: Any) -> Any:
+def axes(ax: object) -> Any:
     """The axes to draw on: those given, or a new figure's."""
     pyplot = needed("matplotlib.pyplot", "plot", "a picture")
     return pyplot.subplots(layout="constrained")[1] if ax is None else ax
 
 
-def drawn_of(model: Any) -> Any:
+def drawn_of(model: object) -> Any:
     """What is drawn of a model: the learner inside it if it is one of `onkel.river`, otherwise the model itself."""
     return getattr(model, "learner", model)
 
@@ -47,7 +47,7 @@ class Drawn:
     ax_: Any
     figure_: Any
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: object = None) -> Self:
         """Draw it.
 
         Parameters
@@ -64,5 +64,5 @@ class Drawn:
         self._draw(self.ax_)
         return self
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: object) -> None:
         raise NotImplementedError

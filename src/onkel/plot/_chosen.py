@@ -40,7 +40,7 @@ class MemoryDisplay(Drawn):
     memories: list[float]
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: object, *, ax: object = None) -> Self:
         """Draw the weights of the memories of a fitted Newton learner.
 
         Parameters
@@ -60,7 +60,7 @@ class MemoryDisplay(Drawn):
         rows, history = learner.memory_weights_history
         return cls(rows, history, list(weights)).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: object) -> None:
         """Draw the weights as layers."""
         names = ["all rows" if np.isinf(memory) else f"{memory:,.0f} rows" for memory in self.memories]
         draw_layers(ax, self.rows, self.weights, names)

@@ -64,7 +64,7 @@ class LearningCurveDisplay(Drawn):
         return cls.from_curves(curves, metric=metric, ax=ax)
 
     @classmethod
-    def from_curves(cls, curves: Iterable[Curve], *, metric: str | None = None, ax: Any = None) -> Self:
+    def from_curves(cls, curves: Iterable[Curve], *, metric: str | None = None, ax: object = None) -> Self:
         """Draw curves that were measured before.
 
         Parameters

@@ -41,7 +41,7 @@ class SupportDisplay(Drawn):
     rows: int
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: object, *, ax: object = None) -> Self:
         """Draw the support vectors of a fitted model.
 
         Parameters
@@ -91,7 +91,7 @@ class KernelWeightsDisplay(Drawn):
     names: list[str]
 
     @classmethod
-    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+    def from_estimator(cls, model: object, *, ax: object = None) -> Self:
         """Draw the weights of a fitted `MultiKernelClassifier` or `MultiKernelRegressor`.
 
         Parameters
@@ -109,6 +109,6 @@ class KernelWeightsDisplay(Drawn):
         rows, weights = estimator.kernel_weights_history_
         return cls(rows, weights, [repr(kernel) for kernel in estimator.kernels_]).plot(ax)
 
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, ax: object) -> None:
         """Draw the weights as layers, and name those that matter at the end."""
         draw_layers(ax, self.rows, self.weights, self.names)

@@ -113,7 +113,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     # -- learning
 
     @in_turn
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: object, y: object = None) -> Self:
         """Learn from scratch; the first 4,096 of these rows decide the columns' kinds.
 
         Parameters
@@ -132,7 +132,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.warn_of_strays(())
         return self
 
-    def _fitted(self, X: Any, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
+    def _fitted(self, X: object, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
         """The rows, all encoded by what is known after the last, and what is known: `fit` has all rows before it, but
         for the targets, of which each row has those of the rows before it."""
         table = self._validated(X, first=True)
@@ -143,7 +143,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = self._pass(table, replace(self._with_kinds(blank, kinds, found), settled=True, counts=None), flags)[1]
         return self._pass(table, known, None, targets)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: object, y: object = None) -> Self:
         """Learn from more rows.
 
         Parameters
@@ -159,7 +159,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     @in_turn
-    def partial_fit_transform(self, X: Any, y: Any = None) -> Any:
+    def partial_fit_transform(self, X: object, y: object = None) -> Any:
         """Learn from more rows; encode each by what is known of the rows up to itself.
 
         Where these rows show that a column is of another kind than so far, all of them are encoded as what it is
@@ -200,7 +200,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if name not in before:
                 warnings.warn(sentence, DataConversionWarning, stacklevel=4)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: object) -> Any:
         """Encode rows by what has been learned so far.
 
         Parameters
@@ -224,7 +224,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return rows
 
-    def _learned(self, X: Any, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
+    def _learned(self, X: object, counts: Flags | None = None, targets: Targets | None = None) -> tuple[Any, Encoding]:
         """The rows and what is known after them, which is not taken over yet; rows that do not count are encoded."""
         first = not hasattr(self, "_statistics")
         with unchanged_if_refused(self):
@@ -240,7 +240,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 _, fresh = self._pass(kept, fresh, np.ones(len(kept), bool))
             return self._pass(table, fresh, flags, targets)
 
-    def taught(self, X: Any, targets: Targets) -> tuple[Any, Self]:
+    def taught(self, X: object, targets: Targets) -> tuple[Any, Self]:
         """Return rows, and an encoder of the same columns that knows their targets too: each row as if they were
         learned from in order.
 
@@ -459,7 +459,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         first = new if known.first is None else Table.joined([known.first, new])
         return replace(known, columns=columns, rows=rows, first=first, counts=_counts_of(new) + known.counts)
 
-    def _validated(self, X: Any, *, first: bool) -> Table:
+    def _validated(self, X: object, *, first: bool) -> Table:
         self._check_parameters()
         table = Table.of(X)
         if table.shape[1] == 0:
@@ -517,7 +517,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _widths(self, known: Encoding) -> list[int]:
         return [column_kinds.width(kind, self.max_categories, known.n_targets) for kind in known.kinds]
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
         """Return what the columns of numbers are called."""
         known = self._known()
         named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
@@ -547,7 +547,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         named = zip(self.feature_names_in_.tolist(), known.kinds, known.columns, strict=True)
         return tuple(column_kinds.as_encoded(name, kind, state, self.max_categories) for name, kind, state in named)
 
-    def has_statistics_of(self, other: Any) -> bool:
+    def has_statistics_of(self, other: object) -> bool:
         """Return whether both encode rows alike."""
         if type(self) is not type(other) or self.get_params(deep=False) != other.get_params(deep=False):
             return False
@@ -676,7 +676,7 @@ def _is_same(one: column_kinds.State, other: column_kinds.State) -> bool:
     )
 
 
-def _check_state(kind: str, state: Any, max_categories: int, n_targets: int) -> None:
+def _check_state(kind: str, state: object, max_categories: int, n_targets: int) -> None:
     blank = column_kinds.blank(kind, n_targets)
     if not isinstance(state, dict) or state.keys() != blank.keys():
         raise ValueError(f"a column of kind {kind} must have {', '.join(blank) or 'no statistics'}")

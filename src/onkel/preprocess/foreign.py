@@ -21,7 +21,7 @@ SAVED = {
 }
 
 
-def check_ready(transformer: Any) -> None:
+def check_ready(transformer: object) -> None:
     """Refuse what is no transformer, or one that is still to be fitted."""
     name = type(transformer).__name__
     if not hasattr(transformer, "transform") or not hasattr(transformer, "__sklearn_tags__"):
@@ -49,7 +49,7 @@ def saved(transformer: Any) -> dict[str, Any]:
     return {"sklearn": name, "parameters": transformer.get_params(deep=False), "fitted": fitted}
 
 
-def loaded(tree: Any) -> Any:
+def loaded(tree: object) -> Any:
     """Return the transformer that `saved` wrote, or refuse what it did not write."""
     if not isinstance(tree, dict):
         return tree

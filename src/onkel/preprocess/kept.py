@@ -23,7 +23,7 @@ def kept_rows(table: Table) -> dict[str, Any]:
     return {"typed": table.typed, "columns": [[_plain(value) for value in column] for column in table.columns]}
 
 
-def table_of_kept(kept: Any, names: tuple[str, ...]) -> Table:
+def table_of_kept(kept: object, names: tuple[str, ...]) -> Table:
     """Return the rows that `kept_rows` wrote, or refuse what it did not write."""
     if not isinstance(kept, dict) or kept.keys() != {"typed", "columns"} or not isinstance(kept["typed"], bool):
         raise ValueError("the first rows must have columns, and say whether these are typed")
@@ -35,7 +35,7 @@ def table_of_kept(kept: Any, names: tuple[str, ...]) -> Table:
     return Table(names, tuple(map(_column, columns)), kept["typed"])
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A value as JSON, the same whether it stood in an array of its type or in one of objects."""
     value = plain_value(value)
     if isinstance(value, float):
@@ -50,7 +50,7 @@ def _column(values: list[Any]) -> NDArray[Any]:
     return of_values([_value(value) for value in values])
 
 
-def _value(value: Any) -> Any:
+def _value(value: object) -> Any:
     """What `_plain` wrote; refused where it can have written no such thing."""
     with contextlib.suppress(ValueError, OverflowError, ArithmeticError):
         if isinstance(value, str | bool | int | float | None):

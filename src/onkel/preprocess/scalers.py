@@ -34,7 +34,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     _statistics: Statistics  # replaced as a whole: whoever reads beside a learning thread sees one state
 
     @in_turn
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the statistics from scratch.
 
         Parameters
@@ -51,7 +51,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
             self._statistics = self._pass(rows, self._blank(rows.shape[1]), learn=True)[1]
         return self
 
-    def partial_fit(self, X: ArrayLike, y: Any = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn from more rows.
 
         Parameters
@@ -67,7 +67,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         return self
 
     @in_turn
-    def partial_fit_transform(self, X: ArrayLike, y: Any = None) -> Any:
+    def partial_fit_transform(self, X: ArrayLike, y: object = None) -> Any:
         """Learn from more rows; scale each by the statistics of the rows up to itself.
 
         Parameters
@@ -180,7 +180,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """Statistics of no rows."""
         raise NotImplementedError
 
-    def _scale(self, statistics: Statistics, rows: Any, learn: bool, counts: Any) -> NDArray[Any]:
+    def _scale(self, statistics: Statistics, rows: object, learn: bool, counts: object) -> NDArray[Any]:
         raise NotImplementedError
 
     def inverse_factors(self) -> tuple[Floats, Floats | float]:
@@ -248,7 +248,7 @@ class StreamScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         scaler.__dict__.update(fields)
         return scaler
 
-    def _check_statistics(self, statistics: Any, n_features: int) -> None:
+    def _check_statistics(self, statistics: object, n_features: int) -> None:
         """Refuse statistics that no rows have."""
         if not isinstance(statistics, dict) or not all(isinstance(v, np.ndarray) for v in statistics.values()):
             raise ValueError("statistics must hold arrays")

@@ -167,7 +167,7 @@ def merged(states: Sequence[State]) -> State:
     return both
 
 
-def check(state: Any, n_columns: int) -> None:
+def check(state: object, n_columns: int) -> None:
     """Refuse statistics that no rows have."""
     expected = blank(n_columns)
     if not isinstance(state, dict) or state.keys() != expected.keys():

@@ -37,7 +37,7 @@ def checked(recipe: Callable[P, R]) -> Callable[P, R]:
     return checking
 
 
-def _check(parameter: Parameter, value: Any) -> None:
+def _check(parameter: Parameter, value: object) -> None:
     """Refuse a value that a parameter cannot have."""
     kinds = set(get_args(parameter.type) or (parameter.type,))
     if value is None and NoneType in kinds:

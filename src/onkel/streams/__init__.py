@@ -166,7 +166,7 @@ def open(
     return opened(source, dtype=dtype, **common)
 
 
-def _of_text(kind: Callable[..., Stream], source: Any, **options: Any) -> Stream:
+def _of_text(kind: Callable[..., Stream], source: object, **options: Any) -> Stream:
     """Open a stream of text; the file is closed again where the stream refuses it."""
     content = Bytes(source)
     try:
@@ -180,7 +180,7 @@ def _compression(source: Any) -> bool:
     return PurePath(source).suffix.lower() in COMPRESSIONS
 
 
-def format_of(source: Any) -> str:
+def format_of(source: object) -> str:
     """What a file's name says of its format, without its compression."""
     if not isinstance(source, str | os.PathLike):
         return "libsvm"

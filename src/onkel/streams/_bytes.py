@@ -19,7 +19,7 @@ from onkel.utils.extras import pyarrow
 BLOCK = 1 << 20
 
 
-def _zstd(file: Any) -> Any:
+def _zstd(file: object) -> Any:
     arrow = pyarrow("a file compressed with zstd")
     return arrow.CompressedInputStream(arrow.PythonFile(file, "r"), "zstd")
 

@@ -77,7 +77,7 @@ def choose(
     return ColumnChoice(known, features, goal)
 
 
-def _number(table: str, names: list[str], wanted: Any, what: str) -> int:
+def _number(table: str, names: list[str], wanted: object, what: str) -> int:
     if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
         if not -len(names) <= wanted < len(names):
             raise ValueError(f"{table} has {len(names)} columns, and {what} asks for number {wanted} (they begin at 0)")
@@ -103,7 +103,7 @@ def not_numbers(table: str, number: int, name: str, what: str) -> ValueError:
     )
 
 
-def labels(values: Any) -> NDArray[Any]:
+def labels(values: object) -> NDArray[Any]:
     """Targets as an array; text as text and integers as integers, not as objects, unless some are missing."""
     scalars = isinstance(values, list | tuple) and not isinstance(next(iter(values), []), list | tuple | np.ndarray)
     array = np.asarray(values, object if scalars else None)  # of a list NumPy would make one type

@@ -35,14 +35,14 @@ class CsvStream(TextStream):
         self,
         source: Bytes,
         *,
-        target: Any,
-        columns: Any,
+        target: object,
+        columns: object,
         header: bool | None,
         delimiter: str,
         dtype: str,
         chunk_rows: int,
         on_error: str,
-        drop: Any = None,
+        drop: object = None,
         table: bool = False,
     ) -> None:
         self._arrow_csv = pyarrow("CSV text", "pyarrow.csv")

@@ -12,7 +12,7 @@ from onkel.streams._stream import Chunk, Position, Stream, check_position
 _INNER = "file_"  # before the names of what a position says of the file that is being read
 
 
-def files_of(source: Any) -> list[str]:
+def files_of(source: object) -> list[str]:
     """Return the files that a folder or a pattern names, in the order of their names; none for any other source."""
     if not isinstance(source, str | os.PathLike):
         return []

@@ -43,7 +43,7 @@ class KafkaStream(Stream):
     """
 
     def __init__(
-        self, url: str, *, target: Any, columns: Any, dtype: str | None, chunk_rows: int, on_error: str
+        self, url: str, *, target: object, columns: object, dtype: str | None, chunk_rows: int, on_error: str
     ) -> None:
         servers, self.topic, own, properties = parse_url(url)
         super().__init__(f"topic {self.topic!r}", chunk_rows, on_error)
@@ -76,7 +76,7 @@ class KafkaStream(Stream):
             "fields": self._fields,
         }
 
-    def seek(self, position: Any) -> None:
+    def seek(self, position: object) -> None:
         """Make the next chunk the one that begins at a position of this stream."""
         names = {"rows", "skipped", "offsets", "chunk", "fields"}
         if not isinstance(position, dict) or position.keys() != names:

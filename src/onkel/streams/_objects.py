@@ -32,7 +32,7 @@ class Options:
     drop: Any = None
     table: bool = False
 
-    def rows(self, X: Any) -> Any:
+    def rows(self, X: object) -> Any:
         """Rows as they are to be handed out."""
         return Table.of(X) if self.table else self.numbers(X if issparse(X) else np.asarray(X))
 
@@ -79,7 +79,7 @@ def of_npy(path: Any, **options: Any) -> Stream:
     return _of_array(name, rows, None, replace(chosen, target=-1 if chosen.target is None else chosen.target))
 
 
-def _n_dim(X: Any) -> int:
+def _n_dim(X: object) -> int:
     if hasattr(X, "shape"):
         return len(X.shape)
     return 1 + _n_dim(X[0]) if isinstance(X, list | tuple) and len(X) else 0
@@ -95,7 +95,7 @@ def _targets_of(X: Any, y: Any) -> NDArray[Any] | None:
     return targets
 
 
-def _of_array(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
+def _of_array(name: str, X: object, y: NDArray[Any] | None, options: Options) -> Stream:
     rows = np.asanyarray(X)
     chosen = choose(name, range(rows.shape[1]), options.target, options.columns, last=False, drop=options.drop)
     everything = len(chosen.features) == rows.shape[1]
@@ -108,7 +108,7 @@ def _of_array(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> St
     return ArrayStream(name, read, rows.shape[0], len(chosen.features), options.chunk_rows, options.on_error)
 
 
-def _of_sparse(name: str, X: Any, y: NDArray[Any] | None, options: Options) -> Stream:
+def _of_sparse(name: str, X: object, y: NDArray[Any] | None, options: Options) -> Stream:
     if options.target not in (None, False) or options.columns is not None:
         raise ValueError("a sparse matrix has no columns to choose from: give (X, y)")
     rows = csr_array(X)

@@ -136,7 +136,7 @@ class Stream(ABC):
             self.problems.append(problem)
 
 
-def check_position(stream: Stream, position: Any) -> Position:
+def check_position(stream: Stream, position: object) -> Position:
     """Refuse what is no position of such a stream."""
     expected = stream.position()
     if not isinstance(position, dict) or position.keys() != expected.keys():
@@ -228,7 +228,7 @@ class RowStream(Stream):
             good &= np.array([not is_missing(value) for value in y])
         return good
 
-    def _good_rows(self, X: Any, y: NDArray[Any] | None) -> Chunk:
+    def _good_rows(self, X: object, y: NDArray[Any] | None) -> Chunk:
         good = self._are_good(X, y)
         first = self._row
         for i in np.flatnonzero(~good).tolist():

@@ -75,7 +75,7 @@ class TableStream(BlockStream):
         return self._row / max(1, self.n_rows)
 
 
-def of_parquet(path: Any, **options: Any) -> TableStream:
+def of_parquet(path: object, **options: Any) -> TableStream:
     """Open a stream of a Parquet file."""
     parquet = pyarrow("a Parquet file", "pyarrow.parquet")
     file = _opened(path, "a Parquet file", lambda: parquet.ParquetFile(path))
@@ -86,7 +86,7 @@ def of_parquet(path: Any, **options: Any) -> TableStream:
     return TableStream(path, batches, file.schema_arrow, file.metadata.num_rows, **options)
 
 
-def of_arrow(path: Any, **options: Any) -> TableStream:
+def of_arrow(path: object, **options: Any) -> TableStream:
     """Open a stream of an Arrow file, which is mapped, not read."""
     arrow, ipc = pyarrow("an Arrow file"), pyarrow("an Arrow file", "pyarrow.ipc")
     file = _opened(path, "an Arrow file", lambda: ipc.open_file(arrow.memory_map(str(path))))
@@ -98,14 +98,14 @@ def of_arrow(path: Any, **options: Any) -> TableStream:
     return TableStream(path, batches, file.schema, n_rows, **options)
 
 
-def _opened(path: Any, what: str, opened: Callable[[], Any]) -> Any:
+def _opened(path: object, what: str, opened: Callable[[], Any]) -> Any:
     try:
         return opened()
     except pyarrow(what).ArrowInvalid as error:
         raise ValueError(f"{path} is not {what}: {str(error).splitlines()[0]}") from None
 
 
-def _holds_numbers(kind: Any) -> bool:
+def _holds_numbers(kind: object) -> bool:
     types = pyarrow("a table").types
     checks = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     return any(check(kind) for check in checks)

@@ -28,12 +28,12 @@ _LONGEST_SHOWN = 60
 class Refused(ValueError):
     """A value that is not what it should be."""
 
-    def __init__(self, row: int, value: Any, expected: str) -> None:
+    def __init__(self, row: int, value: object, expected: str) -> None:
         super().__init__(f"expected {expected}, got {shown(value)}")
         self.row, self.value, self.expected = row, value, expected
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as messages show it.
 
     >>> shown("Bern"), shown(Decimal(2**60 + 1)), shown(dt.datetime(2024, 5, 1))
@@ -43,7 +43,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
-def plain_value(value: Any, row: int = 0) -> Any:
+def plain_value(value: object, row: int = 0) -> Any:
     """Return a value in the one form in which a table keeps it, whatever library it comes from.
 
     The forms are None (missing), bool, float, Decimal where a number's word is not that of a float (whole numbers
@@ -137,7 +137,7 @@ def as_naive(value: dt.date) -> dt.datetime:
     return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def kind_of_value(value: Any, parse: bool) -> str | None:
+def kind_of_value(value: object, parse: bool) -> str | None:
     """Return what a value is: "number", "boolean", "date" or "category" (text); None where it is missing.
 
     To ``parse`` is to read text as what it says; dates are always read.
@@ -167,7 +167,7 @@ def kind_of_value(value: Any, parse: bool) -> str | None:
     return "date" if isinstance(value, dt.date) else "category"
 
 
-def says_missing(value: Any, parse: bool) -> bool:
+def says_missing(value: object, parse: bool) -> bool:
     """Return whether a text says that there is no value, though it may be a category's name.
 
     >>> [says_missing(text, parse=False) for text in ("NA", "Unknown", "Bern")]
@@ -216,7 +216,7 @@ def value_as(kind: str, value: Any, parse: bool) -> Any:
     return microseconds(date_of(value.strip()) if isinstance(value, str) else value)
 
 
-def word_of(value: Any) -> str:
+def word_of(value: object) -> str:
     """Return a value as the name of a category, a function of the value alone.
 
     Whole numbers are alike whatever their type, and so are dates and times at midnight.

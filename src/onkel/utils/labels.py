@@ -21,7 +21,7 @@ class UnknownLabel(ValueError):
     """A label that is not one of the classes, where no class may be added."""
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether a value is missing: None, NaN, or the NA and NaT of pandas."""
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
@@ -198,7 +198,7 @@ def _first_of_kind(values: Sequence[Any], wanted: str | None) -> tuple[int, str]
     return place, f"{_shown(values[place])} ({singular}) at row {place}"
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, float) and value != value:
         return "NaN"
     return repr(value.item() if isinstance(value, np.generic) else value)

@@ -19,7 +19,7 @@ class _Locks:
         self._of: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
         self._mine = threading.Lock()
 
-    def of(self, it: Any) -> Any:
+    def of(self, it: object) -> Any:
         with self._mine:
             lock = self._of.get(it)
             return self._of.setdefault(it, threading.RLock()) if lock is None else lock
@@ -37,7 +37,7 @@ if hasattr(os, "register_at_fork"):  # the thread that holds a lock does not exi
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def turn_of(it: Any) -> Any:
+def turn_of(it: object) -> Any:
     """Return the lock of an object; while it is held, no other thread is in a method of it that takes turns."""
     return _locks.of(it)
 
@@ -46,7 +46,7 @@ def in_turn(method: Method) -> Method:
     """Make a method wait until no other thread is in such a method of the same object."""
 
     @functools.wraps(method)
-    def taking_turns(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def taking_turns(self: object, *args: Any, **kwargs: Any) -> Any:
         with turn_of(self):
             return method(self, *args, **kwargs)
 

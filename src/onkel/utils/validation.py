@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 T = TypeVar("T")
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return a value as a sentence shows it: in one line, and a long one by its beginning.
 
     >>> shown({"n_jobs": 2}), shown(list(range(1000)))[-12:]
@@ -53,7 +53,7 @@ def check_number(
     raise ValueError(f"{name} must be {noun}{wanted}, got {shown(value)}")
 
 
-def check_seed(name: str, value: Any) -> None:
+def check_seed(name: str, value: object) -> None:
     """Refuse a seed that is not a 64-bit integer."""
     check_number(name, value, at_least=0, at_most=2**64 - 1, integer=True)
 
@@ -61,7 +61,7 @@ def check_seed(name: str, value: Any) -> None:
 MOST_THREADS = 4096
 
 
-def n_threads(n_jobs: Any) -> int:
+def n_threads(n_jobs: object) -> int:
     """Return the number of threads for ``n_jobs``, as in scikit-learn: None means 1, -1 means one per core."""
     if n_jobs is None:
         return 1
@@ -90,13 +90,13 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
 
 
-def check_flag(name: str, value: Any) -> None:
+def check_flag(name: str, value: object) -> None:
     """Refuse a parameter that is not True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
-def are_float_rows(X: Any, n_features: int) -> bool:
+def are_float_rows(X: object, n_features: int) -> bool:
     """Return whether these are rows of so many features in a plain array of float32 or float64.
 
     >>> are_float_rows(np.zeros((1, 3)), 3), are_float_rows([[0.0, 0.0, 0.0]], 3), are_float_rows(np.zeros((1, 3)), 4)
@@ -134,7 +134,7 @@ def check_sparse_width(n_features: int) -> None:
         raise ValueError(f"a sparse X must have at most {MOST_FEATURES} features, got {n_features}")
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
+def check_weights(sample_weight: object, n_rows: int) -> NDArray[np.float64] | None:
     """Return the weights as float64, or None where all rows have the same weight."""
     if sample_weight is None:
         return None
@@ -153,7 +153,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None
 
 
 @contextlib.contextmanager
-def unchanged_if_refused(model: Any) -> Iterator[None]:
+def unchanged_if_refused(model: object) -> Iterator[None]:
     """Restore the attributes of a model when a check inside the block fails."""
     before = dict(vars(model))
     try:
@@ -189,7 +189,7 @@ def columns_of_numbers(X: Any, model: Any) -> Iterator[None]:
         raise
 
 
-def _first_that_is_no_number(column: Any) -> tuple[int | None, Any]:
+def _first_that_is_no_number(column: object) -> tuple[int | None, Any]:
     for row, value in enumerate(np.asarray(column).tolist()):
         try:
             float(value)
@@ -206,7 +206,7 @@ def columns_by_name(X: Any, names: NDArray[Any] | None) -> Any:
     return X[wanted] if found != wanted and len(found) == len(wanted) == len({*found, *wanted}) else X
 
 
-def check_feature_names(names: Any, n_features: int) -> None:
+def check_feature_names(names: object, n_features: int) -> None:
     """Refuse names that a fitted model cannot have; None means no names."""
     if names is None:
         return
@@ -216,7 +216,7 @@ def check_feature_names(names: Any, n_features: int) -> None:
         raise ValueError(f"feature_names must be {n_features} strings, got {names.size}")
 
 
-def with_parameters(cls: type[T], parameters: Any) -> T:
+def with_parameters(cls: type[T], parameters: object) -> T:
     """Return an estimator with the parameters of a file; refuse unknown and missing ones."""
     if not isinstance(parameters, dict):
         raise ValueError(f"parameters must be names with values, got {parameters!r}")

@@ -120,7 +120,7 @@ class Plain:
         return bool(self.shift.any() or (self.factor != 1).any())
 
 
-def plain(model: Any, *, takes_sigmoids: bool = False, takes_tables: bool = False) -> Plain:
+def plain(model: object, *, takes_sigmoids: bool = False, takes_tables: bool = False) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it.
 
     Without `takes_tables`, an encoder of numbers without missing values counts as a scaler, and any other is refused.

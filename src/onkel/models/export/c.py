@@ -27,7 +27,7 @@ _BASES = {
 }
 
 
-def to_c(model: Any, *, name: str = "model", dtype: str | None = None, batch: int | None = None) -> str:
+def to_c(model: object, *, name: str = "model", dtype: str | None = None, batch: int | None = None) -> str:
     """Return a fitted model as a C99 header.
 
     It defines ``<name>_scores(x, scores)`` and, for a classifier, ``<name>_predict(x)``, the index of the class, and
@@ -135,7 +135,7 @@ class _Header:
 
     # -- constants
 
-    def rounded(self, values: Any) -> NDArray[np.float64]:
+    def rounded(self, values: object) -> NDArray[np.float64]:
         """Return values as they are read back from constants."""
         return np.asarray(values, np.float32 if self.s else np.float64).astype(np.float64)
 

@@ -13,7 +13,7 @@ from onkel.models.export._plain import KernelFunction, PlainRegion, plain
 from onkel.parts import PlainKernel
 
 
-def to_json(model: Any) -> str:
+def to_json(model: object) -> str:
     """Return a fitted model as JSON; docs/deploy.md explains each field and how to compute a prediction.
 
     Parameters

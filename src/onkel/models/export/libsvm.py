@@ -18,7 +18,7 @@ from onkel.models.export._plain import Plain, plain
 from onkel.parts import LIBSVM_KERNELS, PlainKernel
 
 
-def to_libsvm(model: Any, *, scaled: bool = False) -> str:
+def to_libsvm(model: object, *, scaled: bool = False) -> str:
     """Return a fitted model as LIBSVM text.
 
     Its predictions are those of the model, ties aside. With C > 2 classes it contains each point C - 1 times: LIBSVM
@@ -83,7 +83,7 @@ def to_libsvm(model: Any, *, scaled: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def to_libsvm_range(model: Any) -> str:
+def to_libsvm_range(model: object) -> str:
     """Return a pipeline's scaler as a file of ranges, which LIBSVM's ``svm-scale -r`` reads.
 
     Parameters

@@ -29,7 +29,7 @@ _IR_VERSION = 8
 MOST_FOR_FLOAT32 = 80.0  # see _largest: 80 * 2^-24 is half of the allowed error of a score, 1e-5
 
 
-def to_onnx(model: Any, *, dtype: str = "float32") -> Any:
+def to_onnx(model: object, *, dtype: str = "float32") -> Any:
     """Return a fitted model as an ONNX model.
 
     Its input is ``X``. With a `StreamEncoder` there is one input of shape (n, 1) for each column of the table, by its
@@ -99,7 +99,7 @@ class _Graph:
 
     # -- pieces
 
-    def constant(self, name: str, values: Any) -> str:
+    def constant(self, name: str, values: object) -> str:
         """Store numbers in the graph's type; integers and labels are unchanged."""
         array = np.asarray(values)
         if array.dtype.kind == "f":
@@ -424,7 +424,7 @@ def _largest(model: Plain) -> float:
 class _AtMost(Arrays):
     """Upper bounds on the formulas, attained at the point itself; for tanh the bound is 1."""
 
-    def tanh(self, value: Any) -> Any:
+    def tanh(self, value: object) -> Any:
         return np.ones_like(value)
 
 
