@@ -44,11 +44,12 @@ FARTHEST = 30.0  # the largest power of two
 SCREENED = (-1.0, 1.0, 3.0)  # likewise, of the features that the screen has selected
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
 LAM = 0.1  # at first
+WILD = 100.0  # ratio of spreads
 FARTHEST_LOG = 340.0  # of a scale, whose square is a number then
 
 
 class Found(NamedTuple):
-    """A point of the search: the logarithms of the features' scales and of λ, and that of the loss."""
+    """A point of the search: the logarithms of all features' scales and of λ, and that of the loss."""
 
     kernel: type[Radial]
     at: Floats
@@ -56,57 +57,74 @@ class Found(NamedTuple):
 
 
 class Problem:
-    """Rows as the core's search takes them, with the ranks of their features."""
+    """Rows as the core's search takes them, with the ranks of their features; of these only those that vary."""
 
     def __init__(self, rows: Rows, ranks: tuple[Quantiles, ...], task: str, n_classes: int, n_threads: int = 1) -> None:
         seen = rows.rows.toarray() if issparse(rows.rows) else rows.rows
-        self.X = np.ascontiguousarray(RBF(ranks=ranks).metric.of(seen), np.float64)
+        X = np.asarray(RBF(ranks=ranks).metric.of(seen), np.float64)
+        groups = categories(X)
+        self.known = known_groups(X, groups)
+        columns = np.flatnonzero(self.known) if self.known.any() else np.zeros(1, np.intp)
+        self.X = np.ascontiguousarray(X[:, columns])
+        self.groups = np.unique(groups[columns], return_inverse=True)[1]
+        self.places = np.append(columns, X.shape[1])  # in a point
         self.y = np.ascontiguousarray(2 * rows.y - 1 if task == "binary" else rows.y)
         self.weight = np.ascontiguousarray(rows.weight)
         self.task, self.n_classes, self.n_threads, self.ranks = task, n_classes, n_threads, ranks
-        self.groups = categories(self.X)
-        self.known = known_groups(self.X, self.groups)
 
     @property
     def n_scales(self) -> int:
         """The number of scales that are to be found: one for each feature or category that varies."""
-        return len(np.unique(self.groups[self.known]))
+        return len(np.unique(self.groups)) if self.known.any() else 0
+
+    def point(self, logs: Floats) -> Found:
+        """Return the gaussian kernel with the logarithms of these scales, in the middle of which are the others."""
+        at = np.full(len(self.known) + 1, logs.mean())
+        at[self.places] = np.append(logs, math.log(LAM))
+        return Found(RBF, at, math.inf)
 
     def loss(self, found: Found, points: int = POINTS) -> Found:
         """Return the point with its loss on these rows."""
-        at = found.at.tolist()
+        at = found.at[self.places].tolist()
         value = _core.validation_value(self.X, self.y, self.weight, at=at, **self._given(found, points))
         return found._replace(loss=math.log(value) if value > 0 else -math.inf if value == 0 else math.inf)
 
     def go_on(self, found: Found, evaluations: int, *, one: bool = False, points: int = POINTS) -> Found:
         """Search from a point on, with ``one`` for the factor of all scales alone."""
         groups = np.zeros_like(self.groups) if one else self.groups
-        centre = found.at[:-1] if one else tied(found.at[:-1], groups)
-        value, at = _core.learn_scales(
+        at = found.at[self.places]
+        centre = at[:-1] if one else tied(at[:-1], groups)
+        value, reached = _core.learn_scales(
             self.X,
             self.y,
             self.weight,
-            at=[*centre, found.at[-1]],
+            at=[*centre, at[-1]],
             centre=centre.tolist(),
             groups=groups.tolist(),
             spread=SPREAD if self.task == "regression" and not one else math.inf,
             evaluations=evaluations,
             **self._given(found, points),
         )
-        return found._replace(at=np.array(at), loss=math.inf if math.isnan(value) else value)
+        whole = found.at.copy()
+        whole[self.places] = reached
+        return found._replace(at=whole, loss=math.inf if math.isnan(value) else value)
 
     def _given(self, found: Found, points: int) -> dict[str, Any]:
         return {"task": self.task, "classes": self.n_classes, "kernel": found.kernel.name, "max_points": points}
 
-    def isotropic(self, tries_spreads: bool) -> Found:
+    def isotropic(self, tries_spreads: bool) -> list[Found]:
         """Return the kernel with one width for all features, as they are or, if that is better, in units of their
-        spreads."""
+        spreads. Where these differ widely return both, the better one first: from one no search would reach the other.
+        """
         starts, spread = [np.ones(self.X.shape[1])], tied(spreads(self.X), self.groups)
-        if tries_spreads and self.known.any() and np.ptp(spread[self.known]) > 0:
-            starts.append(np.where(self.known, spread[self.known].min() / spread, 1.0))
+        if tries_spreads and np.ptp(spread) > 0:
+            starts.append(spread.min() / spread)
         some = self.first(ROWS_OF_WIDTHS)
-        best = [some.best_width(each) for each in starts]
-        return self.go_on(best[-1] if best[-1].loss < best[0].loss - BEHIND else best[0], FEW, one=True)
+        found = [some.best_width(each) for each in starts]
+        if found[-1].loss < found[0].loss - BEHIND:
+            found.reverse()
+        both = spread.max() > WILD * spread.min()
+        return [self.go_on(found[0], FEW, one=True), *(found[1:] if both else [])]
 
     def first(self, n: int) -> Problem:
         """Return the problem of the first rows."""
@@ -120,7 +138,7 @@ class Problem:
 
         def at(power: float) -> Found:
             log_scales = np.log(scales) + 0.5 * math.log(width * 2.0**power)
-            return self.loss(Found(RBF, np.append(log_scales, math.log(LAM)), math.inf), POINTS // 2)
+            return self.loss(self.point(log_scales), POINTS // 2)
 
         tried = {power: at(power) for power in WIDTHS}
         best = min(tried, key=lambda power: tried[power].loss)
@@ -152,18 +170,18 @@ class Problem:
         # The selected ones weigh as much as all others together.
         scales = np.where(chosen, 1.0, math.sqrt(n_chosen / (n - n_chosen))) / spreads(self.X)
         width = 1.0 / median(self.X[:, chosen] * scales[chosen], 2)
-        points = [np.append(np.log(scales) + 0.5 * math.log(width * 2.0**power), math.log(LAM)) for power in SCREENED]
-        return [min((self.loss(Found(RBF, at, math.inf)) for at in points), key=lambda each: each.loss)]
+        points = [self.point(np.log(scales) + 0.5 * math.log(width * 2.0**power)) for power in SCREENED]
+        return [min(map(self.loss, points), key=lambda each: each.loss)]
 
     def as_laplacian(self, found: Found) -> Found:
         """Return the same scales for the Laplacian kernel, whose median exponent is the same then."""
-        seen, at = self.X * np.exp(found.at[:-1]), found.at.copy()
+        seen, at = self.X * np.exp(found.at[self.places[:-1]]), found.at.copy()
         at[:-1] += math.log(median(seen, 2) / median(seen, 1))
         return Found(Laplacian, at, math.inf)
 
     def point_of(self, kernel: Radial) -> Found:
         """Return the point of a kernel."""
-        scales = (kernel.gamma * kernel.relevances_of(self.X.shape[1])) ** (1 / kernel.base.power)
+        scales = (kernel.gamma * kernel.relevances_of(len(self.known))) ** (1 / kernel.base.power)
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(scales), -FARTHEST_LOG)
         return Found(type(kernel), np.append(logs, math.log(LAM)), math.inf)
