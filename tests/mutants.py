@@ -105,8 +105,8 @@ MUTANTS = [
     Mutant(
         "relevances that gain nothing are left out",
         "src/onkel/choice/kernels.py",
-        "if best.loss < isotropic.loss - BEHIND:",
-        "if True:",
+        "if best.loss < isotropic.loss - BEHIND else isotropic",
+        "",
         "test_relevances_choice.py -k gain_nothing",
     ),
     Mutant(
