@@ -7,7 +7,7 @@ measured, fewer where a learner has spent eight seconds on a set. Every figure i
 is known and not measured again, so that a run can be cut short and taken up.
 
 --ours measures our own learners only, --rivals the others; --page measures nothing and prints the tables of
-docs/frontier.md. Rows are scaled as `newton_data.py` says. LightGBM comes with the extra "bench"; xRFM is measured
+docs/lab/frontier.md. Rows are scaled as `newton_data.py` says. LightGBM comes with the extra "bench"; xRFM is measured
 where it is installed (`pip install xrfm`, which needs torch).
 """
 

@@ -1,4 +1,4 @@
-"""The tables of docs/frontier.md, in Markdown, from the figures that frontier_bench.py keeps."""
+"""The tables of docs/lab/frontier.md, in Markdown, from the figures that frontier_bench.py keeps."""
 
 from __future__ import annotations
 

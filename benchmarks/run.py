@@ -3,7 +3,7 @@
 With ``--record`` they are added to the record of figures (scripts/history), of which the site has a page.
 
 Each benchmark is a process of its own, so that none inherits another's memory. The table is Markdown, as in
-docs/speed.md; a benchmark whose data or packages are missing says so on stderr and is left out.
+docs/lab/speed.md; a benchmark whose data or packages are missing says so on stderr and is left out.
 """
 
 from __future__ import annotations
