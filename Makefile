@@ -46,6 +46,10 @@ demo: $(VENV)/installed $(VENV)/with-cli
 	@$(BIN)/onkel compare mixture -l all --rows 100000 --budget 100 --gamma 2
 	@echo; echo '$$ onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html'
 	@$(BIN)/onkel compare switching -l all --rows 100000 --budget 100 --gamma 5 --every 1000 --report build/demo.html
+	@echo
+	@echo 'Seen: each learner with 100 support vectors, on rows that stand still and on a target that changes; warnings are'
+	@echo 'of learners that are meant to fail there. Newton leads both, since it chooses its kernel and its memory itself.'
+	@echo 'Next: docs/start.md (five minutes), or onkel fit YOUR.csv --target COLUMN; build/demo.html has the curves.'
 
 test: $(VENV)/installed $(VENV)/with-test $(VENV)/with-cli
 	@echo 'Running the tests ...'

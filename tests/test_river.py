@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from river import checks, compose, datasets, evaluate, feature_extraction, metrics, preprocessing, stream
+from river import checks, compose, conf, datasets, evaluate, feature_extraction, metrics, preprocessing, stream
 from scipy.sparse import csr_array
 
 import onkel
@@ -418,3 +418,21 @@ def test_recipes_by_name():
     assert one._fingerprint() == two._fingerprint()
     with pytest.raises(ValueError, match="recipe must be a Recipe or one of BOGD, BPA"):
         KernelClassifier("Projektron")
+
+
+def test_conformal_intervals_and_metrics_of_river_work_over_ours():
+    model = onkel.river.NewtonRegressor(budget=30, gamma=0.5, lam=0.1, relevances=None, seed=0)
+    wrapped = conf.RegressionJackknife(preprocessing.StandardScaler() | model, confidence_level=0.9)
+    rng, inside = np.random.default_rng(0), 0
+    for row in range(600):
+        x = {"a": float(rng.normal()), "b": float(rng.normal())}
+        y = x["a"] * x["b"] + 0.3 * float(rng.normal())
+        inside += row >= 200 and y in wrapped.predict_one(x, with_interval=True)
+        wrapped.learn_one(x, y)
+    assert 0.85 < inside / 400 < 0.95
+    both = metrics.Accuracy() + metrics.LogLoss() + metrics.ROCAUC()
+    classifier = onkel.river.NewtonClassifier(budget=30, gamma=0.5, lam=0.1, relevances=None, seed=0)
+    scored = evaluate.progressive_val_score(
+        datasets.Phishing().take(400), preprocessing.StandardScaler() | classifier, both
+    )
+    assert scored[0].get() > 0.7 and scored[1].get() < 0.6 and scored[2].get() > 0.75

@@ -69,7 +69,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         `max_categories` columns) or "drop". A question mark after it ("number?") gives gaps an indicator. The other
         columns are what their first 4,096 values are, with an indicator where one of these is missing.
     max_categories : int, default=32
-        A value of a category takes the next free column when it first appears, up to so many; the rest share one.
+        A value of a category takes the next free column when it first appears, up to so many; the others share one,
+        and in a pipeline all count by their mean target then.
     dtype : {"float64", "float32"}, default="float64"
         Of the rows of numbers.
 
