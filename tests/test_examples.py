@@ -1,4 +1,4 @@
-"""The five stories of examples/: each is short, runs as it stands, and says what the documentation says it does."""
+"""The stories of examples/: each is short, runs as it stands, and says what the documentation says it does."""
 
 import contextlib
 import io
@@ -80,3 +80,13 @@ def test_the_stream_of_frauds(tmp_path):
     said = re.search(r"from ([\d.]+) to ([\d.]+), and balanced accuracy rises from ([\d.]+) to ([\d.]+)\.", page)
     found = [plain[0], balanced[0], plain[1], balanced[1]]
     assert [float(figure) for figure in found] == pytest.approx([float(figure) for figure in said.groups()], abs=0.02)
+
+
+def test_the_statistician(tmp_path):
+    fit, noise, within = map(float, re.findall(r"[\d.]+(?=[,%])", run("statistician", tmp_path))[:3])
+    assert fit > 0.9 and 0.25 < noise < 0.4 and 85 < within < 95
+
+
+def test_text(tmp_path):
+    accuracy, words = re.search(r"accuracy ([\d.]+), ([\d,]+) words", run("text", tmp_path)).groups()
+    assert float(accuracy) > 0.75 and 1000 < int(words.replace(",", "")) <= 5000

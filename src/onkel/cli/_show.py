@@ -133,7 +133,7 @@ def warnings_of_columns(model: object) -> list[str]:
     return [
         *notes,
         f"{_listed(crowded)} {'holds' if len(crowded) == 1 else 'hold'} {most} different values or more, of which the "
-        f"first {most} have columns of their own, and the others count by their mean target; --drop what only names rows",
+        f"first {most} have columns of their own, and the others their mean target; --drop what only names rows",
     ]
 
 
