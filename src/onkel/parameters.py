@@ -189,6 +189,15 @@ class FittingParameters:
     random_state: Annotated[
         Any, Note("Seeds the shuffling and the learner's own draws.", kind="int, RandomState or None")
     ] = None
+    coverage: Annotated[
+        Any,
+        Note(
+            "Fractions of the rows that `predict_interval` or `predict_set` are to cover on any stream.",
+            "Rows are then learned from one at a time, and `coverage_` is what was covered of late "
+            "(docs/uncertainty.md). None keeps no account.",
+            kind="tuple of float, such as (0.9,), or None",
+        ),
+    ] = None
     n_jobs: Annotated[
         int | None, Note("Number of threads (-1: one per core); results do not depend on it.", "None means one thread.")
     ] = None

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from onkel.choice import LearnerHolder, StreamChoice, stages
+from onkel.coverage import Coverage
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator, svc_hint
 from onkel.estimators.notebook import NotebookView
@@ -26,6 +27,7 @@ from onkel.learner import Learner
 from onkel.parameters import COMMON, FittingParameters, FunctionParameters, KernelParameters, is_stream
 from onkel.parts import RBF, Kernel, Linear, Polynomial, Recipe, kernel_named
 from onkel.regions import Region, described
+from onkel.utils.digest import Digest
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
     MOST_THREADS,
@@ -46,7 +48,14 @@ from onkel.utils.validation import (
 )
 
 Floats = NDArray[np.float64]
-_OF_A_FIT = ("_learner", "_choice", "_open", "_tally", "_progress")  # beside the attributes that end in "_"
+_OF_A_FIT = (
+    "_learner",
+    "_choice",
+    "_open",
+    "_tally",
+    "_progress",
+    "_coverage",
+)  # beside the attributes that end in "_"
 
 
 class _OfRiver:
@@ -139,13 +148,58 @@ class KernelEstimator(
                 picked = self._order(epoch, rows.shape[0])[cut] if self.shuffle else cut
                 own = None if weight is None else weight[picked]
                 watched = scored is not None and epoch == 0
-                before = self._learn_rows(rows[picked], targets[picked], own, scores=watched)
+                before = self._learn_covered(rows[picked], targets[picked], own, scores=watched, first=epoch == 0)
                 if scored is not None and before is not None:
                     scored.append((np.arange(rows.shape[0])[picked], self._shaped(before)))
             self._learner.flush()
         finally:
             self._learned()
         return self
+
+    def _learn_covered(
+        self, rows: Any, targets: Floats, weight: Floats | None, *, scores: bool, first: bool = True
+    ) -> Floats | None:
+        """Learn from rows; where coverage is kept account of, one row at a time, each against what was predicted of it.
+
+        Only rows that are seen for the `first` time tell what predictions of others are like.
+        """
+        coverage: Coverage | None = getattr(self, "_coverage", None)
+        if coverage is None or not first:
+            return self._learn_rows(rows, targets, weight, scores=scores)
+        before = self._learner.room_for_scores(targets, weight)
+        for i in range(len(targets)):
+            own = None if weight is None else weight[i : i + 1]
+            deviation = self._deviations(rows[i : i + 1])
+            found = self._learn_rows(rows[i : i + 1], targets[i : i + 1], own, scores=True)
+            assert found is not None
+            before[i, : found.shape[1]] = found[0]
+            if own is None or own[0] != 0:
+                score = self._score_to_cover(found[0], targets[i], deviation)
+                if score is not None:
+                    coverage.add(score)
+        return before if scores else None
+
+    def _deviations(self, rows: Any) -> Floats | None:
+        """What is expected of rows' residuals, where the model says so."""
+        return None
+
+    def _score_to_cover(self, scores: Floats, target: float, deviations: Floats | None) -> float | None:
+        """The score of a row (see `Coverage`); None where nothing was predicted of it yet."""
+        raise NotImplementedError
+
+    @property
+    def coverage_(self) -> dict[float, float]:
+        """The fraction of the latest 5,000 rows that was covered, before they were learned from, for each level."""
+        self._fitted()
+        if not hasattr(self, "_coverage"):
+            raise AttributeError(f"{type(self).__name__} keeps account of coverage where coverage is given")
+        return self._coverage.recent
+
+    def _threshold(self, coverage: float) -> float | None:
+        """The largest score that is covered; None where no account is kept."""
+        self._fitted()
+        check_number("coverage", coverage, above=0, below=1)
+        return self._coverage.threshold(coverage) if hasattr(self, "_coverage") else None
 
     def _choose_before(self, rows: Any, targets: Floats, weight: Floats | None, n_rows: int) -> None:
         """Choose what the stream is to choose on the first rows of those that `fit` has, as many as it may look at."""
@@ -162,7 +216,9 @@ class KernelEstimator(
     def _fitted_attributes(self) -> dict[str, Any]:
         """The attributes that a copy of this estimator needs to predict as if `fit` had stopped here."""
         fitted = {name: value for name, value in vars(self).items() if _is_fitted_name(name)}
-        return fitted | {name: copy.deepcopy(fitted[name]) for name in ("_learner", "_choice") if name in fitted}
+        return fitted | {
+            name: copy.deepcopy(fitted[name]) for name in ("_learner", "_choice", "_coverage") if name in fitted
+        }
 
     @in_turn  # new labels are added to the classes before the learner has seen them
     def _go_on(
@@ -187,7 +243,7 @@ class KernelEstimator(
             return nothing
         n_known = self._learner.n_outputs
         try:
-            before = self._learn_rows(rows, targets, weight, scores=scores)
+            before = self._learn_covered(rows, targets, weight, scores=scores)
             if before is None:
                 return None
             if weight is None or weight.any():
@@ -215,6 +271,8 @@ class KernelEstimator(
             seed=self._seed(),
             n_jobs=self.n_jobs,
         )
+        if self.coverage is not None:
+            self._coverage = Coverage(self.coverage)
         self._begin_with(learner, self._chosen_on_stream(learner))
 
     def _chosen_kernel(self) -> Any:
@@ -375,6 +433,14 @@ class KernelEstimator(
             learner = self._learner
             self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
+    def _fingerprint(self) -> str:
+        kept = ""
+        if hasattr(self, "_coverage"):
+            digest = Digest()
+            self._coverage.show(digest)
+            kept = digest.hex()
+        return super()._fingerprint() + kept
+
     # -- scoring ------------------------------------------------------------------------------------------------------
 
     def _scores(self, X: ArrayLike, *, each: bool = False) -> Floats:
@@ -397,6 +463,8 @@ class KernelEstimator(
         choice = self._settled
         if choice is not None:
             fitted["_choice"] = choice.saved()
+        if "_coverage" in fitted:
+            fitted["_coverage"] = self._coverage.saved()
         return {"parameters": parameters, **fitted}
 
     @classmethod
@@ -405,6 +473,8 @@ class KernelEstimator(
         if estimator.n_jobs is not None:
             check_number("n_jobs", estimator.n_jobs, at_least=-MOST_THREADS, at_most=MOST_THREADS, integer=True)
         choice = fields.pop("_choice", None)
+        if "_coverage" in fields:
+            fields["_coverage"] = Coverage.from_saved(fields["_coverage"])
         estimator.__dict__.update(fields)
         if "_learner" in fields:
             if not isinstance(estimator._learner, Learner):
@@ -527,7 +597,7 @@ class KernelEstimator(
 
 
 def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") or name in ("_learner", "_choice", "_open")
+    return name.endswith("_") or name in ("_learner", "_choice", "_open", "_coverage")
 
 
 def gamma_from_rows(rule: str, rows: Any) -> float:

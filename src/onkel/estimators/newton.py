@@ -73,5 +73,5 @@ class NewtonRegressor(NewtonParameters, SquaredErrorParameters, Predictive, Kern
     (True, True)
     >>> mean, std = model.predict([[3.0], [20.0]], return_std=True)
     >>> std.round(1)
-    array([0.1, 1. ])
+    array([0.1, 0.7])
     """

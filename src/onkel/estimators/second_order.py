@@ -62,3 +62,6 @@ class Predictive(SecondOrderEstimator, RegressorBase):
             return mean
         learner = self._fitted()
         return mean, learner.deviation_rows(self._validated(X, reset=False, dtype=learner.dtype))
+
+    def _deviations(self, rows: Any) -> NDArray[np.float64]:
+        return self._learner.deviation_rows(rows)

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_softmax, ndtri, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
+from onkel.coverage import score_of_class
 from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.inside import Inside
@@ -147,6 +148,43 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         if scores.ndim == 1:
             return np.asarray(log_expit(np.column_stack([-scores, scores])))
         return np.asarray(log_softmax(scores, axis=1))
+
+    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return the classes that each row may have: so many that this fraction of the rows has one of its set.
+
+        Of a level that was named in the constructor's `coverage` this holds on any stream whose labels are learned
+        from, as far as the most likely class is not right more often anyway. Without it probabilities are summed up,
+        the largest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Which of `classes_` are in the set: always the most likely one.
+        """
+        threshold = self._threshold(coverage)
+        if threshold is None and not _has_probabilities(self):
+            raise ValueError(
+                f"predict_set needs coverage=({coverage},) in the constructor: this model has no probabilities"
+            )
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        if threshold is not None:
+            return np.asarray(scores.max(axis=1, keepdims=True) - scores <= threshold)
+        likely = np.argsort(-scores, axis=1, kind="stable")
+        sums = np.cumsum(np.take_along_axis(softmax(scores, axis=1), likely, axis=1), axis=1)
+        needed = np.column_stack([np.ones(len(sums), bool), sums[:, :-1] < coverage])
+        members = np.zeros(scores.shape, bool)
+        np.put_along_axis(members, likely, needed, axis=1)
+        return members
+
+    def _score_to_cover(self, scores: Floats, target: float, deviations: Floats | None) -> float:
+        return score_of_class(scores, int(target))
 
     def __onkel_inside__(self) -> Inside:
         found = super().__onkel_inside__()
@@ -373,6 +411,44 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike) -> Floats:
         """Return the prediction for each row."""
         return self._shaped(self._scores(X))
+
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> Floats:
+        """Return an interval for each row that is to hold this fraction of the targets.
+
+        Of a level that was named in the constructor's `coverage` this holds on any stream whose targets are learned
+        from; of others the latest rows tell. Without it an interval is as many standard deviations wide as in a normal
+        distribution, where the model knows them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        coverage : float, default=0.9
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            The lower and the upper end.
+        """
+        threshold = self._threshold(coverage)
+        mean = self.predict(X)
+        deviations = self._deviations(self._validated(X, reset=False, dtype=self._learner.dtype))
+        if threshold is None:
+            if deviations is None:
+                raise ValueError(
+                    f"predict_interval needs coverage=({coverage},) in the constructor: this model knows no deviations"
+                )
+            threshold = float(ndtri((1 + coverage) / 2))
+        # A deviation of 0 times no bound is no bound.
+        half = np.full(len(mean), threshold) if deviations is None else np.full(len(mean), np.inf)
+        if deviations is not None and np.isfinite(threshold):
+            half = threshold * deviations
+        return np.column_stack([mean - half, mean + half])
+
+    def _score_to_cover(self, scores: Floats, target: float, deviations: Floats | None) -> float | None:
+        residual = abs(float(scores[0]) - target)
+        if deviations is None:
+            return residual
+        return residual / float(deviations[0]) if deviations[0] > 0 else None
 
     def _task(self) -> str:
         return "regression"

@@ -52,6 +52,7 @@ ESTIMATOR = {
     "_open": "open_labels",
     "_learner": "learner",
     "_choice": "choice",
+    "_coverage": "coverage",
 }
 _SCALER = {
     "parameters": "parameters",
