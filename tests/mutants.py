@@ -1156,7 +1156,7 @@ MUTANTS = [
         "src/onkel/serve/_server.py",
         "            self._head_bytes += len(data)\n",
         "            self._head_bytes = 0\n",
-        "test_serve_web.py -k no_http",
+        "test_serve_web.py -k too_long",
     ),
     Mutant(
         "no answer is outside of the document",

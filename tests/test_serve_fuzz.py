@@ -77,6 +77,7 @@ def test_every_answer_is_one_of_the_document(name, mode, service):
 # -- requests that the models take, changed
 
 ODD = (None, True, 0, -1, 2**70, 1e308, -0.0, "", "x", "\x00", "ß" * 300, "1e5", "2024-02-30", [], {}, [[]], {"": 0})
+HERE = "what no Python object is written as"
 LARGE = ("1e999", "-1e999", '"\\ud800"', "1" * 400, "[" * 500, "NaN", '"' + "y" * 2000 + '"')
 
 
@@ -110,23 +111,22 @@ def places(value, path=()):
 def changed(body, draws):
     """The body as bytes, with some values in the place of others."""
     for _ in range(draws.randint(0, 2)):
-        *path, last = draws.choice([place for place in places(body) if place] or [(None,)])
-        if last is None:
+        found = [place for place in places(body) if place]
+        if not found:
             break
+        outer = [place for place in found if len(place) == 1]
+        *path, last = draws.choice(outer if draws.random() < 0.4 and outer else found)
         holder = body
         for name in path:
             holder = holder[name]
-        what = draws.randrange(4)
+        what = draws.randrange(6)
         if what == 0:
             del holder[last]
         elif what == 1 and isinstance(holder, list):
             holder.insert(last, draws.choice(ODD))
         else:
-            holder[last] = draws.choice(ODD)
-    text = json.dumps(body)
-    if draws.random() < 0.2 and (found := [i for i, c in enumerate(text) if c.isdigit()]):
-        at = draws.choice(found)
-        text = text[:at] + draws.choice(LARGE) + text[at + 1 :]
+            holder[last] = draws.choice(ODD) if what < 4 else HERE
+    text = json.dumps(body).replace(f'"{HERE}"', draws.choice(LARGE))
     if draws.random() < 0.1:
         text = text[: draws.randrange(len(text) + 1)]
     return text.encode()

@@ -194,8 +194,9 @@ def test_a_drain_answers_while_it_is_no_longer_ready(tmp_path):
     with running(tmp_path, {"m": new_model()}, drain_seconds=3600.0) as service:
         loop = service.server.servers[0].get_loop()
         loop.call_soon_threadsafe(service.server.drain)
-        while ask(service, "GET", "/v2/health/ready")[0] == 200:
+        while not service.stopping:
             time.sleep(0.01)
+        assert ask(service, "GET", "/v2/health/ready")[0] == 503
         learn(service, 0, 20)
         assert not service.server.should_exit
         asyncio.run_coroutine_threadsafe(_now(service.server.drain), loop).result()  # told again

@@ -295,6 +295,14 @@ def test_a_head_that_does_not_come_is_given_up(alive, monkeypatch):
         assert [answer_of(connection).count(b"HTTP") for connection in (silent, slow, second)] == [0, 0, 0]
 
 
+@pytest.mark.parametrize("line", [b"x", b"X: x\r\n"])
+def test_a_head_that_is_too_long_is_refused(alive, line):
+    with raw(alive) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nX: " + line * (65_000 // len(line)))
+        connection.sendall(line * (600 // len(line)))  # in one piece: an answer is lost beside bytes that were not read
+        assert b"The header of the request is too long." in answer_of(connection)
+
+
 def test_connections_that_nobody_closes_do_not_matter(alive):
     with contextlib.ExitStack() as stack:
         for _ in range(100):
@@ -308,8 +316,6 @@ def test_connections_that_nobody_closes_do_not_matter(alive):
     [
         (b"\x00" * 100, 400),
         (b"GET / HTTP/9.9\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nX: " + b"x" * 66_000, 400),
-        (b"GET / HTTP/1.1\r\n" + b"X: x\r\n" * 20_000, 400),
         (b"\x16\x03\x01\x02\x00" * 30, 400),
         (b"A" * 100_000, 400),
     ],
