@@ -413,5 +413,11 @@ def test_merge_joins_experts_of_the_same_regions(task):
     other = second.with_expert(0, second.expert(3)).without_expert(own)
     beside = onkel.merge([estimator(task, each) for each in (first, other)]).model._learner
     assert pickle.loads(pickle.dumps(beside)).fingerprint() == beside.fingerprint()
-    with pytest.raises(ValueError, match="different regions"):
-        onkel.merge([models[0], estimator(task, second.merged_back(0))])
+    # regions that one of them has alone are merged back
+    fewer = onkel.merge([models[0], estimator(task, second.merged_back(2))]).model._learner
+    same = onkel.merge([estimator(task, each.merged_back(2)) for each in (first, second)]).model._learner
+    assert [region.number for region in fewer.regions] == [0, 1, 2]
+    assert fewer.fingerprint() == same.fingerprint()
+    alone = onkel.merge([models[0], estimator(task, second.expert(0))]).model._learner
+    assert alone.experts == (0, 1)
+    assert len(alone.regions) == 1

@@ -32,6 +32,9 @@ def merge(models: Sequence[M], weights: Sequence[float] | None = None, budget: i
     λ of the first model. Other models are added as functions, ``sum_i weights[i] f_i``, which is exact without a
     budget. The result can continue to learn, as if the rows of the models had come one model after the other.
 
+    Experts are merged by their regions; what lies below a region that the models have divided differently goes, and the
+    experts of that region are left.
+
     Parameters
     ----------
     models : sequence of estimators, pipelines or learners
@@ -169,15 +172,10 @@ def _merged_sums(
 def _merged_experts(
     learners: Sequence[Learner], factors: Sequence[float], budget: int | None
 ) -> tuple[Learner, float, float | None]:
-    """The same for experts with the same regions: those of one region and one kernel become one, others stand side by
-    side; the weights of a leaf are averaged over the models by their rows in it."""
+    """The same for experts: those of one region and one kernel become one, others stand side by side; the weights of a
+    leaf are averaged over the models by their rows in it. Regions that not all models have are merged back first."""
+    learners = _with_common_regions([_as_experts(learner) for learner in learners], [0] * len(learners))
     trees = [learner.regions for learner in learners]
-    shapes = [[(region.condition, region.is_upper) for region in tree] for tree in trees]
-    if any(shape != shapes[0] for shape in shapes):
-        raise ValueError(
-            "models with different regions cannot be merged: their experts predict different rows; learn from the "
-            "files as partitions (docs/scale.md), or merge models of one region each"
-        )
     starts = np.cumsum([0] + [learner.t for learner in learners]).tolist()
     groups: dict[Any, list[tuple[int, int]]] = {}  # the models and the numbers of the experts that become one
     for i, (learner, tree) in enumerate(zip(learners, trees, strict=True)):
@@ -215,6 +213,29 @@ def _merged_experts(
         distances.append(sum(w * made[numbers[e]][1] for w, e in zip(weights, region.path, strict=True)))
     changes = [change for _, _, change in made if change is not None]
     return result.with_budget(_budget_of_all(learners, budget)), max(distances), sum(changes) if changes else None
+
+
+def _as_experts(learner: Learner) -> Learner:
+    """The same function; the terms of a sum are experts."""
+    if not learner.is_second_order_sum:
+        return learner
+    return Learner.together(learner.split(), learner.kernel_weights).with_budget(learner.budget)
+
+
+def _with_common_regions(learners: list[Learner], numbers: Sequence[int]) -> list[Learner]:
+    """The learners without the regions below these, one of each, that not all of them have."""
+    regions = [
+        next(region for region in learner.regions if region.number == number)
+        for learner, number in zip(learners, numbers, strict=True)
+    ]
+    if len({region.condition for region in regions}) > 1:
+        return [
+            learner if region.is_leaf else learner.merged_back(region.number)
+            for learner, region in zip(learners, regions, strict=True)
+        ]
+    for children in zip(*(region.children for region in regions), strict=True):
+        learners = _with_common_regions(learners, children)
+    return learners
 
 
 def _planted(
