@@ -94,9 +94,11 @@ def features(snapshot: Snapshot) -> list[dict[str, Any]]:
     ['a', 'b']
     """
     learner = snapshot.inside.learner
-    if learner is None or learner.n_support == 0:
+    if learner is None or (learner.n_support == 0 and not learner.has_weights):
         return []
-    if learner.kernels[-1].metric.scales:
+    if learner.has_weights:
+        weights = np.abs(np.atleast_2d(snapshot.inside.estimator.coef_)).sum(axis=0)
+    elif learner.kernels[-1].metric.scales:
         weights = learner.expansion().terms[-1].importances
     elif isinstance(learner.kernel, Linear):
         weights = np.abs(learner.coefficients @ np.asarray(_dense(learner.support()[0]))).sum(axis=0)
