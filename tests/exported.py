@@ -85,7 +85,7 @@ def read_json(text, X, folder):
         each = [(np.array([row.get(k, 0.0) for row in held])[:, None], scores) for k, (_, scores) in enumerate(each)]
     scores = sum(weight * scores for weight, scores in each).astype(np.float64)
     if read["task"] == "regression":
-        return scores, scores[:, 0]
+        return scores, np.exp(scores[:, 0]) if read["exponential"] else scores[:, 0]
     index = (scores[:, 0] > 0).astype(int) if read["task"] == "binary" else scores.argmax(axis=1)
     return scores, np.array(read["classes"])[index]
 

@@ -158,9 +158,11 @@ def polk_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def newton_parameters(task: str) -> st.SearchStrategy[dict[str, Any]]:
-    losses = ["squared_error"] if task == "regression" else ["log_loss", "squared_hinge"]
+    losses = ["squared_error", "huber", "quantile"] if task == "regression" else ["log_loss", "squared_hinge"]
+    level = {"quantile": st.floats(0.05, 0.95)} if task == "regression" else {}
     return st.fixed_dictionaries(
         {
+            **level,
             "lam": st.floats(0.01, 2),
             "loss": st.sampled_from(losses),
             "spread": st.sampled_from([1.0, 2.5, 8.0]),
@@ -269,7 +271,10 @@ TABLE = [
                 {"eta": 0.3, "lam": 0.02},
                 *({"eta": 0.1, "lam": 0.02, "loss": loss} for loss in ("squared_hinge", "log_loss", "exponential")),
             ],
-            "regression": [{"eta": 0.3, "lam": 0.02, "loss": loss} for loss in ("epsilon_insensitive", "huber")],
+            "regression": [
+                *({"eta": 0.3, "lam": 0.02, "loss": loss} for loss in ("epsilon_insensitive", "huber")),
+                {"eta": 0.3, "lam": 0.02, "loss": "quantile", "quantile": 0.2},
+            ],
         },
     ),
     Named(
@@ -462,6 +467,8 @@ TABLE = [
             "regression": [
                 {"lam": 0.1, "forget": 1.0, "loss": "squared_error"},
                 {"lam": 0.1, "spread": 2.0, "forget": 0.98, "loss": "squared_error"},
+                {"lam": 0.1, "loss": "huber"},
+                {"lam": 0.1, "loss": "quantile", "quantile": 0.8},
             ],
         },
         evicts=True,

@@ -84,7 +84,8 @@ def test_an_estimator_has_its_recipes_parameters(name):
     regression = name.endswith("Regressor")
     assert set(COMMON) - set(shown) == ({"class_weight"} if regression else set())
     own = set(shown) - set(COMMON)
-    assert set(of_recipe) - own <= {"budget", "epsilon", "delta"} and ("epsilon" in own) <= regression
+    assert set(of_recipe) - own <= {"budget", "epsilon", "quantile", "delta"}
+    assert not {"epsilon", "quantile"} & own or regression
     assert own <= {*of_recipe, "regions"}  # which are not of a learner alone
     own.discard("regions")
     decided = {"loss"} | ({"eta"} if name == "OSKLRegressor" else set()) if regression else set()

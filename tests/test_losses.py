@@ -24,14 +24,19 @@ def scores_and_labels(task, n=60):
         if task == "multiclass":
             yield rng.normal(size=4) * 2, int(rng.integers(4))
         else:
-            yield rng.normal(size=1) * 2, float(rng.choice([-1, 1]) if task == "binary" else rng.normal())
+            yield rng.normal(size=1) * 2, float(rng.choice([-1, 1]) if task == "binary" else abs(rng.normal()))
+
+
+def number(spec):
+    """The number that a loss has of its own, by default."""
+    return next(iter(spec[1].values()), 0.1)
 
 
 def kinks(spec):
     """Where, in z, the slope or the curvature of a loss jumps: nothing to differentiate there."""
-    tube = [-0.1, 0.1]
-    places = {"epsilon_insensitive": tube, "huber": tube, "perceptron": [0.0], "hinge": [1.0], "squared_hinge": [1.0]}
-    return places.get(spec[0], [])
+    tube, zero = [-number(spec), number(spec)], [0.0]
+    places = {"epsilon_insensitive": tube, "huber": tube, "perceptron": zero, "quantile": zero}
+    return places.get(spec[0], [1.0] if "hinge" in spec[0] else [])
 
 
 def margin(task, f, y):
@@ -81,10 +86,10 @@ def test_extreme_scores(spec, task):
     for score in (-1e3, -30.0, -1e-3, 0.0, 1e-3, 30.0, 1e3):
         f = np.zeros(n)
         f[0] = score
-        for y in (0, n - 1) if task == "multiclass" else (-1.0, 1.0):
-            loss, g, curvature, mistake = evaluate(spec, task, f, y)
+        for y in (0, n - 1) if task == "multiclass" else (0.0, 1e-9, 1e9) if spec[0] == "poisson" else (-1.0, 1.0):
+            loss, g, curvature, mistake, chord = evaluate(spec, task, f, y)
             assert loss >= 0
-            assert np.isfinite([loss, curvature, *g]).all()
+            assert np.isfinite([loss, curvature, chord, *g]).all()
             assert curvature >= 0  # all losses are convex
             assert mistake == (task != "regression" and margin(task, f, y) <= 0)
 
@@ -113,7 +118,9 @@ def test_multiclass_gradient_sums_to_zero(spec):
 @pytest.mark.parametrize(("spec", "task"), [c for c in CHOICES if c.values[1] != "multiclass"])
 def test_value_and_slope_are_those_of_the_reference(spec, task):
     for z in np.concatenate([np.linspace(-30, 30, 241) + 1e-3, [-700.0, -36.0, 25.0, 27.0]]):
-        value, slope, _ = common.LOSSES[spec[0]](z, 0.1)
+        if spec[0] == "poisson" and z > 200:
+            continue  # where scores are capped
+        value, slope, _ = common.LOSSES[spec[0]](z, 0.0 if spec[0] == "poisson" else number(spec))
         if value < 1e-12:
             value, slope = 0.0, 0.0
         loss, g, *_ = evaluate(spec, task, [z], 1.0 if task == "binary" else 0.0)
@@ -121,7 +128,7 @@ def test_value_and_slope_are_those_of_the_reference(spec, task):
 
 
 def test_exponential_is_capped_where_floats_end():
-    loss, g, curvature, mistake = evaluate(("exponential", {}, {}), "binary", [-1e3], 1.0)
+    loss, g, curvature, mistake, _ = evaluate(("exponential", {}, {}), "binary", [-1e3], 1.0)
     assert loss == -g[0] == curvature == pytest.approx(np.exp(700), rel=1e-12)
     assert mistake
     assert evaluate(("exponential", {}, {}), "binary", [1e3], 1.0)[:3] == (0.0, [0.0], 0.0)
@@ -165,7 +172,7 @@ def test_dtype(spec, task):
     # rows and kernel values have the type of the rows; losses, coefficients and scores are float64 whatever it is
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
-    y = X[:, 0] if task == "regression" else (X[:, 0] > 0) + (task == "multiclass") * (X[:, 1] > 0.0)
+    y = np.abs(X[:, 0]) if task == "regression" else (X[:, 0] > 0) + (task == "multiclass") * (X[:, 1] > 0.0)
     recipe = onkel.recipes.OGD(eta=0.1, loss=loss_named(spec[0]))
     learner, exact = (onkel.Learner(recipe, task=task, gamma=0.5, dtype=dtype) for dtype in ("float32", "float64"))
     scores = [m.learn_rows(X.astype(m.dtype), np.asarray(y, float), scores=True) for m in (learner, exact)]
@@ -181,3 +188,56 @@ def test_a_loss_of_another_task_is_refused():
         evaluate(("hinge", {}, {}), "regression", [0.0], 1.0)
     with pytest.raises(ValueError, match="nonsense"):
         evaluate(("nonsense", {}, {}), "binary", [0.0], 1.0)
+
+
+# -- losses in units of the residuals ---------------------------------------------------------------------------------
+
+IN_UNITS = [("huber", {"epsilon": 1.345}), *(("quantile", {"quantile": q}) for q in (0.02, 0.5, 0.9))]
+
+
+@loop
+@pytest.mark.parametrize(("name", "numbers"), IN_UNITS)
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e6])
+def test_a_loss_in_units_is_smooth_and_least_at_zero(name, numbers, unit):
+    """The slope is that of the value and the curvature that of the slope, whatever the units; the minimum is 0."""
+    width, values = 0.4 * unit, []
+    for z in np.linspace(-4.01, 4.01, 401) * unit:
+        at = [
+            _core.evaluate_loss((name, numbers, {}), "regression", [z + d * unit], 0.0, unit, width)
+            for d in (-STEP, 0, STEP)
+        ]
+        (below, down, *_), (value, slope, curvature, _, chord), (above, up, *_) = at
+        values.append(value)
+        if value < 1e-9:
+            continue  # what is negligible is none
+        if abs(abs(z) - (width if name == "quantile" else numbers["epsilon"] * unit)) < 10 * STEP * unit:
+            continue
+        np.testing.assert_allclose(slope[0], (above - below) / (2 * STEP * unit), rtol=1e-5, atol=1e-6 * unit)
+        np.testing.assert_allclose(curvature, (up[0] - down[0]) / (2 * STEP * unit), rtol=1e-4, atol=1e-5)
+        assert 0 <= chord < 10
+    assert 0 <= min(values) < 1e-4 * unit**2
+
+
+@loop
+@pytest.mark.parametrize(("name", "numbers"), [*IN_UNITS, ("poisson", {})])
+def test_the_parabola_of_a_chord_bounds_the_loss(name, numbers):
+    """A step goes to the minimum of the parabola that touches the loss where it is, and is least where the loss is:
+    between the two it lies above the loss, so that the loss plus any parabola falls. (For counts, from below.)"""
+    y = 3.0
+    least = {"poisson": np.log(y), "huber": y, "quantile": y + (2 * numbers.get("quantile", 0) - 1) * 0.4}[name]
+    for f in least + np.linspace(-6, 0 if name == "poisson" else 6, 41):
+        value, g, _, _, chord = _core.evaluate_loss((name, numbers, {}), "regression", [f], y, 1.0, 0.4)
+        for to in np.linspace(f, least, 20):
+            bound = value + g[0] * (to - f) + chord * (to - f) ** 2 / 2
+            assert bound > _core.evaluate_loss((name, numbers, {}), "regression", [to], y, 1.0, 0.4)[0] - 1e-9
+
+
+def test_poisson_is_exact_near_its_minimum():
+    for y in (1e-6, 1.0, 1e6):
+        for u in (1e-7, -1e-5, 1e-3):
+            value, g, curvature, _, chord = evaluate(("poisson", {}, {}), "regression", [np.log(y) + u], y)
+            du = (np.log(y) + u) - np.log(y)
+            if y * u**2 > 1e-9:
+                np.testing.assert_allclose(value, y * du**2 / 2 * (1 + du / 3), rtol=1e-3)
+                np.testing.assert_allclose(g[0], y * np.expm1(du), rtol=1e-9)
+            np.testing.assert_allclose([curvature, chord], [y * np.exp(du), y * np.exp(du / 2)], rtol=1e-6)

@@ -61,12 +61,14 @@ KernelFunction call_kernel(nb::callable function, std::size_t width) {
 }
 
 // One loss at one row: onkel.checks tests its derivatives.
-nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vector<double> f, double y) {
+nb::tuple evaluate_loss(const nb::tuple& loss, const std::string& task, std::vector<double> f, double y, double scale,
+                        double width) {
   Scored row(f.size());
   row.f = std::move(f);
   row.y = y;
+  row.units = {scale, width};
   Loss(spec(loss), task_named(task)).evaluate(row);
-  return nb::make_tuple(row.loss, row.g, row.curvature, row.mistake);
+  return nb::make_tuple(row.loss, row.g, row.curvature, row.mistake, row.chord);
 }
 // Rows of LIBSVM text: (labels, values, features, offsets), bytes, lines, skipped, complaint.
 template <class T>
@@ -138,10 +140,10 @@ NB_MODULE(_core, m) {
         return Draws{seed, kernel}.uniform(step, Purpose{purpose}, index);
       },
       "seed"_a, "kernel"_a, "step"_a, "purpose"_a, "index"_a = 0);
-  m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a,
+  m.def("evaluate_loss", &evaluate_loss, "loss"_a, "task"_a, "f"_a, "y"_a, "scale"_a = 0.0, "width"_a = 0.0,
         nb::sig("def evaluate_loss(loss: tuple[str, dict[str, float], dict[str, typing.Any]], task: str, f: "
-                "list[float], y: float) -> "
-                "tuple[float, list[float], float, bool]"));
+                "list[float], y: float, scale: float = 0.0, width: float = 0.0) -> "
+                "tuple[float, list[float], float, bool, float]"));
   // The yardstick of the benchmarks: n multiply-adds (a multiple of 192) on one core at its peak speed.
   m.def(
       "fma_peak",

@@ -270,7 +270,7 @@ void Experts::judge(const Leaf& leaf, std::span<const double> each, double y, do
   row.y = config().task == Task::binary ? 2 * y - 1 : y;
   row.weight = weight;
   row.position = t_;
-  leaf.sum.judge(loss_, config().task, each, row, judged);
+  leaf.sum.judge(loss_, each, row, judged);
 }
 
 void Experts::count_row(std::size_t place, const SumWeights::Judged& judged, std::span<const double> deviations,

@@ -33,7 +33,7 @@ Hedge::Hedge(const HedgeConfig& config, Loss loss, Task task, std::unique_ptr<Po
       by_blocks_(config.combination != Combination::stochastic && all_look_ahead(members_)),
       draws_(draws),
       log_discount_(std::log(config.discount)),
-      sum_(members_.size(), config.combination == Combination::uniform ? 0.0 : config.share),
+      sum_(members_.size(), config.combination == Combination::uniform ? 0.0 : config.share, loss_.narrow()),
       errors_(members_.size()) {
   find_informed();
   scores_.resize(members_.size() * outputs());
@@ -133,7 +133,7 @@ double Hedge::error(std::span<const double> f, double y, double range) const {
       if (o != label && f[label] <= f[o]) return 1.0;
     return 0.0;
   }
-  return range > 0 ? std::min(1.0, (f[0] - y) / range * ((f[0] - y) / range)) : 0.0;
+  return range > 0 ? std::min(1.0, loss_.error(f[0], y, range)) : 0.0;
 }
 
 // All members judge the row before any of them changes.
@@ -206,7 +206,7 @@ void Hedge::evaluate_sum(const Example& example) {
     std::copy_n(members_[i].learner->prepared_scores().begin(), n, each.begin() + static_cast<std::ptrdiff_t>(i * n));
   Scored row(n);
   row.begin(example, pool_->points());
-  sum_.judge(loss_, task_, each, row, prepared_.judged);
+  sum_.judge(loss_, each, row, prepared_.judged);
 }
 
 void Hedge::limit_points() {

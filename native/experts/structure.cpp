@@ -28,7 +28,7 @@ Experts::Experts(std::vector<std::unique_ptr<Learner>> learners, std::int64_t t)
     if (expert.learner->next_position() > t)
       throw std::invalid_argument("experts cannot have seen rows that come after those of the stream so far");
   }
-  leaves_[0].sum = SumWeights(experts_.size(), share);
+  leaves_[0].sum = SumWeights(experts_.size(), share, loss_.narrow());
   link();
 }
 
@@ -120,6 +120,7 @@ std::unique_ptr<Experts> Experts::divided(std::int64_t region, const Condition& 
   const std::size_t sides[] = {after.tree_[place].lower, after.tree_[place].upper};
   for (const std::size_t side : sides) {
     Leaf& leaf = after.leaves_[after.tree_[side].number];
+    leaf.sum = parent.sum;  // whose residuals are the best that is known of it; its weights follow
     leaf.sum.set_noise(parent.sum.noise(), std::min(parent.sum.moves(), known));
     for (const Learner* expert : (side == sides[0] ? lower : upper).experts) {
       auto own = fitting(*expert);
@@ -219,6 +220,7 @@ std::unique_ptr<Experts> Experts::merged_back(std::int64_t region) const {
     for (const auto& [number, w] : weights_of(leaf)) weights[number] += n * w;
     noise += leaf.sum.noise() * static_cast<double>(leaf.sum.moves());
     moves += leaf.sum.moves();
+    merged.sum = leaf.sum;  // the residuals of one of them, until those of all have followed
     merged.losses += leaf.losses;
     merged.judged += leaf.judged;
     after.leaves_.erase(tree_[p].number);
@@ -453,7 +455,7 @@ void Experts::visit(Archive& archive) {
     link();
     for (auto& [region, leaf] : leaves_) {
       archive.require(!leaf.path.empty(), "regions", "must leave no region without an expert");
-      leaf.sum = SumWeights(leaf.path.size(), share);
+      leaf.sum = SumWeights(leaf.path.size(), share, loss_.narrow());
     }
   }
   for (auto& [region, leaf] : leaves_) archive.part("leaf" + std::to_string(region), leaf);

@@ -112,23 +112,27 @@ void SumWeights::add_up(std::span<const double> each, std::span<double> total) c
 }
 
 // dl(F)/dw_e = l'(F) . f_e, minus the part common to all functions, l'(F) . F.
-void SumWeights::judge(const Loss& loss, Task task, std::span<const double> each, Scored& row, Judged& judged) const {
+void SumWeights::judge(const Loss& loss, std::span<const double> each, Scored& row, Judged& judged) const {
   const std::size_t n = row.f.size();
   std::fill(row.f.begin(), row.f.end(), 0.0);
   add_up(each, row.f);
+  judged.residual = row.f[0] - row.y;
+  row.units = residuals_.units(judged.residual);
   loss.evaluate(row);
   require_in_range(row.g, "the slope", row.position);
   judged.loss = row.loss;
-  judged.residual = task == Task::regression ? row.f[0] - row.y : 0.0;
   judged.slopes.assign(weights.size(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i)
     for (std::size_t o = 0; o < n; ++o) judged.slopes[i] += row.g[o] * (each[i * n + o] - row.f[o]);
 }
 
-// The slopes of a regression loss are divided by the mean squared residual, so that they are dimensionless.
+// The slopes of a regression loss are divided by twice its mean, so that they are dimensionless.
 void SumWeights::move(const Judged& judged, double weight, Task task) {
   ++moves_;
-  squares_ += judged.residual * judged.residual;
+  if (task == Task::regression) {
+    squares_ += 2 * judged.loss;
+    residuals_.add(judged.residual);
+  }
   const double unit = task != Task::regression ? 1.0 : noise();
   for (std::size_t i = 0; i < weights.size() && unit > 0; ++i)
     weights.add(i, -step * std::clamp(weight * judged.slopes[i] / unit, -steepest, steepest));
@@ -162,6 +166,7 @@ void SumWeights::set_noise(double noise, std::int64_t moves) {
 void SumWeights::visit(Archive& archive) {
   weights.visit(archive);
   archive.part("factor", factor_);
+  if (residuals_.are_kept()) archive.part("residuals", residuals_);
   archive.scalar("squares", squares_);
   archive.scalar("moves", moves_);
   archive.require(squares_ >= 0, "squares", "must not be negative");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "first_order/loss.hpp"
+#include "first_order/residuals.hpp"
 #include "linalg/archive.hpp"
 #include "loop/config.hpp"
 #include "loop/scored.hpp"
@@ -55,7 +56,9 @@ class Weights {
 // normalised.
 class SumWeights {
  public:
-  explicit SumWeights(std::size_t n = 0, double share = 0.0) : weights(n, share) {}
+  // `narrow` is that of the loss.
+  explicit SumWeights(std::size_t n = 0, double share = 0.0, double narrow = 0.0)
+      : weights(n, share), residuals_(narrow) {}
   Weights weights;
 
   // What a row says: the loss of the sum, and how it changes with each weight.
@@ -66,7 +69,7 @@ class SumWeights {
   // The sum of scores [function][output], added to `total`.
   void add_up(std::span<const double> each, std::span<double> total) const;
   // `row` has label, weight and position; its scores become those of the sum. Throws Diverged and changes nothing else.
-  void judge(const Loss& loss, Task task, std::span<const double> each, Scored& row, Judged& judged) const;
+  void judge(const Loss& loss, std::span<const double> each, Scored& row, Judged& judged) const;
   void move(const Judged& judged, double weight, Task task);
   // What is expected of a row's residual where the functions expect these deviations of theirs: their weighted sum,
   // times a factor that the residuals of the sum tell. Before the weights have moved, a row is shown with the
@@ -75,7 +78,8 @@ class SumWeights {
   void measure(const Judged& judged, std::span<const double> each);
   void take_factor(const SumWeights& other) { factor_ = other.factor_; }
 
-  // The mean squared residual of a regression, and the number of rows that it is the mean of.
+  // Twice the mean loss of a regression, for the squared error the mean squared residual, and the number of rows that
+  // it is the mean of.
   double noise() const { return moves_ > 0 ? squares_ / static_cast<double>(moves_) : 0.0; }
   std::int64_t moves() const { return moves_; }
   void set_noise(double noise, std::int64_t moves);
@@ -84,6 +88,7 @@ class SumWeights {
 
  private:
   double weighted(std::span<const double> each) const;
+  Residuals residuals_;  // of the sum, for a loss that has units
   double squares_ = 0.0;
   std::int64_t moves_ = 0;
   DeviationFactor factor_;

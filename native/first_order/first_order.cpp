@@ -66,6 +66,7 @@ void FirstOrder::prepare(const Example& example, std::span<double> predicted) {
   row.step = (example.t - 1) / period_ + 1;
   function_.score(basis_, example.block, example.row, row.f, predicted);
   require_in_range(row.f, "the score", example.position);
+  loss_.check_target(row.y);
   loss_.evaluate(row);
   row.p = admission_->probability(row);
   admitted_ = row.p > 0 && draws_.uniform(row.t, Purpose::admission) < row.gate * row.p;

@@ -35,6 +35,12 @@ inline double largest(std::span<const double> values) {
   return found;
 }
 
+// What a loss may be measured in: how far targets usually lie from scores, and within which distance those are that
+// count as near. 0 where nobody keeps them: then it is measured in the units of the targets.
+struct Units {
+  double scale = 0.0, width = 0.0;
+};
+
 struct Scored {
   explicit Scored(std::size_t outputs = 0) { widen(outputs); }
   void widen(std::size_t outputs) {
@@ -64,12 +70,14 @@ struct Scored {
   double gate = 1.0;      // the fraction of the rows that a hedge over kernels lets this learner see
   std::vector<double> f;  // scores of the last function, before learning
 
-  // Loss, a curve in one number z (the margin, or the residual) with dz/df = direction
+  // Loss, a curve in one number z (the margin, the residual or the score) with dz/df = direction
+  Units units;  // which whoever has it evaluated sets
   std::vector<double> direction;
   std::vector<double> g;  // dl/df = slope of the curve * direction
   double z = 0.0;
   double loss = 0.0;
   double curvature = 0.0;  // d2l/dz2
+  double chord = 0.0;      // the slope over the distance to where the loss is least: bounds a step
   bool mistake = false;
 
   // Admission (which may put another curve's slope into g)

@@ -18,6 +18,7 @@ bool is_independent(double novelty, double kappa) { return novelty > 1.001 * lea
 void judge(const RowSums::Setup& setup, double y, double weight, Scored& row) {
   row.y = setup.task == Task::binary ? 2 * y - 1 : y;
   row.weight = weight;
+  setup.loss.check_target(y);
   setup.loss.evaluate(row);
 }
 
@@ -186,7 +187,7 @@ void RowSums::evaluate(std::size_t row, double y, double weight) {
   for (std::size_t o = 0; o < setup_.outputs; ++o) row_slopes_[o * width + row] = weight * row_.g[o];
   curvatures_[row] = setup_.loss.information(row_);
   loss_ += weight * row_.loss;
-  squares_ += weight * largest(row_.g) * largest(row_.g);
+  squares_ += weight * (setup_.task == Task::regression ? 2 * row_.loss : largest(row_.g) * largest(row_.g));
   ++rows_;
 }
 

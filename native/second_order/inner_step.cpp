@@ -18,7 +18,8 @@ double multiplicity(double easy_slope, double memory, const Scored& row, double 
   return draw * easy_slope < slope && easy_slope <= most * slope ? easy_slope / slope : 0.0;
 }
 
-std::pair<std::vector<double>, double> solve(const Loss& loss, int inner_steps, Scored& row, double s) {
+std::pair<std::vector<double>, double> solve(const Loss& loss, Scored& row, double s) {
+  const int inner_steps = loss.inner_steps();
   const std::vector<double> m = row.f;
   std::vector<double> b(m.size(), 0.0), next(m.size());
   double value = row.weight * row.loss;
@@ -42,6 +43,11 @@ std::pair<std::vector<double>, double> solve(const Loss& loss, int inner_steps, 
     b = next;
   }
   return {std::move(b), loss.information(row)};
+}
+
+Excess excess_of(const Scored& row, Task task) {
+  if (task == Task::regression) return {2 * row.loss, row.curvature};
+  return {largest(row.g) * largest(row.g), 1.0};
 }
 
 }  // namespace onkel

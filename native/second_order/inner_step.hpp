@@ -18,8 +18,17 @@ inline constexpr double max_certainty = 1e10;
 // function.
 double multiplicity(double easy_slope, double memory, const Scored& row, double draw);
 
-// The b that minimises s |b|^2 / 2 + weight loss(m + s b), by `inner_steps` Newton steps, each halved until it helps; f
-// + s b is then the new score. Returns it, and the information there.
-std::pair<std::vector<double>, double> solve(const Loss& loss, int inner_steps, Scored& row, double s);
+// The b that minimises s |b|^2 / 2 + weight loss(m + s b), by a few steps (see Loss::inner_steps), each halved until it
+// helps; f + s b is then the new score. Returns it, and the information there.
+std::pair<std::vector<double>, double> solve(const Loss& loss, Scored& row, double s);
+
+// How far a row was from its prediction, before its step. Of a regression twice the loss, which for the squared error
+// is the squared residual; of classes the squared slope.
+struct Excess {
+  double square, curvature;
+  // What it adds to a sum over rows whose mean is the noise: divided by the variance that it has beside the noise's.
+  double with(double weight, double variance) const { return weight * square / (1 + weight * curvature * variance); }
+};
+Excess excess_of(const Scored& row, Task task);
 
 }  // namespace onkel

@@ -26,13 +26,14 @@ LinearNewton::LinearNewton(const Spec& recipe, Task task, std::size_t outputs, b
     : basis_(basis),
       function_(outputs, averaged),
       draws_(draws),
+      task_(task),
       loss_(recipe.part("loss"), task),
-      inner_steps_(task == Task::regression ? 1 : 3),
+      residuals_(loss_.narrow()),
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
       easy_slope_(recipe.part("dictionary").at("easy_slope")),
       forget_(forget_of(recipe.part("memory"))),
-      measures_(task == Task::regression) {
+      measures_(loss_.measures_residuals()) {
   widen(outputs);
   reach();
 }
@@ -42,8 +43,9 @@ LinearNewton::LinearNewton(const LinearNewton& other, Basis& basis)
     : basis_(basis),
       function_(other.function_),
       draws_(other.draws_),
+      task_(other.task_),
       loss_(other.loss_),
-      inner_steps_(other.inner_steps_),
+      residuals_(other.residuals_),
       budget_(other.budget_),
       lam_(other.lam_),
       easy_slope_(other.easy_slope_),
@@ -96,6 +98,8 @@ void LinearNewton::prepare(const Example& example, std::span<double> predicted) 
   row.begin(example, basis_);
   function_.score(basis_, example.block, example.row, row.f, predicted);
   require_in_range(row.f, "the score", example.position);
+  loss_.check_target(row.y);
+  row.units = residuals_.units(row.f[0] - row.y);
   loss_.evaluate(row);
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
@@ -112,8 +116,10 @@ void LinearNewton::prepare(const Example& example, std::span<double> predicted) 
 void LinearNewton::commit() {
   Scored& row = row_;
   measured_.reset();
+  if (task_ == Task::regression) residuals_.add(row.f[0] - row.y);
   if (times_ > 0) {
-    const double residual = largest(row.g), weight = row.weight;
+    const Excess excess = excess_of(row, task_);
+    const double weight = row.weight;
     const auto features = features_of(*row.block, row.row, entries_);
     const double s = variance(features);
     if (measures_) {
@@ -121,13 +127,13 @@ void LinearNewton::commit() {
       const Deviation::Seen seen = deviation_.learn(error, 0.0, s, 0.0, weight_);
       if (seen.deviation) measured_ = {error, *seen.deviation};
     }
-    const auto [b, v] = solve(loss_, inner_steps_, row, s);
+    const auto [b, v] = solve(loss_, row, s);
     steps_along_.assign(features.begin(), features.end());
     for (auto& [column, value] : steps_along_) value *= variance_of(column);
     for (std::size_t o = 0; o < b.size(); ++o)
       if (b[o] != 0) function_.add(steps_along_, o, b[o]);
     for (const auto& [column, value] : features) information_[column] += v * value * value / scale_;
-    noise_ += weight * residual * residual / (1 + weight * s);
+    noise_ += excess.with(weight, s);
     ++steps_;
   }
   fade();
@@ -154,6 +160,7 @@ void LinearNewton::visit(Archive& archive) {
                   "information", "must not be negative");
   archive.scalar("scale", scale_);
   archive.require(scale_ > smallest_scale && scale_ <= 1, "scale", "must be between 2^-40 and 1");
+  if (residuals_.are_kept()) archive.part("residuals", residuals_);
   archive.scalar("noise", noise_);
   archive.require(noise_ >= 0, "noise", "must not be negative");
   archive.scalar("steps", steps_);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "first_order/loss.hpp"
+#include "first_order/residuals.hpp"
 #include "linalg/draws.hpp"
 #include "loop/function.hpp"
 #include "loop/spec.hpp"
@@ -71,15 +72,16 @@ class LinearNewton final : public Update, public Uncertain {
   Basis& basis_;
   Function function_;
   Draws draws_;
+  Task task_;
   Loss loss_;
-  int inner_steps_;
+  Residuals residuals_;  // of the function, for a loss that has units
   std::size_t budget_;
   double lam_, easy_slope_, forget_;
   std::vector<double> information_;  // of each column, up to the factor `scale_`
   double scale_ = 1.0;
-  double noise_ = 0.0;                // the sum of the squared residuals, each divided by its own variance
+  double noise_ = 0.0;                // the sum of twice the losses, each divided by its own variance
   std::int64_t steps_ = 0;            // the number of second-order steps
-  bool measures_;                     // whether it is a regression
+  bool measures_;                     // whether its residuals have a deviation
   Deviation deviation_;               // the noise is the same everywhere, and nothing lies outside the span
   std::optional<Measured> measured_;  // of the last row
   Scored row_;                        // the prepared row

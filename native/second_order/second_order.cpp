@@ -52,12 +52,12 @@ SecondOrder::SecondOrder(const Spec& recipe, Task task, std::size_t outputs, boo
       task_(task),
       loss_(recipe.part("loss"), task),
       logistic_(loss_.logistic()),
-      inner_steps_(task == Task::regression ? 1 : 3),
       budget_(budget),
       lam_(recipe.part("prior").at("lam")),
       easy_slope_(recipe.part("dictionary").at("easy_slope")),
       spread_(recipe.part("dictionary").at("spread")),
       posteriors_(make_posteriors(recipe.part("memory"), lam_, basis.has_constant(), budget, outputs)),
+      residuals_(loss_.narrow()),
       share_(posteriors_.size(), posteriors_.size() == 1 ? 0.0 : recipe.part("memory").at("share")),
       recent_loss_(memories()) {
   in_hand_.each.resize(posteriors_.size());
@@ -74,12 +74,12 @@ SecondOrder::SecondOrder(const SecondOrder& other, Basis& basis)
       task_(other.task_),
       loss_(other.loss_),
       logistic_(other.logistic_),
-      inner_steps_(other.inner_steps_),
       budget_(other.budget_),
       lam_(other.lam_),
       easy_slope_(other.easy_slope_),
       spread_(other.spread_),
       posteriors_(other.posteriors_),
+      residuals_(other.residuals_),
       share_(other.share_),
       recent_loss_(other.recent_loss_),
       others_suspended_(other.others_suspended_),
@@ -101,6 +101,7 @@ void SecondOrder::take(const Informed& given) {
   const auto& other = dynamic_cast<const SecondOrder&>(given);
   function_ = other.function_;
   for (std::size_t e = 0; e < posteriors_.size(); ++e) posteriors_[e].take(other.posteriors_[e]);
+  residuals_ = other.residuals_;
   share_ = other.share_;
   recent_loss_ = other.recent_loss_;
   others_suspended_ = other.others_suspended_;
@@ -147,6 +148,8 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
   row.begin(example, basis_);
   function_.score(basis_, example.block, example.row, row.f, predicted);
   require_in_range(row.f, "the score", example.position);
+  loss_.check_target(row.y);
+  row.units = residuals_.units(row.f[0] - row.y);
   loss_.evaluate(row);
   require_in_range(row.g, "the slope", example.position);
   const double weighted[] = {row.weight, row.weight * largest(row.g)};
@@ -165,7 +168,10 @@ void SecondOrder::prepare(const Example& example, std::span<double> predicted) {
     require_in_range(k, "the kernel values", example.position);
   }
   if (!several) return;
-  for (Scored& own : each) own.begin(example, basis_);
+  for (Scored& own : each) {
+    own.begin(example, basis_);
+    own.units = row.units;
+  }
   score_each(in_hand_);
   for (const Scored& own : each) {
     require_in_range(own.f, "the score", example.position);
@@ -179,10 +185,12 @@ void SecondOrder::commit() {
   InHand& row = in_hand_;
   const Example& example = *row.example;
   Scored& mixed = row.mixed;
-  const double residual = largest(mixed.g), max_weight = max_certainty * lam_ / mixed.self(),
+  const Excess excess = excess_of(mixed, task_);
+  const double max_weight = max_certainty * lam_ / mixed.self(),
                weight = std::min(row.times * mixed.weight, max_weight);
   const double error = measures() ? example.y - mixed.f[0] : 0.0;
   measured_.reset();
+  if (task_ == Task::regression) residuals_.add(mixed.f[0] - mixed.y);
   if (!example.in_order) suspend_others();
   if (row.several) update_weights(row);
   if (row.is_informative()) offer(row);
@@ -198,7 +206,7 @@ void SecondOrder::commit() {
   }
   if (row.measured) measure(row, error);
   if (row.is_informative()) {
-    noise_ += weight * residual * residual / (1 + weight * variance);
+    noise_ += excess.with(weight, variance);
     ++steps_;
   }
   for (std::size_t e = 0; e < n_active(); ++e)
@@ -318,7 +326,7 @@ double SecondOrder::take_step(std::size_t e, InHand& row) {
   if (!posterior.is_precomputed(block, at)) precompute(posterior, row);
   Row known = posterior.look_at(block, at, row.k);
   const double s = known.s;
-  const auto [b, v] = solve(loss_, inner_steps_, row.seen_by(e), s);
+  const auto [b, v] = solve(loss_, row.seen_by(e), s);
   if (e == 0 && measures()) {
     row.first = known;
     row.measured = true;
@@ -337,6 +345,7 @@ void SecondOrder::precompute(Posterior& posterior, const InHand& in_hand) const 
                     end = example.row + std::min(posterior.rows_ahead(example.t), example.block.count - example.row);
   Scored row(outputs());
   row.begin(example, basis_);
+  row.units = in_hand.mixed.units;
   Buffer<double> values(basis_.columns());
   std::int64_t t = example.t;
   for (std::size_t i = example.row + 1, found = 1; i < end && found < steps; ++i) {
@@ -424,7 +433,7 @@ double SecondOrder::variance_between(Block& block, std::size_t row, std::span<co
 
 // The variance between the functions of the posteriors, in units of the noise.
 double SecondOrder::variance_between(const std::vector<Scored>& each, std::span<const double> mean) const {
-  const double noise = measures() ? noise_variance() : 1.0;
+  const double noise = task_ == Task::regression ? noise_variance() : 1.0;
   double between = 0.0;
   for (std::size_t e = 0; e < each.size(); ++e)
     for (std::size_t o = 0; o < mean.size(); ++o)
@@ -473,6 +482,7 @@ void SecondOrder::visit(Archive& archive) {
   }
   visit_members(archive, first(), slots);
   first().visit(archive, posteriors_.size() == 1);
+  if (residuals_.are_kept()) archive.part("residuals", residuals_);
   archive.scalar("noise", noise_);
   archive.scalar("steps", steps_);
   archive.require(noise_ >= 0, "noise", "must not be negative");

@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "first_order/loss.hpp"
+#include "first_order/residuals.hpp"
 #include "linalg/draws.hpp"
 #include "loop/function.hpp"
 #include "loop/informed.hpp"
@@ -132,7 +133,7 @@ class SecondOrder final : public Update, public Informed {
   double outside(Block& block, std::size_t row, std::span<const double> values) const;
   double variance_between(Block& block, std::size_t row, std::span<const double> values) const;
   double variance_between(const std::vector<Scored>& each, std::span<const double> mean) const;
-  bool measures() const { return task_ == Task::regression; }
+  bool measures() const { return loss_.measures_residuals(); }
   void measure(const InHand& row, double residual);
   double local(std::span<const double> values) const;
   void offer(InHand& row);
@@ -175,17 +176,17 @@ class SecondOrder final : public Update, public Informed {
   Task task_;
   Loss loss_;
   bool logistic_;
-  int inner_steps_;
   std::size_t budget_;
   double lam_, easy_slope_, spread_;
   std::vector<Posterior> posteriors_;
+  Residuals residuals_;  // of the function, for a loss that has units
   FixedShare share_;
   RecentLoss recent_loss_;         // of the function
   bool others_suspended_ = false;  // all but the first posterior
   double due_ = 0.0;               // the fraction of a point that is due to be renewed
   std::vector<Candidate> candidates_;
   std::vector<std::size_t> dependent_points_;  // slots of points that are neither members nor candidates
-  double noise_ = 0.0;                         // the sum of the squared residuals, each divided by its own variance
+  double noise_ = 0.0;                         // the sum of twice the losses, each divided by its own variance
   std::int64_t steps_ = 0;                     // the number of second-order steps
   Deviation deviation_;                        // of a regression
   std::optional<Measured> measured_;           // of the last row

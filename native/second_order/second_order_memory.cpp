@@ -43,12 +43,13 @@ void SecondOrder::resume_others() {
   others_suspended_ = false;
 }
 
-// For classes, the probability of the label where scores are log odds, and e^-loss otherwise. For targets, the normal
-// density relative to its peak, with one noise variance for all: otherwise a posterior would gain by a small variance.
+// For classes, the probability of the label where scores are log odds, and e^-loss otherwise. For targets, the density
+// relative to its peak that belongs to the loss (of the squared error the normal one), with one noise variance for all:
+// otherwise a posterior would gain by a small variance.
 double SecondOrder::log_likelihood(const Scored& row) const {
   if (task_ != Task::regression) return std::max(-row.loss, least_log_likelihood);
   const double noise = noise_variance();
-  return noise > 0 ? std::max(-row.g[0] * row.g[0] / (2 * noise), least_log_likelihood) : 0.0;
+  return noise > 0 ? std::max(-row.loss / noise, least_log_likelihood) : 0.0;
 }
 
 void SecondOrder::update_weights(const InHand& row) {

@@ -86,6 +86,11 @@ def stream(
     return csr_array(X) if sparse else X, y.astype(np.float64)
 
 
+def _suited(loss: Any, X: Any, y: Floats) -> tuple[Any, Floats]:
+    """The rows, with targets that the loss is for: counts are at least 0."""
+    return X, np.abs(y) if loss == "poisson" or isinstance(loss, parts.Poisson) else y
+
+
 # -- everything that applies ------------------------------------------------------------------------------------------
 
 
@@ -144,16 +149,17 @@ def check_recipe(
     """
     for task in tasks or (["regression"] if recipe.loss.regression else ["binary", "multiclass"]):
         for sparse, dtype in ((False, "float64"), (True, "float64"), (False, "float32")):
-            X, y = stream(task, sparse=sparse, dtype=dtype)
+            X, y = _suited(recipe.loss, *stream(task, sparse=sparse, dtype=dtype))
             fixed: dict[str, Any] = {"task": task, "dtype": dtype, "fit_intercept": sparse}
             make = partial(Learner, recipe, kernel=kernel, gamma=0.6, budget=budget, seed=3, **fixed)
             check_chunks(make, X, y)
             check_saving(make, X, y)
         if bounded:
-            check_memory(partial(make, average=False), *stream(task, 300, dtype="float32"))
+            check_memory(partial(make, average=False), *_suited(recipe.loss, *stream(task, 300, dtype="float32")))
         kind: Any = KernelRegressor if task == "regression" else KernelClassifier
         width: dict[str, Any] = {} if isinstance(kernel, parts.Kernel) else {"gamma": 0.6}
-        check_bad_input(partial(kind, recipe, kernel=kernel, budget=budget, random_state=0, **width), *stream(task))
+        model = partial(kind, recipe, kernel=kernel, budget=budget, random_state=0, **width)
+        check_bad_input(model, *_suited(recipe.loss, *stream(task)))
 
 
 def check_estimator(estimator: Any) -> None:
@@ -182,7 +188,7 @@ def check_estimator(estimator: Any) -> None:
         return clone(estimator).set_params(**dict.fromkeys(by_first_call, 0.6))
 
     for task in ["binary", "multiclass"] if is_classifier(estimator) else ["regression"]:
-        X, y = stream(task)
+        X, y = _suited(estimator.get_params().get("loss"), *stream(task))
         check_chunks(make, X, y)
         check_saving(make, X, y)
         check_bad_input(make, X, y)
@@ -392,7 +398,7 @@ def check_loss(loss: parts.Loss) -> None:
 
     def at(z: float) -> tuple[float, float, float]:
         # With y = 1, or 0 in a regression, the score is z.
-        value, gradient, curvature, _ = _core.evaluate_loss(loss.spec, task, [z], 0.0 if loss.regression else 1.0)
+        value, gradient, curvature, *_ = _core.evaluate_loss(loss.spec, task, [z], 0.0 if loss.regression else 1.0)
         return value, gradient[0], curvature
 
     compared = 0

@@ -55,6 +55,19 @@ def huber(z, epsilon):
     return epsilon * (abs(z) - epsilon / 2) if straight else z * z / 2, np.clip(z, -epsilon, epsilon), [0.0]
 
 
+def quantile(z, q):
+    return max((1 - q) * z, -q * z), (1 - q) * (z > 0) - q * (z < 0), [0.0]
+
+
+def poisson(f, y):
+    """Of the score and the target: half the deviance."""
+    if y == 0:
+        return np.exp(f), np.exp(f), [np.log(NEGLIGIBLE)]
+    u = f - np.log(y)
+    series = u**2 / 2 + u**3 / 6 + u**4 / 24 + u**5 / 120
+    return y * (series if abs(u) < 1e-3 else np.expm1(u) - u), y * np.expm1(u), [np.log(y)]
+
+
 LOSSES = {
     f.__name__: f
     for f in (
@@ -66,6 +79,8 @@ LOSSES = {
         squared_error,
         epsilon_insensitive,
         huber,
+        quantile,
+        poisson,
     )
 }
 
@@ -99,6 +114,7 @@ class Reference:
     batch_size: int = 1
     loss: str = "hinge"
     epsilon: float = 0.1
+    quantile: float = 0.5
     R: float | None = None  # the ball's radius
     stream: int = 0  # the kernel's number among several
     kernel_function: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None  # (points, x), not the gaussian
@@ -214,14 +230,18 @@ class Reference:
             z = direction[0] * f[0]
         else:
             direction = np.ones(1)
-            z = f[0] - label
-        value, slope, jumps = LOSSES[self.loss](z, self.epsilon)
+            z = f[0] if self.loss == "poisson" else f[0] - label
+        value, slope, jumps = LOSSES[self.loss](z, self.number(label))
         terms = np.abs(direction) @ size
         gap = min(_gap(z - jump, terms) for jump in jumps + self.thresholds())
         if value < NEGLIGIBLE and not (self.loss == "perceptron" and z == 0):
             value, slope = 0.0, 0.0
         self_kernel = self._kernel(x[None], x)[0] + (CONSTANT**2 if self.fit_intercept else 0.0)
         return Row(self.t, weight, self_kernel, z, value, direction, slope * direction), min(gap, rival_gap)
+
+    def number(self, label):
+        """What the loss is a function of, beside z."""
+        return {"quantile": self.quantile, "poisson": label}.get(self.loss, self.epsilon)
 
     # -- functions
     def columns(self, x):

@@ -24,7 +24,7 @@ class Hedge:
         self.log_weights = np.zeros(len(learners))
         self.t, self.low, self.high = 0, np.inf, -np.inf
         self.scores, self.gaps, self.history = [], [], []
-        self.residuals = []  # of a sum
+        self.losses = []  # of a sum
 
     @property
     def weights(self):
@@ -82,16 +82,14 @@ class Hedge:
         """The derivatives of the sum's loss by the weights, less what all have in common."""
         each = [learner.columns(x) @ learner._full(learner.f) for learner in self.learners]
         total = sum(theta * f for theta, f in zip(self.weights, each, strict=True))
-        unit = 1.0
-        if self.task == "regression":
-            self.residuals.append(float(total[0] - label))
-            unit = np.mean(np.square(self.residuals))
         terms = (
             theta * (np.abs(learner.columns(x)) @ np.abs(learner._full(learner.f)))
             for theta, learner in zip(self.weights, self.learners, strict=True)
         )
         row, gap = self.learners[0]._judge(total, sum(terms), label, 1.0, x)
         self.close_call(gap)
+        self.losses.append(row.loss)
+        unit = 2 * np.mean(self.losses) if self.task == "regression" else 1.0  # for the squared error, its mean square
         return np.array([row.g @ (f - total) / unit if unit else 0.0 for f in each])
 
     def move(self, slopes, weight):

@@ -17,7 +17,8 @@ from reference.deviation import ALL_PLACED, MEAN_CURVATURE, PLACED_OF, Deviation
 
 TOLERANCE = 1e-4  # of a point's squared length: what must lie outside of the span
 RESERVOIR = 32
-STEPS = 3
+STEPS, STEPS_OF_TARGETS = 3, 10
+RESIDUALS = 255  # of the latest rows, which losses have their units of
 MOST_CERTAIN = 1e10  # what a row's weight may divide the prior's variance by
 LARGE = 1e3  # scores of several classes beyond it are held on to the less
 MEMORIES = ((1000, 2, 150), (100, 4, 70), (10, 10, 30))  # rows, the share of the points, and at most
@@ -124,6 +125,7 @@ class Posterior:
 class Newton(Budgeted):
     lam: float = 0.01
     loss: str = "log_loss"
+    epsilon: float = 1.345
     spread: float = 8.0
     forget: float | str = "stream"
 
@@ -132,6 +134,7 @@ class Newton(Budgeted):
         self.reservoir = []  # (key, member)
         self.deviations = Deviation()
         self.noise, self.steps, self.due, self.heaviest = 0.0, 0, 0.0, 0.0
+        self.residuals = []  # absolute, of the latest rows
         if self.forget == "stream":
             budget = sys.maxsize if self.budget is None else self.budget
             self.posteriors = [Posterior(self, 1.0)] + [
@@ -180,9 +183,14 @@ class Newton(Budgeted):
     # -- a row
     def _update(self, x, label, weight):
         self.t += 1
-        row, gap = self._look(self.columns(x), label, weight, x)
+        _, gap = self._look(self.columns(x), label, weight, x)
         self.gaps.append(gap)
-        slope, draw = np.abs(row.g).max(), _core.uniform(self.seed, 0, self.t, EASY)
+        f, draw = self.columns(x) @ self._full(self.f), _core.uniform(self.seed, 0, self.t, EASY)
+        if self.task == "regression":
+            self.residuals = [*self.residuals, abs(f[0] - label)][-RESIDUALS - 1 :]
+        value, gradient, information, _ = self.at(f, label, 1.0)
+        slope = np.abs(gradient).max()
+        square, bend = (2 * value, information[0]) if self.task == "regression" else (slope**2, 1.0)
 
         def multiplicity(posterior, slope):
             """An easy row is learned from with probability p = slope / 0.1, and then counts 1/p times, unless that is
@@ -214,12 +222,13 @@ class Newton(Budgeted):
         own_weight = weight
         if times:
             weight = min(times * weight, most)
-            self.noise += weight * slope**2 / (1 + weight * variance)
+            self.noise += weight * square / (1 + weight * bend * variance)
             self.steps += 1
-        if self.task == "regression":
+        self.residuals = self.residuals[-RESIDUALS:]
+        if self.task == "regression" and self.loss not in ("quantile", "poisson"):
             placed = self.t <= ALL_PLACED or self.t % PLACED_OF == 0
             slope, curvature = self.deviations.learn(
-                row.g[0], z @ self.first.local, z @ P @ z + apart, outside if placed else None, own_weight
+                f[0] - label, z @ self.first.local, z @ P @ z + apart, outside if placed else None, own_weight
             )
             gain = 1 / MEAN_CURVATURE
             self.first.local = self.first.local - P @ z * gain * slope / (1 + curvature * gain * (z @ P @ z))
@@ -258,9 +267,9 @@ class Newton(Budgeted):
         return rate
 
     def log_likelihood(self, f, label):
-        value, g, _ = self.at(f, label, 1.0)
+        value, *_ = self.at(f, label, 1.0)
         if self.task == "regression":
-            value = g[0] ** 2 / (2 * self.noise / self.steps) if self.noise > 0 else 0.0
+            value = value / (self.noise / self.steps) if self.noise > 0 else 0.0
         return max(-value, np.log(LEAST_LIKELIHOOD))
 
     def observe(self, f, label, part):
@@ -333,7 +342,8 @@ class Newton(Budgeted):
         new = self.novelty(x)
         if new <= TOLERANCE:
             return
-        key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
+        with np.errstate(divide="ignore"):  # a slope of 0
+            key = np.log1p(-_core.uniform(self.seed, 0, self.t, 0)) / (weight * slope**2 * np.sqrt(new))
         if not np.isfinite(key):
             return
         for other, _ in self.reservoir:
@@ -365,11 +375,13 @@ class Newton(Budgeted):
 
     # -- the step
     def at(self, f, label, weight):
-        """Loss, gradient and the diagonal of the second derivative at the scores f."""
+        """Loss, gradient, the diagonal of the second derivative at the scores f, and the bound on a step's."""
+        if self.loss in ("huber", "quantile", "poisson"):
+            return tuple(weight * np.asarray(each) for each in self.of_target(f[0], label))
         if self.task == "multiclass":
             others = [c for c in range(len(f)) if c != label]
             if not others:
-                return 0.0, np.zeros(1), np.zeros(1)
+                return 0.0, np.zeros(1), np.zeros(1), 0.0
             rival = max(others, key=lambda c: f[c])
             direction = np.zeros(len(f))
             direction[int(label)], direction[rival] = 1.0, -1.0
@@ -391,24 +403,53 @@ class Newton(Budgeted):
             diagonal = np.abs(g) * (1 - np.abs(g))
         else:
             diagonal = {"squared_error": 1.0, "squared_hinge": 2.0 * (z < 1)}[self.loss] * direction**2
-        return weight * value, weight * g, weight * diagonal
+        bound = diagonal.max() if self.loss == "log_loss" else diagonal.sum()
+        return weight * value, weight * g, weight * diagonal, weight * bound
+
+    def within(self, share):
+        """The smallest distance that so many of the latest residuals do not exceed."""
+        return sorted(self.residuals)[max(1, int(np.ceil(share * len(self.residuals)))) - 1] or np.mean(self.residuals)
+
+    def of_target(self, f, y):
+        """The same for the losses of a regression that are no parabolas, in units of the latest residuals. The bound is
+        the slope over the distance from the minimum."""
+        scale, z = 1.4826 * self.within(0.5), f - y
+        if self.loss == "huber":
+            far = self.epsilon * scale
+            self.close_call(abs(abs(z) / far - 1))
+            value, slope, _ = LOSSES["huber"](z, far)
+            bend, least = float(abs(z) <= far), 0.0
+        elif self.loss == "quantile":
+            q, h = self.quantile, self.within(min(self.quantile, 1 - self.quantile))
+            if abs(z) != h:  # a row's own residual may be the width
+                self.close_call(abs(abs(z) / h - 1))
+            smooth = z * z / (2 * h) + h / 2 if abs(z) < h else abs(z)  # of |z|
+            value = scale * (smooth / 2 + (0.5 - q) * z - h * q * (1 - q))
+            slope = scale * (np.clip(z / h, -1, 1) / 2 + 0.5 - q)
+            bend, least = scale * (abs(z) <= h) / (2 * h), (2 * q - 1) * h
+        else:
+            value, slope, _ = LOSSES["poisson"](f, y)
+            bend, z, least = np.exp(f), f, np.log(y) if y > 0 else -np.inf
+        if value < NEGLIGIBLE:
+            value, slope = 0.0, 0.0
+        bound = slope / (z - least) if np.isfinite(least) and slope != 0 else bend
+        return value, np.array([slope]), np.array([bend]), bound
 
     def step(self, posterior, x, label, weight):
         """A few Newton steps on |f' - f|^2 / (2 s) + loss(f'), then H += v z z'. Returns s."""
         z, P = posterior.z(x), posterior.P
         m, s = z @ posterior.w, z @ P @ z
         b = np.zeros(len(m))
-        value, g, diagonal = self.at(m, label, weight)
-        for _ in range(1 if self.task == "regression" else STEPS):
-            v = diagonal.max() if self.loss == "log_loss" else diagonal.sum()
+        value, g, diagonal, v = self.at(m, label, weight)
+        for _ in range(1 if self.loss == "squared_error" else STEPS if self.task != "regression" else STEPS_OF_TARGETS):
             to = (v * s * b - g) / (1 + v * s)
             for _ in range(20):  # halved until it helps
                 reached = self.at(m + s * to, label, weight)[0] + s * to @ to / 2
-                if reached <= value * (1 + 1e-9) or self.task == "regression":
+                if reached <= value * (1 + 1e-9) or self.loss == "squared_error":
                     break
                 to = (b + to) / 2
             b = to
-            value, g, diagonal = self.at(m + s * b, label, weight)
+            value, g, diagonal, v = self.at(m + s * b, label, weight)
             value += s * b @ b / 2
         v = diagonal.sum() / max(1, len(m) - 1)
         if len(m) > 2:

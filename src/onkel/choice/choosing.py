@@ -33,6 +33,7 @@ from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, chosen_learner, first_learner
 from onkel.choice.growth import Growth
+from onkel.choice.judging import unit
 from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of
 from onkel.learner import Learner
 from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
@@ -172,7 +173,8 @@ class StreamChoice:
             return
         known = np.repeat([each.n_outputs for each, _ in judged], [len(each.y) for each, _ in judged])
         y = np.concatenate([each.y for each, _ in judged])
-        losses = losses_of(self.task, as_wide_as_one_another([scores for _, scores in judged]), y, known)
+        scores = as_wide_as_one_another([scores for _, scores in judged])
+        losses = losses_of(self.task, learner.recipe.loss, scores, y, known)
         weight = np.concatenate([np.ones(len(each.y)) if each.weight is None else each.weight for each, _ in judged])
         if self._is_watching(judged[0][0].t):
             self.watch = copy.copy(self.watch)
@@ -202,7 +204,7 @@ class StreamChoice:
             self.trial = None
             return
         assert scores is not None
-        losses = rows.weight * losses_of(self.task, scores, rows.y, known)
+        losses = rows.weight * losses_of(self.task, learner.recipe.loss, scores, rows.y, known)
         self.trial = Trial(challenger, self.trial.end, self.trial.losses).with_losses(CHALLENGER, losses)
 
     def reach(self, learner: Learner, n_features: int) -> None:
@@ -298,7 +300,7 @@ class StreamChoice:
         """Start a new count of rows if the loss has risen."""
         if not self._is_watching(learner.t):
             return self.watch.clear()
-        rows = self.watch.check(learner.noise_variance)
+        rows = self.watch.check(unit(learner.recipe.loss, learner.noise_variance))
         if rows is not None:
             kept = self._rows()[max(0, len(self._rows()) - rows) :]
             self.begun = learner.t - len(kept)

@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.choice.judging import competing
 from onkel.choice.rows import Rows, loss_of
 from onkel.learner import Learner
-from onkel.parts import GaussianPrior, Kernel, LogLoss, SecondOrder, SquaredError
+from onkel.parts import GaussianPrior, Kernel, LogLoss, SecondOrder
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class Competition:
         """Return the sum of the losses on the later half of the rows, each predicted before it is learned from."""
         own, half = self.own, len(self.rows) // 2
         assert isinstance(own.recipe, SecondOrder)  # others have no λ
-        recipe = replace(own.recipe, loss=SquaredError() if own.task == "regression" else LogLoss())
+        recipe = replace(own.recipe, loss=competing(own.recipe.loss) if own.task == "regression" else LogLoss())
         competitor = own.blank(
             recipe=replace(recipe, prior=GaussianPrior(lam)),
             kernel=kernel,
@@ -59,7 +60,7 @@ class Competition:
         scores = competitor.learn_rows(self.rows.rows, self.rows.y, self.rows.weight, scores=True)
         assert scores is not None
         later = self.rows[half:]
-        return float((later.weight * loss_of(own.task)(scores[half:], later.y)).sum())
+        return float((later.weight * loss_of(own.task, own.recipe.loss)(scores[half:], later.y)).sum())
 
 
 def lam_at(step: int) -> float:

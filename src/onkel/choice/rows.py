@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 
+from onkel.choice.judging import judged
+from onkel.parts import Loss
+
 Floats = NDArray[np.float64]
 
 
@@ -167,10 +170,11 @@ def _joined(pieces: list[Rows]) -> Rows:
     return Rows(rows, y, weight)
 
 
-def loss_of(task: str) -> Callable[[Floats, Floats], Floats]:
-    """Return the function that computes the loss of each row: the log loss, or the squared error."""
+def loss_of(task: str, loss: Loss) -> Callable[[Floats, Floats], Floats]:
+    """Return the function that computes how wrong a learner with this loss is about each row: the log loss, or for a
+    regression what its loss is judged by."""
     if task == "regression":
-        return lambda scores, y: (scores[:, 0] - y) ** 2
+        return lambda scores, y: judged(loss, scores[:, 0], y)
     if task == "binary":
         return lambda scores, y: np.logaddexp(0.0, (1 - 2 * y) * scores[:, 0])
     return _multiclass_loss
@@ -185,10 +189,10 @@ def with_known_classes(scores: Floats, y: Floats, n_known: int | NDArray[np.intp
             yield scores[rows, : widths[rows[0]]], y[rows]
 
 
-def losses_of(task: str, scores: Floats, y: Floats, n_known: int | NDArray[np.intp]) -> Floats:
+def losses_of(task: str, loss: Loss, scores: Floats, y: Floats, n_known: int | NDArray[np.intp]) -> Floats:
     """Return the loss of each row of a stream; of several classes, those known at the row count."""
     if task != "multiclass":
-        return loss_of(task)(scores, y)
+        return loss_of(task, loss)(scores, y)
     return np.concatenate([np.empty(0), *(_multiclass_loss(*part) for part in with_known_classes(scores, y, n_known))])
 
 

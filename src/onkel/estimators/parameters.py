@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from onkel.parameters import parameter_class
 from onkel.parts import Loss, Recipe, loss_named
-from onkel.recipes.parameters import Epsilon, LossChoice
+from onkel.recipes.parameters import Epsilon, LossChoice, QuantileLevel
 
 
 class LearnerParameters:
@@ -44,9 +44,13 @@ class LogLossParameters(LossParameters):
 
 @parameter_class
 class SquaredErrorParameters(LossParameters):
-    """A choice of loss for regression, where it has no number of its own."""
+    """A choice of loss for regression, of learners that know the scale of the residuals."""
 
     loss: LossChoice = "squared_error"
+    quantile: QuantileLevel = 0.5
+
+    def _loss(self) -> Loss:
+        return loss_named(self.loss, quantile=self.quantile)
 
 
 @parameter_class
@@ -56,7 +60,7 @@ class RegressionLossParameters(SquaredErrorParameters):
     epsilon: Epsilon = 0.1
 
     def _loss(self) -> Loss:
-        return loss_named(self.loss, epsilon=self.epsilon)
+        return loss_named(self.loss, epsilon=self.epsilon, quantile=self.quantile)
 
 
 @parameter_class

@@ -45,11 +45,16 @@ class Progress:
         return f"{self.measure} {shown} over {self.rows:,} rows"
 
 
+# of losses that are not judged by the squared error
+_MEASURES = {"huber": "mean absolute error", "quantile": "pinball loss", "poisson": "mean Poisson deviance"}
+
+
 def _losses(learner: Learner, scores: Floats, y: Floats, n_known: int) -> tuple[str, Any]:
+    loss = learner.recipe.loss
     if learner.task == "regression":
-        return "RMSE", losses_of(learner.task, scores, y, n_known)
-    if learner.recipe.loss.logistic and learner.combination != "vote":
-        return "log loss", losses_of(learner.task, scores, y, n_known)
+        return _MEASURES.get(loss.name, "RMSE"), losses_of(learner.task, loss, scores, y, n_known)
+    if loss.logistic and learner.combination != "vote":
+        return "log loss", losses_of(learner.task, loss, scores, y, n_known)
     if learner.task == "binary":
         return "share of mistakes", ((scores[:, 0] > 0) != y).astype(np.float64)
     parts = with_known_classes(scores, y, n_known)

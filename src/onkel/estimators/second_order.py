@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import RegressorBase
-from onkel.parts import GaussianPrior, SecondOrder
+from onkel.parts import GaussianPrior, Poisson, Quantile, SecondOrder
 
 
 class SecondOrderEstimator(KernelEstimator):
@@ -55,13 +55,25 @@ class Predictive(SecondOrderEstimator, RegressorBase):
         """Return the prediction for each row; with `return_std` also the standard deviation of its target.
 
         It is what the residuals of the stream were like where the row is, and how little is known there, so that about
-        90 % of the targets lie within 1.645 deviations (docs/uncertainty.md).
+        90 % of the targets lie within 1.645 deviations (docs/uncertainty.md). Of a count it is that of
+        Poisson's law, times what the counts have over it; a quantile has none.
         """
+        loss = self._loss_of_recipe
+        if return_std and isinstance(loss, Quantile):
+            raise ValueError(
+                "return_std asks for the deviation of a target from its mean, and loss='quantile' learns a quantile: "
+                "learn two of them for an interval"
+            )
         mean = super().predict(X)
         if not return_std:
             return mean
         learner = self._fitted()
-        return mean, learner.deviation_rows(self._validated(X, reset=False, dtype=learner.dtype))
+        return mean, self._deviations(self._validated(X, reset=False, dtype=learner.dtype))
 
     def _deviations(self, rows: Any) -> NDArray[np.float64]:
-        return self._learner.deviation_rows(rows)
+        learner, loss = self._learner, self._loss_of_recipe
+        if not isinstance(loss, Poisson):
+            return learner.deviation_rows(rows)
+        mean = loss.prediction(learner.score_rows(rows)[:, 0])
+        variance, noise = learner.variance_rows(rows)
+        return np.sqrt(noise * mean * (1 + mean * variance))  # the noise: a count's variance over its mean

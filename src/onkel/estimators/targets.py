@@ -18,6 +18,7 @@ from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.inside import Inside
 from onkel.parameters import ClassifierParameters
+from onkel.parts import Loss
 from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, of_array, places
 from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
 
@@ -468,7 +469,16 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
             raise ValueError(f"y must have one target for each of the {rows.shape[0]} rows, got {len(targets)}")
         targets = np.ascontiguousarray(targets, dtype=np.float64)
         check_finite("y", targets)
+        self._loss_of_recipe.check_targets(targets)
         return targets, weight
+
+    @property
+    def _loss_of_recipe(self) -> Loss:
+        learner = getattr(self, "_learner", None)
+        return (self._recipe(horizon=None) if learner is None else learner.recipe).loss
+
+    def _shaped(self, scores: Floats) -> Floats:
+        return self._loss_of_recipe.prediction(scores[:, 0])
 
 
 @estimator

@@ -22,7 +22,7 @@ from onkel.partitions.checkpoints import Checkpoint
 from onkel.partitions.engines import Engine, engine_of
 from onkel.partitions.newton import Report, Rounds, Tell, Workers
 from onkel.partitions.sources import Partition, partitions_of
-from onkel.parts import FadingMemory, Memory, SecondOrder, StreamMemory
+from onkel.parts import FadingMemory, Huber, Memory, Quantile, SecondOrder, StreamMemory
 from onkel.preprocess.encoder import StreamEncoder
 from onkel.preprocess.pipeline import StreamPipeline
 from onkel.preprocess.scalers import StreamScaler
@@ -97,6 +97,7 @@ def fit(
         raise ValueError(f"expected one of onkel's estimators, got {type(model).__name__}")
     check_number("rounds", rounds, at_least=1, integer=True)
     check_number("tolerance", tolerance, above=0)
+    _check_loss(estimator)
     partitions = partitions_of(sources)
     if isinstance(transformer, StreamEncoder):
         partitions = [partition.with_columns_of_any_type() for partition in partitions]
@@ -108,7 +109,8 @@ def fit(
     encoding = encoding_of(estimator, counted)
     report = Report(counted.rows, len(partitions))
     sampled = fitted_to_sample(estimator, seed, counted, encoding)
-    if isinstance(fitted_learner(sampled, "fit").recipe, SecondOrder):
+    recipe = fitted_learner(sampled, "fit").recipe
+    if isinstance(recipe, SecondOrder):
         kept = Checkpoint(checkpoint, _run(model, partitions, seed))
         limits = Rounds(rounds, tolerance)
         learner = newton.learn(sampled, _memory(estimator), counted, encoding, workers, limits, kept, report)
@@ -139,6 +141,15 @@ def _recipe(estimator: object) -> Any:
     """The recipe that a generic estimator was given; None of a named one, which has parameters instead."""
     given = getattr(estimator, "recipe", None)
     return None if given is None else recipe_of(given)
+
+
+def _check_loss(estimator: Any) -> None:
+    recipe = estimator._recipe(horizon=None)
+    if isinstance(recipe, SecondOrder) and isinstance(recipe.loss, Huber | Quantile):
+        raise ValueError(
+            f"partitions minimise one loss over all rows, and loss={recipe.loss.name!r} follows the scale of the "
+            "latest residuals: learn from one stream, or with loss='squared_error'"
+        )
 
 
 def _memory(estimator: object) -> Memory:

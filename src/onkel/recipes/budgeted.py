@@ -72,6 +72,7 @@ def NORMA(
     lam: parameters.Shrinking = 1e-3,
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Gradient descent on a window: coefficients fade, the oldest point leaves.
 
@@ -90,7 +91,7 @@ def NORMA(
     GradientStep(eta=0.2, lam=0.01)
     """
     step = GradientStep(eta=eta, lam=lam)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, RemoveOldest())
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), step, RemoveOldest())
 
 
 @checked
@@ -130,6 +131,7 @@ def BOGD(
     sampling: parameters.BOGDSampling = "weighted",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Bounded online gradient descent, Algorithm 1.
 
@@ -149,7 +151,9 @@ def BOGD(
     """
     rules: dict[str, type[Resample]] = {"uniform": ResampleUniformly, "weighted": ResampleByWeight}
     step = GradientStep(eta=eta, lam=lam)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[sampling](cap=cap * eta))
+    return FirstOrder(
+        loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), step, rules[sampling](cap=cap * eta)
+    )
 
 
 @checked
@@ -159,6 +163,7 @@ def BSGD(
     maintenance: parameters.BSGDMaintenance = "remove",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Budgeted stochastic gradient descent.
 
@@ -178,7 +183,7 @@ def BSGD(
     """
     rules: dict[str, type[Eviction]] = {"remove": RemoveSmallest, "project": ProjectSmallest, "merge": Merge}
     step = PegasosStep(lam=lam) if eta is None else GradientStep(eta=eta, lam=lam)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, rules[maintenance]())
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), step, rules[maintenance]())
 
 
 @checked
@@ -188,6 +193,7 @@ def NPBSGD(
     maintenance: parameters.NPBSGDMaintenance = "remove",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
     horizon: parameters.NPBSGDHorizon = None,
 ) -> FirstOrder:
     """BSGD whose budget grows late in the stream.
@@ -211,7 +217,7 @@ def NPBSGD(
         rule = RemoveSmallest() if horizon is None else GrowAtRandom(beta=beta * horizon)
     else:
         rule = ProjectOnNearest() if horizon is None else GrowAtRandom(beta=beta * horizon, eviction=ProjectOnNearest())
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), PegasosStep(lam=lam), rule)
 
 
 @checked
@@ -221,6 +227,7 @@ def DualSGD(
     k: parameters.DualSGDMoved = 20,
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Dual space gradient descent: small points become random features.
 
@@ -238,4 +245,4 @@ def DualSGD(
     MoveIntoFeatures(n_components=100, k=5)
     """
     rule = MoveIntoFeatures(n_components=n_components, k=k)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), PegasosStep(lam=lam), rule)
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), PegasosStep(lam=lam), rule)

@@ -26,6 +26,7 @@ from onkel.parts import (
     MoveIntoFeatures,
     PassiveAggressiveStep,
     PegasosStep,
+    Quantile,
     SparsePassiveAggressiveStep,
 )
 
@@ -40,6 +41,9 @@ Epsilon = Annotated[
         'Half the width of the tube of loss "epsilon_insensitive", or the residual from which "huber" is linear.',
         part=EpsilonInsensitive,
     ),
+]
+QuantileLevel = Annotated[
+    float, Note('Which quantile of the targets loss "quantile" is for: 0.5 is the median.', part=Quantile)
 ]
 StepSize = Annotated[float, Note("Step size η.", part=GradientStep)]
 Shrinking = Annotated[

@@ -62,6 +62,7 @@ def POLK(
     batch_size: parameters.POLKBatchSize = 1,
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Parsimonious online learning with kernels, Algorithm 2.
 
@@ -85,4 +86,6 @@ def POLK(
         eps = parsimony * eta ** (2.0 if diminishing else 1.5)
     radius = {"eps": eps, "decay": eta * lam if diminishing else 0.0}
     eviction = KOMP(**radius) if prune == "komp" else RandomPruning(**radius)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step, eviction, batch_size=batch_size)
+    return FirstOrder(
+        loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), step, eviction, batch_size=batch_size
+    )

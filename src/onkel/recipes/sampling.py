@@ -69,6 +69,7 @@ def OSKL(
     R: parameters.Radius = None,
     loss: parameters.LossChoice = "log_loss",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
     delta: parameters.OSKLDelta = None,
 ) -> FirstOrder:
     """Online sparse kernel learning, Algorithm 1.
@@ -89,7 +90,7 @@ def OSKL(
     >>> recipes.OSKL(G=4).step
     ImportanceStep(eta=0.225)
     """
-    admission, chosen = GradientSampling(G=G), loss_named(loss, epsilon=epsilon)
+    admission, chosen = GradientSampling(G=G), loss_named(loss, epsilon=epsilon, quantile=quantile)
     if G < 1 and chosen.name in ("log_loss", "hinge", "epsilon_insensitive"):
         warnings.warn(
             f"G = {G:g} is less than 1, the bound on the slope of {chosen.name!r}: probabilities are cut at 1, "
@@ -114,6 +115,7 @@ def SPA(
     beta: parameters.SPABeta = None,
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
     horizon: parameters.SPAHorizon = None,
     budget: parameters.SPABudget = None,
 ) -> FirstOrder:
@@ -151,7 +153,7 @@ def SPA(
                 stacklevel=3,  # the caller of the recipe, beyond its check
             )
     return FirstOrder(
-        loss_named(loss, epsilon=epsilon),
+        loss_named(loss, epsilon=epsilon, quantile=quantile),
         admission,
         SparsePassiveAggressiveStep(eta=step if eta is None else eta),
         average=True,

@@ -13,6 +13,7 @@ def Newton(
     loss: parameters.LossChoice = "log_loss",
     spread: parameters.Spread = 8.0,
     forget: parameters.Forget = "stream",
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> SecondOrder:
     """Second-order steps on a budget (``docs/newton.md``): rows whose slope is above 0.1 move all coefficients.
 
@@ -24,7 +25,7 @@ def Newton(
     >>> recipes.Newton().prior
     GaussianPrior(lam=0.01)
     """
-    loss_part = loss_named(loss)
+    loss_part = loss_named(loss, quantile=quantile)
     dictionary = GrowingDictionary(spread=spread, easy_slope=0.0 if loss_part.regression else 0.1)
     memory = StreamMemory() if isinstance(forget, str) else FadingMemory(forget=forget)
     return SecondOrder(loss_part, GaussianPrior(lam=lam), dictionary, memory)

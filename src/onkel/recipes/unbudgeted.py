@@ -43,6 +43,7 @@ def OGD(
     lam: parameters.Shrinking = 0.0,
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Online gradient descent: ``f <- (1 - eta lam) f - eta g k(x, .)``.
 
@@ -56,7 +57,9 @@ def OGD(
     >>> recipes.OGD(eta=0.2).step
     GradientStep(eta=0.2, lam=0.0)
     """
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), GradientStep(eta=eta, lam=lam))
+    return FirstOrder(
+        loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), GradientStep(eta=eta, lam=lam)
+    )
 
 
 @checked
@@ -65,6 +68,7 @@ def PA(
     variant: parameters.PAVariant = "PA-I",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Passive-aggressive learning: the smallest change that repairs a row's loss.
 
@@ -86,7 +90,7 @@ def PA(
         "PA-I": PassiveAggressiveStep(C=C),
         "PA-II": SquaredPassiveAggressiveStep(C=C),
     }
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), steps[variant])
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), steps[variant])
 
 
 @checked
@@ -118,6 +122,7 @@ def FSGD(
     schedule: parameters.FSGDSchedule = "constant",
     loss: parameters.LossChoice = "hinge",
     epsilon: parameters.Epsilon = 0.1,
+    quantile: parameters.QuantileLevel = 0.5,
 ) -> FirstOrder:
     """Functional stochastic gradient descent, any loss.
 
@@ -132,4 +137,4 @@ def FSGD(
     DecayingStep(eta=0.5, lam=0.1)
     """
     step = GradientStep(eta=eta, lam=lam) if schedule == "constant" else DecayingStep(eta=eta, lam=lam)
-    return FirstOrder(loss_named(loss, epsilon=epsilon), OnGradient(), step)
+    return FirstOrder(loss_named(loss, epsilon=epsilon, quantile=quantile), OnGradient(), step)

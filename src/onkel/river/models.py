@@ -282,22 +282,24 @@ class Regressor(Model, base.MiniBatchRegressor):  # type: ignore[misc]
     def learn_one(self, x: Record, y: float, w: float = 1.0) -> None:
         """Learn from a record `x` with target `y` and weight `w`."""
         check_finite_value("the target", y)
+        self._made_with.loss.check_targets(np.array([y], np.float64))
         self._learn_row(x, y, w)
 
     def predict_one(self, x: Record, **kwargs: Any) -> float:
         """Return the prediction for a record; 0 before there is one."""
-        return self._score_row(x)[0]
+        return float(self._made_with.loss.prediction(np.array(self._score_row(x)))[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from the rows of a data frame in order, as from records one after the other."""
         targets = floats_of("y", y)
         check_finite("y", targets)
+        self._made_with.loss.check_targets(targets)
         self._learn_frame(X, targets, w)
 
     def predict_many(self, X: Any) -> Any:
         """Return the prediction for each row of a data frame."""
         pd = needed("pandas", "river", "predict_many")
-        return pd.Series(self._score_frame(X)[:, 0], index=X.index, name=None)
+        return pd.Series(self._made_with.loss.prediction(self._score_frame(X)[:, 0]), index=X.index, name=None)
 
 
 @parameter_class

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from onkel.function import Expansion, Term
 from onkel.inside import inside, snapshot
 from onkel.learner import Learner
-from onkel.parts import CallableKernel, Kernel
+from onkel.parts import CallableKernel, Kernel, Poisson
+from onkel.parts.losses import LARGEST_SCORE
 from onkel.parts.metric import Curve, Metric
 from onkel.preprocess.column_kinds import EncodedColumn
 from onkel.preprocess.encoder import StreamEncoder
@@ -77,6 +78,7 @@ class Plain:
     features: FeatureFunction | None
     sigmoids: Floats | None  # slopes and offsets of Platt's sigmoids, one row each, where they give the probabilities
     logistic: bool  # whether scores are log odds, so that there are probabilities
+    exponential: bool  # whether scores are logarithms of what is predicted
     dtype: str  # of the rows that it learned from
     columns: tuple[EncodedColumn, ...]  # of a table, whose encodings are concatenated to x; none where rows are numbers
     used: NDArray[np.intp]  # the features of the learner that are features here: all but those that are always 0
@@ -120,6 +122,11 @@ class Plain:
         return bool(self.shift.any() or (self.factor != 1).any())
 
 
+def largest_score(dtype: str) -> float:
+    """Return the largest score whose exponential is computed; in single precision that of a larger one is infinite."""
+    return LARGEST_SCORE if dtype == "float64" else 88.0
+
+
 def plain(model: object, *, takes_sigmoids: bool = False, takes_tables: bool = False) -> Plain:
     """Return a fitted estimator, pipeline or learner as plain arrays, or refuse it.
 
@@ -159,6 +166,7 @@ def plain(model: object, *, takes_sigmoids: bool = False, takes_tables: bool = F
         features=_features(expansion),
         sigmoids=_sigmoids(model) if found.calibrated else None,
         logistic=learner.recipe.loss.logistic and expansion.combination != "vote",
+        exponential=isinstance(learner.recipe.loss, Poisson),
         dtype=learner.dtype,
         columns=columns,
         used=np.arange(learner.n_features),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from onkel.models.export._c_columns import HeaderColumns
 from onkel.models.export._c_regions import regional_scores
-from onkel.models.export._plain import KernelFunction, Plain, plain
+from onkel.models.export._plain import KernelFunction, Plain, largest_score, plain
 from onkel.parts.kernels import Base
 from onkel.parts.metric import Curve, Metric
 from onkel.utils.validation import check_choice, check_number
@@ -196,9 +196,9 @@ class _Header:
     def head(self) -> list[str]:
         """The first lines of the function that computes the scores."""
         n, rows = self.model.n_features, range(len(self.model.curves))
-        is_regression = self.model.task == "regression"
+        what = "The logarithm of the prediction for" if self.model.exponential else "The prediction for"
         return [
-            "/* The prediction for a row. */" if is_regression else "/* Decision values of a row. */",
+            f"/* {what if self.model.task == 'regression' else 'Decision values of'} a row. */",
             f"static inline void {self.p}_scores(const {self.real} *x, {self.real} *scores) {{",
             f"  {self.work} {', '.join(f'{self.row(r)}[{n}]' for r in rows)};",
         ]
@@ -322,7 +322,9 @@ class _Header:
         p, real, outputs = self.p, self.real, self.model.n_outputs
         open_ = [f"  {real} scores[{outputs}];", f"  {p}_scores(x, scores);"]
         if self.model.task == "regression":
-            return [f"static inline {real} {p}_predict(const {real} *x) {{", *open_, "  return scores[0];", "}"]
+            top = f"{largest_score('float32' if self.s else 'float64'):.1f}{self.s}"
+            value = f"exp{self.s}(scores[0] < {top} ? scores[0] : {top})" if self.model.exponential else "scores[0]"
+            return [f"static inline {real} {p}_predict(const {real} *x) {{", *open_, f"  return {value};", "}"]
         head = [
             f"/* The class of a row: its index in {p}_classes. */",
             f"static inline int {p}_predict(const {real} *x) {{",

@@ -52,6 +52,7 @@ def to_json(model: object) -> str:
         if features is None
         else {f.name: getattr(features, f.name).tolist() for f in fields(features)},
         "logistic": plain_model.logistic,
+        "exponential": plain_model.exponential,
         "least_exponent": plain_model.least_exponent,
     }
     return json.dumps(tree, allow_nan=False)

@@ -57,6 +57,8 @@ def to_libsvm(model: object, *, scaled: bool = False) -> str:
     0.5 1:1
     """
     plain_model = plain(model)
+    if plain_model.exponential:
+        raise ValueError("LIBSVM predicts scores, and those of loss='poisson' are logarithms of the predictions")
     weight, kernel, kernel_type = _kernel(plain_model, scaled)
     function = plain_model.functions[0]
     coefficients = weight * function.coefficients

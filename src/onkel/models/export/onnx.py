@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._onnx_columns import GraphColumns, input_type
-from onkel.models.export._plain import KernelFunction, Plain, PlainRegion, plain
+from onkel.models.export._plain import KernelFunction, Plain, PlainRegion, largest_score, plain
 from onkel.parts.kernels import Arrays, Base
 from onkel.parts.metric import Curve, Metric
 from onkel.utils.extras import needed
@@ -151,7 +151,7 @@ class _Graph:
         real = _type_of(self.dtype)
         scores = self.scores(model, rows)
         if model.task == "regression":
-            self.node("Squeeze", scores, self.axis(1), output="prediction")
+            self.node("Squeeze", self.predicted(model, scores), self.axis(1), output="prediction")
             self.outputs = [("prediction", real, [None])]
             return
         assert model.classes is not None
@@ -166,6 +166,12 @@ class _Graph:
         if model.logistic:
             self.probabilities(model, scores, "probabilities")
             self.outputs.append(("probabilities", real, [None, len(labels)]))
+
+    def predicted(self, model: Plain, scores: str) -> str:
+        """Add what a regression predicts."""
+        if not model.exponential:
+            return scores
+        return self.node("Exp", self.node("Min", scores, self.constant("largest", largest_score(self.dtype.name))))
 
     def labels(self, model: Plain, scores: str, output: str) -> None:
         """Add the classes of rows."""
@@ -504,7 +510,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     scores = graph.scores(model, rows)
     outputs = [output.full_name for output in operator.outputs]
     if model.task == "regression":
-        graph.node("Identity", scores, output=outputs[0])
+        graph.node("Identity", graph.predicted(model, scores), output=outputs[0])
     else:
         graph.labels(model, scores, outputs[0])
         if model.logistic:

@@ -1,0 +1,36 @@
+"""What a choice asks of a learner's loss: how its competitors are judged.
+
+Classes are judged by the log loss whatever the learner's own, since all competitors have it; quantities by the squared
+error, unless the learner's loss says that something else is wanted: a function that outliers do not move, a quantile,
+the mean of a count. Then it is judged by the loss itself. Of Huber's the limit of a small threshold is taken, the
+absolute error: its threshold differs from competitor to competitor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onkel.parts import Huber, Loss, Poisson, Quantile, SquaredError
+from onkel.parts.losses import half_deviance
+
+Floats = NDArray[np.float64]
+
+
+def competing(loss: Loss) -> Loss:
+    """Return the loss of the competitors for the λ of a regression."""
+    return loss if isinstance(loss, Huber | Quantile | Poisson) else SquaredError()
+
+
+def judged(loss: Loss, scores: Floats, y: Floats) -> Floats:
+    """Return how wrong each score is."""
+    if isinstance(loss, Poisson):
+        return 2 * half_deviance(scores, y)
+    if isinstance(loss, Quantile):
+        return np.maximum((1 - loss.quantile) * (scores - y), loss.quantile * (y - scores))
+    return np.abs(scores - y) if isinstance(loss, Huber) else (scores - y) ** 2
+
+
+def unit(loss: Loss, noise: float) -> float:
+    """Return what `judged` usually is, where a learner says that its noise has this variance."""
+    return float(np.sqrt(noise)) if isinstance(loss, Huber | Quantile) else noise
