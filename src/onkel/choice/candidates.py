@@ -12,22 +12,9 @@ from onkel.choice.competition import Competition
 from onkel.choice.kernels import Chosen, Question
 from onkel.choice.rows import Rows, median_distance
 from onkel.choice.search import MOST_ROWS
+from onkel.choice.targets import searched
 from onkel.learner import Learner
-from onkel.parts import (
-    RBF,
-    GaussianPrior,
-    GrowingDictionary,
-    Hedge,
-    Huber,
-    Kernel,
-    Laplacian,
-    Poisson,
-    Quantile,
-    SecondOrder,
-)
-
-ROUGH = 100  # points of the function that outliers are found by
-FAR = 2.0  # standard deviations from it, beyond which a target is an outlier
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder
 
 
 def first_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
@@ -73,29 +60,7 @@ def better_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner
 
 
 def _question(own: Learner, rows: Rows, chosen: Collection[str]) -> Question:
-    return Question(_searched(own, rows), own.task, n_classes_in(own, rows), chosen, own.n_jobs)
-
-
-def _searched(own: Learner, rows: Rows) -> Rows:
-    """The rows with targets that a search fits by least squares, and that tell the same about the kernel: logarithms of
-    counts, half an event added to each; and where outliers must not matter, none of them, by their distance from a
-    rough function."""
-    loss = own.recipe.loss
-    if isinstance(loss, Poisson):
-        return Rows(rows.rows, np.log(rows.y + 0.5 / rows.weight), rows.weight)
-    if not isinstance(loss, Huber | Quantile):
-        return rows
-    rough = own.blank(
-        recipe=SecondOrder(Huber(), dictionary=GrowingDictionary(easy_slope=0.0)),
-        kernel=RBF(1.0 / median_distance(rows.rows)),
-        budget=ROUGH,
-        average=False,
-        fit_intercept=True,
-    )
-    rough.learn_rows(rows.rows, rows.y, rows.weight)
-    f = rough.score_rows(rows.rows)[:, 0]
-    spread = FAR * 1.4826 * float(np.median(np.abs(rows.y - f)))
-    return Rows(rows.rows, np.clip(rows.y, f - spread, f + spread), rows.weight) if spread > 0 else rows
+    return Question(searched(own, rows), own.task, n_classes_in(own, rows), chosen, own.n_jobs)
 
 
 def _together(own: Learner, found: Chosen) -> Kernel:

@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.choice.judging import slopes
 from onkel.choice.kept import Scored
 from onkel.choice.rows import loss_of
 from onkel.choice.search import Problem, Radial, categories
+from onkel.choice.targets import searched
 from onkel.learner import Learner
 from onkel.parts import RBF, FadingMemory, Laplacian, SecondOrder, StreamMemory
 from onkel.regions import Condition, Region
@@ -93,7 +95,8 @@ def _slopes(learner: Learner, kept: Scored) -> tuple[Floats, Floats]:
     """The slopes and the curvatures of the loss at the scores, times the weights: one line per output."""
     f, y, weight = kept.scores, kept.rows.y, kept.rows.weight
     if learner.task == "regression":
-        return (weight * (f[:, 0] - y))[None], weight[None]
+        g, h = slopes(learner.recipe.loss, f[:, 0], y)
+        return (weight * g)[None], (weight * h)[None]
     if f.shape[1] == 1:
         p = 1 / (1 + np.exp(-np.clip(f[:, 0], -50, 50)))
         return (weight * (p - y))[None], (weight * p * (1 - p))[None]
@@ -223,7 +226,7 @@ def _searched(
     """The kernel that short searches find on the latest rows, one of each kind from the nearest one."""
     first = nearest.get(RBF) or nearest[Laplacian]
     n_classes = learner.n_outputs if learner.task == "multiclass" else 1
-    problem = Problem(kept.rows[-SEARCH_ROWS:], first.ranks, learner.task, n_classes)
+    problem = Problem(searched(learner, kept.rows[-SEARCH_ROWS:]), first.ranks, learner.task, n_classes)
     starts = [
         problem.point_of(nearest[kind]) if kind in nearest else problem.as_laplacian(problem.point_of(first))
         for kind in kinds
@@ -253,4 +256,4 @@ def _wide(scores: Floats, kept: Scored) -> Floats:
 def _loss(learner: Learner, kept: Scored, weight: float, scores: Floats) -> float:
     """The loss of a sum in which these scores have this weight beside those kept."""
     both = (1 - weight) * kept.scores + weight * scores
-    return float((kept.rows.weight * loss_of(learner.task)(both, kept.rows.y)).sum())
+    return float((kept.rows.weight * loss_of(learner.task, learner.recipe.loss)(both, kept.rows.y)).sum())

@@ -31,6 +31,18 @@ def judged(loss: Loss, scores: Floats, y: Floats) -> Floats:
     return np.abs(scores - y) if isinstance(loss, Huber) else (scores - y) ** 2
 
 
+def slopes(loss: Loss, scores: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the slopes of what a learner is judged by, and what divides them in a step: the curvatures, or of losses
+    without one, 1. For the squared error they are those of its half."""
+    if isinstance(loss, Poisson):
+        mean = loss.prediction(scores)
+        return mean - y, mean
+    if isinstance(loss, Huber | Quantile):
+        level = loss.quantile if isinstance(loss, Quantile) else 0.5
+        return np.asarray((scores > y) - level, np.float64), np.ones(len(y))
+    return scores - y, np.ones(len(y))
+
+
 def unit(loss: Loss, noise: float) -> float:
     """Return what `judged` usually is, where a learner says that its noise has this variance."""
     return float(np.sqrt(noise)) if isinstance(loss, Huber | Quantile) else noise
