@@ -70,8 +70,10 @@ class Predictive(SecondOrderEstimator, RegressorBase):
         learner = self._fitted()
         return mean, self._deviations(self._validated(X, reset=False, dtype=learner.dtype))
 
-    def _deviations(self, rows: Any) -> NDArray[np.float64]:
+    def _deviations(self, rows: Any) -> NDArray[np.float64] | None:
         learner, loss = self._learner, self._loss_of_recipe
+        if isinstance(loss, Quantile):
+            return None
         if not isinstance(loss, Poisson):
             return learner.deviation_rows(rows)
         mean = loss.prediction(learner.score_rows(rows)[:, 0])

@@ -18,7 +18,7 @@ from onkel.estimators.base import Floats, KernelEstimator, OneKernel
 from onkel.estimators.making import estimator
 from onkel.inside import Inside
 from onkel.parameters import ClassifierParameters
-from onkel.parts import Loss
+from onkel.parts import Loss, Poisson
 from onkel.utils.labels import UnknownLabel, as_labels, check_kind, joined, of_array, places
 from onkel.utils.validation import check_choice, check_finite, check_flag, check_number
 
@@ -443,10 +443,11 @@ class RegressorBase(RegressorMixin, KernelEstimator):  # type: ignore[misc]
         half = np.full(len(mean), threshold) if deviations is None else np.full(len(mean), np.inf)
         if deviations is not None and np.isfinite(threshold):
             half = threshold * deviations
-        return np.column_stack([mean - half, mean + half])
+        least = 0.0 if isinstance(self._loss_of_recipe, Poisson) else -np.inf  # counts are in their range
+        return np.column_stack([np.maximum(mean - half, least), mean + half])
 
     def _score_to_cover(self, scores: Floats, target: float, deviations: Floats | None) -> float | None:
-        residual = abs(float(scores[0]) - target)
+        residual = abs(float(self._shaped(scores[None])[0]) - target)
         if deviations is None:
             return residual
         return residual / float(deviations[0]) if deviations[0] > 0 else None
