@@ -331,7 +331,7 @@ def perceptron():
 
 
 def test_columns_of_first_requests_that_share_a_group_are_put_in_order(tmp_path):
-    model = onkel.OGDClassifier(kernel="linear", random_state=0)
+    model = onkel.OGDClassifier(gamma=1.0, random_state=0)
     with Served("m", Store(tmp_path), model, {"learner": "ogd"}, ["n", "p"]) as served:
         take, ready = served._queue.take, threading.Event()
         served._queue.take = lambda *given, **named: ready.wait() and take(*given, **named)
