@@ -387,6 +387,8 @@ def test_relevances_are_those_of_the_features_that_came():
     assert model.feature_relevances == {**relevances, "later": 1.0}
     rows, weights = model.memory_weights_history
     assert len(rows) == len(weights) > 0 and 1050 < rows[-1] <= 1100
+    assert len(model.memory_weights) == weights.shape[1] and sum(model.memory_weights.values()) == pytest.approx(1)
+    assert model.memory == max(model.memory_weights, key=model.memory_weights.get)
 
 
 def test_a_named_learner_learns_what_its_estimator_learns():

@@ -24,7 +24,6 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  std::size_t max_members() const { return std::max<std::size_t>(1, wanted_); }
   // Calls work(0) on the caller's thread, and work(member) on the other threads that wake before it has returned. On a
   // busy machine some may not, and the caller does not wait for a thread that has not started; therefore the work is
   // cut into pieces that the members take one by one. An exception in one of them is thrown again here.

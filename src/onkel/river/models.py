@@ -145,7 +145,7 @@ class Model(KernelParameters, FunctionParameters, LearnerHolder):
         return self._learner.memory
 
     @property
-    def memoryweights_of(self) -> dict[float, float]:
+    def memory_weights(self) -> dict[float, float]:
         """The weight of each memory, by its length in rows, for second-order recipes."""
         return self._learner.memory_weights
 
