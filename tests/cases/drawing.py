@@ -21,6 +21,8 @@ KERNELS = [
     "RBF(0.7, (2.0,), ((-1.0, 0.0, 0.5, 2.0),))",
 ]
 COMBINATIONS = ["uniform", "deterministic", "stochastic", "spa", "sum"]
+# Losses of a regression beside those of a learner's examples.
+LOSSES_OF = {"Newton": ["huber", "quantile", "poisson"], "OGD": ["quantile", "poisson"], "FSGD": ["poisson"]}
 LABELS: dict[str, list[Any]] = {
     "integers": [0, 1, 2, 3, 4],
     "signs": [-1, 1, 2, -2, 5],
@@ -43,6 +45,8 @@ def case_of(seed: int) -> Case:
     data = _table(draw, rows, task) if is_table else _matrix(draw, rows, task)
     several = not calls_back and draw.random() < 0.1
     learner = _several_kernels(draw, task) if several else _learner(draw, task, "callback" if calls_back else None)
+    if "'poisson'" in learner:
+        data += "y = np.floor(np.exp(np.clip(score, -5, 5)))\n"
     model = _wrapped(draw, learner, task, is_table, alone=calls_back)
     change, at = "", 0
     if draw.random() < 0.3 and not calls_back:
@@ -167,6 +171,13 @@ def _learner(draw: random.Random, task: str, kernel: str | None) -> str:
         chosen["kernel"] = draw.choice(KERNELS)
     if task != "regression" and draw.random() < 0.15:
         chosen["class_weight"] = '"balanced"'
+    if task == "regression" and named.name in LOSSES_OF and draw.random() < 0.4:
+        loss = draw.choice(LOSSES_OF[named.name])
+        chosen["loss"] = repr(loss)
+        if loss == "quantile":
+            chosen["quantile"] = draw.choice(["0.1", "0.5", "0.9"])
+        else:
+            chosen.pop("quantile", None)
     if named is newton:
         _choices_of_newton(draw, chosen)
     if kernel is not None:
