@@ -32,7 +32,10 @@ PYTHON = [
         "inside": "what is inside a model: its structure, and facts about it",
     },
     {"choice": "what the stream decides about a learner: it observes rows and losses, and hands back a learner"},
-    {"estimators": "scikit-learn's contract, labels and targets, the named classes"},
+    {
+        "coverage": "levels of intervals and sets, tracked by how often they cover",
+        "estimators": "scikit-learn's contract, labels and targets, the named classes",
+    },
     {"streams": "readers; tables; data sets; generators"},
     {"preprocess": "encoder, scalers, pipeline"},
     {"models": "compress, merge, import, `export/`"},
