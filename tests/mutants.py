@@ -498,6 +498,20 @@ MUTANTS = [
         "test_bad_input.py -k leave_a_new_estimator_new",
     ),
     Mutant(
+        "counts below 0 are refused before anything changes",
+        "src/onkel/estimators/targets.py",
+        "        self._loss_of_recipe.check_targets(targets)\n",
+        "",
+        "test_loss_crossings.py -k below_zero",
+    ),
+    Mutant(
+        "the residuals that a loss is measured in are state",
+        "native/second_order/second_order.cpp",
+        '  if (residuals_.are_kept()) archive.part("residuals", residuals_);\n',
+        "",
+        "test_loss_crossings.py -k on_the_cut",
+    ),
+    Mutant(
         "the function is projected on its ball",
         "native/first_order/first_order.cpp",
         "  function_.scale(radius_ / std::sqrt(norm_squared_));\n",
