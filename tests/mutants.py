@@ -229,6 +229,20 @@ MUTANTS = [
         "test_newton.py -k variance",
     ),
     Mutant(
+        "the noise is that of the place",
+        "native/second_order/second_order.cpp",
+        "if (seen.slope != 0) first().learn_local(",
+        "if (seen.slope > 1e9) first().learn_local(",
+        "test_newton.py -k deviations_are",
+    ),
+    Mutant(
+        "misses are made up for",
+        "src/onkel/coverage.py",
+        "missed -= missed * excess**3 if excess > 0 else level * excess**5",
+        "missed -= 0.0",
+        "test_coverage.py -k 5000",
+    ),
+    Mutant(
         "forgetting counts all rows of the stream",
         "native/second_order/second_order.cpp",
         "posteriors_[e].fade(example.t);",

@@ -1,6 +1,7 @@
 """Intervals and sets cover what they say: any 5,000 rows of a stream that changes, and exchangeable rows."""
 
 import copy
+import sys
 from collections import deque
 
 import numpy as np
@@ -184,3 +185,34 @@ def test_models_that_know_nothing_say_what_they_need():
         onkel.OGDClassifier(gamma=1.0, loss="hinge").fit(X, y > 0).predict_set(X)
     with pytest.raises(ValueError, match="coverage"):
         onkel.NewtonRegressor(gamma=1.0).fit(X, y).predict_interval(X, 1.5)
+
+
+def test_pipelines_hand_deviations_intervals_and_sets_on():
+    X, y = drifting(300)
+    settings = {"budget": 20, "gamma": 1.0, "random_state": 0, "coverage": (0.9,)}
+    pipeline = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.NewtonRegressor(**settings)).partial_fit(X, y)
+    inside, rows = pipeline.estimator_, pipeline.transformers_[0].transform(X)
+    np.testing.assert_array_equal(pipeline.predict(X, return_std=True), inside.predict(rows, return_std=True))
+    np.testing.assert_array_equal(pipeline.predict_interval(X, 0.9), inside.predict_interval(rows, 0.9))
+    assert not hasattr(pipeline, "predict_set")
+    pipeline = onkel.StreamPipeline(onkel.StreamStandardScaler(), onkel.NewtonClassifier(**settings))
+    pipeline.partial_fit(X, y > 0)
+    np.testing.assert_array_equal(pipeline.predict_set(X), pipeline.estimator_.predict_set(rows))
+
+
+@pytest.mark.parametrize("asked", ["--std", "--interval"])
+def test_the_command_prints_deviations_and_intervals(asked, tmp_path, capsys, monkeypatch):
+    from onkel.cli import main
+
+    X, y = drifting(100)
+    model = onkel.NewtonRegressor(budget=20, gamma=1.0, random_state=0).fit(X, y)
+    onkel.save(model, tmp_path / "model")
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",", header="a,b,y", comments="")
+    words = [asked] if asked == "--std" else [asked, "0.9"]
+    monkeypatch.setattr(sys, "argv", ["onkel", "predict", str(tmp_path / "model"), str(tmp_path / "rows.csv"), *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code
+    printed = np.array([line.split() for line in capsys.readouterr().out.splitlines()], np.float64)
+    expected = np.column_stack(model.predict(X, return_std=True)) if asked == "--std" else model.predict_interval(X)
+    np.testing.assert_allclose(printed, expected, rtol=1e-9)

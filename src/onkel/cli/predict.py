@@ -24,6 +24,10 @@ def predict(
     data: Data,
     scores: Annotated[bool, Option("--scores", help="Print decision values instead of labels.")] = False,
     proba: Annotated[bool, Option("--proba", help="Print probabilities (learners with the log loss).")] = False,
+    std: Annotated[bool, Option("--std", help="Print predictions with their standard deviations.")] = False,
+    interval: Annotated[
+        float | None, Option("--interval", metavar="COVERAGE", help="Print intervals that hold so many targets.")
+    ] = None,
     no_target: Annotated[bool, Option("--no-target", help="The rows have features only.")] = False,
     cluster: Cluster = None,
     json: Json = False,
@@ -38,6 +42,7 @@ def predict(
     Examples:
       onkel predict customers.onkel new.csv --id customer > churn.txt
       onkel predict a9a.onkel a9a.t --scores | head
+      onkel predict rentals.onkel new.csv --interval 0.9
       zcat new.gz | onkel predict clicks.onkel - --no-target --json
     """
     import numpy as np
@@ -45,23 +50,32 @@ def predict(
     import onkel
     from onkel.inside import fitted_learner, inside
 
-    if scores and proba:
-        raise Misused("--scores and --proba: expected one of them")
+    given = [
+        f"--{word}"
+        for word, asked in (("scores", scores), ("proba", proba), ("std", std), ("interval", interval is not None))
+        if asked
+    ]
+    if len(given) > 1:
+        raise Misused(f"{' and '.join(given)}: expected one of them")
     loaded = onkel.load(model)
     if hasattr(loaded, "predict") and inside(loaded).learner is None:
         raise ValueError(f"{model} has learned nothing yet")
     fitted_learner(loaded, "onkel predict")
     if not hasattr(loaded, "predict"):
         raise ValueError(f"{model} holds a {type(loaded).__name__}, which knows no labels: save an estimator instead")
-    what = "decision_function" if scores else "predict_proba" if proba else "predict"
-    if not hasattr(loaded, what):
-        raise Misused(
-            f"{'--scores' if scores else '--proba'}: a {type(loaded).__name__} with these parameters does not have them"
-        )
-    name = "scores" if scores else "probabilities" if proba else "prediction"
-    classes = getattr(loaded, "classes_", np.zeros(0)).tolist()
+    words = {"--scores": "decision_function", "--proba": "predict_proba", "--interval": "predict_interval"}
+    what = "std" if std else words[given[0]] if given else "predict"
+    if not std and not hasattr(loaded, what):
+        raise Misused(f"{given[0]}: a {type(loaded).__name__} with these parameters does not have them")
+    name = "scores" if scores else "probabilities" if proba else "interval" if interval is not None else "prediction"
+    classes = _ENDS.get(what) or getattr(loaded, "classes_", np.zeros(0)).tolist()
+    ask = getattr(loaded, "predict" if std else what)
+    if std and not knows_deviations(loaded):
+        raise Misused(f"--std: a {type(loaded).__name__} with these parameters does not have them")
     quality = _Quality()
     if cluster is not None:
+        if std or interval is not None:
+            raise Misused(f"{given[0]}: a cluster's workers print predictions, scores and probabilities alone")
         from onkel.cli._cluster import predictions
 
         for values, predicted, y, ids in predictions(loaded, what, data, cluster, options, no_target):
@@ -73,12 +87,27 @@ def predict(
         return
     with opened_for(loaded, data, options, no_target) as chunks:
         for X, y, ids in chunks:
-            values = getattr(loaded, what)(X)
+            if std:
+                values = np.column_stack(ask(X, return_std=True))
+            else:
+                values = ask(X) if interval is None else ask(X, interval)
             _print(values, json, name, classes, ids)
             if y is not None:
                 quality.add(loaded, values if what == "predict" else loaded.predict(X), y)
     if quality.rows:
         say(quality.sentence())
+
+
+_ENDS = {"predict_interval": ["lower", "upper"], "std": ["prediction", "std"]}  # what their two columns are called
+
+
+def knows_deviations(model: Any) -> bool:
+    """Whether a model predicts standard deviations."""
+    from inspect import signature
+
+    from onkel.inside import inside
+
+    return "return_std" in signature(inside(model).estimator.predict).parameters
 
 
 @contextmanager

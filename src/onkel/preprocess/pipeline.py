@@ -328,10 +328,29 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             X = transformer.transform(X)
         return X
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the prediction for each row."""
+    def predict(self, X: ArrayLike, **options: Any) -> Any:
+        """Return the prediction for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        **options
+            For the estimator, such as `return_std`.
+        """
         rows = self._transformed(X)
-        return np.asarray(self.estimator_.predict(rows))
+        return self.estimator_.predict(rows, **options)
+
+    @_has("predict_interval")  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Return an interval for each row that is to hold this fraction of the targets."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict_interval(rows, coverage))
+
+    @_has("predict_set")  # type: ignore[untyped-decorator]
+    def predict_set(self, X: ArrayLike, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Return which classes each row may have, so many that this fraction of the rows has one of its set."""
+        rows = self._transformed(X)
+        return np.asarray(self.estimator_.predict_set(rows, coverage))
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
