@@ -601,11 +601,11 @@ MUTANTS = [
         "test_targets.py -k 'before or own'",
     ),
     Mutant(
-        "partitions take the targets of categories from the common sample, whose own rows do not see theirs",
+        "partitions take the targets of categories from a sample that is a small part of the rows",
         "src/onkel/partitions/agreement.py",
-        "return X if self.encoded is None else self.encoded, y, weight",
-        "return X, y, weight",
-        "test_targets.py -k partitions",
+        "            if self.rows < ROWS_PER_SAMPLED * len(self.sample.y):\n",
+        "            if self.rows < 0:\n",
+        "test_targets.py -k most_of_the_rows",
     ),
     Mutant(
         "under the linear kernel a weight is what the support vectors would add up to",
@@ -620,6 +620,13 @@ MUTANTS = [
         "information_[column] += v * value * value / scale_;",
         "information_[column] += v / scale_;",
         "test_linear.py -k diagonal",
+    ),
+    Mutant(
+        "a classifier that is compressed for rows keeps the fit that agrees with it most often",
+        "src/onkel/models/compress.py",
+        "        if reached > agreement:\n",
+        "        if reached < agreement:\n",
+        "test_promises_models.py -k loses",
     ),
     Mutant(
         "strays are counted",

@@ -185,7 +185,8 @@ def test_merged_statistics_are_those_of_all_rows():
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
-def test_partitions_take_it_from_the_common_sample(task):
+def test_partitions_take_it_from_the_common_sample(task, monkeypatch):
+    monkeypatch.setattr(partitions.newton, "sample_rows_for", lambda budget: 300)
     table, y = cities(3000, task=task)
     learner = onkel.NewtonRegressor if task == "regression" else onkel.NewtonClassifier
     learner = learner(budget=60, gamma=0.1, lam=0.01, random_state=0)
@@ -217,3 +218,17 @@ def test_a_city_of_ten_thousand_values_helps():
     assert losses[0] < losses[1]
     streamed = onkel.make_stream_pipeline(learner).partial_fit(table[train], y[train], classes=[0, 1])
     assert log_loss(y[test], streamed.predict_proba(table[test])[:, 1]) < losses[1]
+
+
+def test_a_sample_that_is_most_of_the_rows_does_not_encode_them():
+    rng = np.random.default_rng(1)
+    n, new = 2000, 1000
+    x = rng.normal(size=n + new)
+    y = x + rng.normal(0, 0.7, n + new) > 0
+    table = pd.DataFrame({"city": [f"city {c}" for c in rng.integers(1500, size=n + new)], "x": x})
+    learner = onkel.NewtonClassifier(budget=40, gamma=0.2, lam=0.1, random_state=0)
+    parts = [(table[i:n:3], y[i:n:3]) for i in range(3)]
+    model = partitions.fit(onkel.make_stream_pipeline(learner, max_categories=4), parts).model
+    without = partitions.fit(onkel.make_stream_pipeline(learner, schema={"city": "drop"}), parts).model
+    losses = [log_loss(y[n:], each.predict_proba(table[n:])[:, 1]) for each in (model, without)]
+    assert losses[0] < losses[1] * 1.1

@@ -24,6 +24,7 @@ from onkel.utils.labels import check_kind, joined, places
 
 Floats = NDArray[np.float64]
 SAMPLE, POINTS = 0, 1  # the purposes of random draws
+ROWS_PER_SAMPLED = 10  # so many rows for each of the sample are needed to encode categories by its targets
 
 
 def draws(seed: int, number: int, purpose: int) -> np.random.Generator:
@@ -96,7 +97,9 @@ class Census:
     def of_all(self) -> Census:
         """Return this census, which is that of all rows, or refuse it if nothing can be learned from them.
 
-        What the values of a category say about the target is taken from the common sample.
+        What the values of a category say about the target is taken from the common sample, where that is a small part
+        of all rows: a row of the sample sees its own target in what it becomes, and rows that do would teach to trust
+        the means too much.
         """
         if self.rows == 0:
             raise ValueError("no partition holds a row to learn from")
@@ -104,6 +107,8 @@ class Census:
             raise ValueError(f"classes must be at least 2, got 1 class: {self.classes.tolist()!r}")
         if isinstance(self.transformer, StreamEncoder):
             assert self.sample is not None
+            if self.rows < ROWS_PER_SAMPLED * len(self.sample.y):
+                return replace(self, transformer=self.transformer.settled())
             encoded, transformer = self.transformer.settled().taught(self.sample.X, self._targets_of_sample())
             return replace(self, transformer=transformer, encoded=encoded)
         return self
