@@ -19,8 +19,8 @@ def becoming_fine(n, seed=0):
 class Chooses(LearnerHolder):
     """A learner and the choice, with the names that the tests of learners use."""
 
-    def __init__(self, learner, chosen):
-        self._begin_with(learner, chosen)
+    def __init__(self, learner, chosen, budget=None):
+        self._begin_with(learner, chosen, budget)
 
     learn_rows, learn_csr, reach = LearnerHolder._learn_rows, LearnerHolder._learn_csr, LearnerHolder._reach
     fingerprint, nbytes = LearnerHolder._fingerprint, LearnerHolder._nbytes

@@ -33,7 +33,7 @@ def of_noise(n, seed=0, d=10):
 @pytest.fixture
 def early(monkeypatch):
     """Let small learners of few rows grow regions, as large ones do of many."""
-    for name, value in {"ROWS": 256, "RIPE": 256, "PERIOD": 64, "SOONEST": 64, "LEAST_BUDGET": 20}.items():
+    for name, value in {"ROWS": 256, "RIPE": 256, "PERIOD": 64, "SOONEST": 64, "LARGEST": 30, "POINTS": 10}.items():
         monkeypatch.setattr(growth, name, value)
     monkeypatch.setattr(stages, "KEPT", 256)
     monkeypatch.setattr(stages, "FIRST", (4, 16, 64, 256))
@@ -49,7 +49,8 @@ def leaves(model):
 
 def test_where_other_features_matter_in_other_places_regions_are_better():
     (X, y), (X_test, y_test) = by_place(12_000), by_place(3_000, seed=1)
-    one, several = (onkel.NewtonRegressor(random_state=0, regions=each).fit(X, y) for each in (None, "stream"))
+    one = onkel.NewtonRegressor(random_state=0, regions=None, budget=800).fit(X, y)
+    several = onkel.NewtonRegressor(random_state=0).fit(X, y)
     rmse = [np.sqrt(np.mean((model.predict(X_test) - y_test) ** 2)) for model in (one, several)]
     assert rmse[1] < 0.85 * rmse[0]
     assert len(leaves(several)) >= 3 and len(leaves(one)) == 1
@@ -68,21 +69,30 @@ def test_noise_is_hardly_divided(task):
 
 def test_few_rows_are_one_region_bit_for_bit():
     X, y = by_place(3_000)
-    one, several = (onkel.NewtonRegressor(random_state=0, regions=each).fit(X, y) for each in (None, "stream"))
+    one = onkel.NewtonRegressor(random_state=0, regions=None, budget=800).fit(X, y)
+    several = onkel.NewtonRegressor(random_state=0).fit(X, y)
     assert several._learner.fingerprint() == one._learner.fingerprint()
 
 
-@pytest.mark.parametrize("given", [{"regions": None}, {"budget": 100}, {"relevances": None}, {"kernel": "laplacian"}])
-def test_there_is_one_region_where_there_are_to_be_none(early, monkeypatch, given):
-    monkeypatch.setattr(growth, "LEAST_BUDGET", 400)
+@pytest.mark.parametrize("given", [{"regions": None}, {"budget": 79}, {"relevances": None}, {"kernel": "laplacian"}])
+def test_there_is_one_region_where_there_are_to_be_none(early, given):
     X, y = by_place(900)
-    assert len(onkel.NewtonRegressor(random_state=0, **given).fit(X, y).regions_) == 1
+    assert len(onkel.NewtonRegressor(**{"budget": 200, "random_state": 0} | given).fit(X, y).regions_) == 1
 
 
 def test_sparse_rows_are_one_region(early):
     X, y = by_place(900)
-    model = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(csr_array(X), y)
+    model = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(csr_array(X), y)
     assert len(model.regions_) == 1 and model._choice.growth is None
+
+
+def test_a_budget_is_what_it_says(early):
+    X, y = by_place(900)
+    for budget, first in ((79, 79), (80, 30), (200, 30)):
+        model = onkel.NewtonRegressor(budget=budget, random_state=0).fit(X, y)
+        assert model._learner.expert(0).budget <= first and model.n_support_ <= budget
+        assert (len(model.regions_) > 1) == (budget >= 80)
+    assert onkel.NewtonRegressor(regions=None, random_state=0).fit(X, y)._learner.budget == 30
 
 
 def test_another_word_is_refused():
@@ -138,7 +148,7 @@ def targets(task, y):
 def new(task, forget, n_jobs=1):
     recipe = recipes.Newton(loss="squared_error" if task == "regression" else "log_loss", forget=forget)
     learner = onkel.Learner(recipe, task=task, budget=30, fit_intercept=True, seed=1, n_jobs=n_jobs)
-    return Chooses(learner, ["gamma", "lam", "relevances", "ranks", "kernel", "regions"])
+    return Chooses(learner, ["gamma", "lam", "relevances", "ranks", "kernel", "regions"], 200)
 
 
 @pytest.mark.parametrize("forget", [1.0, "stream"])
@@ -163,7 +173,7 @@ def test_cuts_threads_and_copies_change_no_bit(early, task, forget):
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_a_model_with_regions_goes_on_from_a_file_and_a_pickle(early, tmp_path, shuffle):
     X, y = by_place(1700)
-    whole = onkel.NewtonRegressor(budget=30, random_state=0, shuffle=shuffle).fit(X[:1000], y[:1000])
+    whole = onkel.NewtonRegressor(budget=200, random_state=0, shuffle=shuffle).fit(X[:1000], y[:1000])
     assert len(whole.regions_) > 1
     onkel.save(whole, tmp_path / "model")
     models = [onkel.load(tmp_path / "model"), pickle.loads(pickle.dumps(whole))]
@@ -176,8 +186,8 @@ def test_a_model_with_regions_goes_on_from_a_file_and_a_pickle(early, tmp_path, 
 
 def test_an_interrupted_division_is_made_again(early, monkeypatch):
     X, y = by_place(900)
-    whole = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(X, y)
-    model, real = onkel.NewtonRegressor(budget=30, random_state=0), growth.divided
+    whole = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(X, y)
+    model, real = onkel.NewtonRegressor(budget=200, random_state=0), growth.divided
 
     def interrupted(*args):
         real(*args)
@@ -194,7 +204,7 @@ def test_an_interrupted_division_is_made_again(early, monkeypatch):
 
 def test_points_keep_their_positions(early):
     X, y = by_place(1500)
-    model = onkel.NewtonRegressor(budget=30, random_state=0).partial_fit(X, y)
+    model = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(X, y)
     points, positions = model._learner.support()
     np.testing.assert_array_equal(points, X[positions])
 
@@ -217,7 +227,7 @@ def test_damaged_rows_of_leaves_are_refused(early):
     assert Growth.from_saved(learner.learner, saved).saved().keys() == saved.keys()
     one = next(iter(saved["leaves"]))
     for change in (
-        {"points": 0},
+        {"budget": 0},
         {"kinds": ["linear"]},
         {"leaves": {}},
         {"leaves": saved["leaves"] | {one: saved["leaves"][one] | {"due": np.array([-1])}}},
@@ -236,5 +246,5 @@ def test_the_rows_kept_are_bounded(early):
     held = learner.choice.growth
     if held is not None:
         assert all(len(kept.all.positions) <= growth.ROWS for kept in held.leaves.values())
-    assert len([region for region in learner.learner.regions if region.is_leaf]) <= growth.MOST_REGIONS
+    assert learner.learner.n_support <= 200
     assert len(learner.choice.window.rows) <= stages.KEPT

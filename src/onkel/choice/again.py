@@ -100,7 +100,7 @@ class Trial:
         challenger, end, losses = values["learner"], values["end"], values["losses"]
         if not isinstance(challenger, Learner) or not isinstance(losses, dict):
             raise ValueError("a challenger must be a Learner, with its losses")
-        alike = ("task", "dtype", "sparse", "n_features", "budget")
+        alike = ["task", "dtype", "sparse", "n_features", *["budget"] * (len(own.experts) == 1)]
         if any(getattr(own, name) != getattr(challenger, name) for name in alike):
             raise ValueError("the challenger must be a learner like the incumbent")
         check_number("the end of a trial", end, at_least=own.t, integer=True)

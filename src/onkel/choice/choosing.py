@@ -32,7 +32,7 @@ from scipy.sparse import issparse
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial, Watch
 from onkel.choice.candidates import better_learner, chosen_learner, first_learner
-from onkel.choice.growth import Growth
+from onkel.choice.growth import Growth, as_one
 from onkel.choice.judging import unit
 from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of
 from onkel.learner import Learner
@@ -58,6 +58,8 @@ class StreamChoice:
         "gamma" is the width of a gaussian kernel, "lam" the λ of a second-order learner's prior, "relevances" those of
         the features, "ranks" the quantiles among which they are ranked, "kernel" whether the relevances' kernel is
         gaussian or, in regression, Laplacian, "regions" whether rows are divided among several experts.
+    budget : int, default=None
+        The largest number of points of all experts; None is for one.
 
     Attributes
     ----------
@@ -67,7 +69,7 @@ class StreamChoice:
         The numbers of rows after which another kernel or λ took over, after the first 4096 rows; at most the last 256.
     """
 
-    def __init__(self, learner: Learner, chosen: Collection[str]) -> None:
+    def __init__(self, learner: Learner, chosen: Collection[str], budget: int | None = None) -> None:
         for name in chosen:
             check_choice("what is chosen", name, ("gamma", "lam", "relevances", "ranks", "kernel", "regions"))
         started = learner.t > 0 and "relevances" in chosen
@@ -91,7 +93,7 @@ class StreamChoice:
         self.changes: list[int] = []
         self.watch = Watch(learner.task)
         self.trial: Trial | None = None
-        self.growth = Growth.of(learner, chosen)
+        self.growth = Growth.of(learner, chosen, budget)
         self.due = self._next_due(learner.t)
 
     def check(self, rows: Any) -> None:
@@ -311,7 +313,7 @@ class StreamChoice:
 
     def _challenge(self, learner: Learner) -> None:
         """Create a challenger if another choice is better on the latest rows."""
-        challenger = better_learner(learner, self._rows(), self.chosen)
+        challenger = better_learner(as_one(learner), self._rows(), self.chosen)
         if challenger is not None:
             n = learner.t - self.begun
             self.trial = Trial(challenger, learner.t + min(n // 4, stages.LONGEST_TRIAL))

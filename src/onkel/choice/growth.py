@@ -27,9 +27,9 @@ from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
 
-LEAST_BUDGET = 400  # of a learner that may have regions
-SHARE = 1 / 3  # of its budget that the expert of a region has
-MOST_REGIONS = 32  # that are not divided
+MOST_POINTS = 16_000  # of all experts by default
+LARGEST = 800  # points of an expert, where there may be several
+POINTS = 266  # of the expert of a region
 ROWS = 4096  # kept of a leaf
 PERIOD = 1024  # rows of the stream after which leaves may be divided
 RIPE = 3072  # rows with which a leaf is divided, those of its parent that it was given among them
@@ -37,29 +37,44 @@ SOONEST = 512  # rows of its own
 MOST_NUMBERS = 2**20  # of the rows of a leaf
 
 
+def budget_of_one(budget: Any) -> Any:
+    """Return how many points a learner has that is to be one expert for ever: so many, if that is not the default."""
+    return LARGEST if budget == MOST_POINTS else budget
+
+
+def budget_of_first(budget: int) -> int:
+    """Return how many points the expert has that sees all rows, where there may be others."""
+    return LARGEST if budget >= least_budget() else budget
+
+
+def least_budget() -> int:
+    """Return the least number of points with which there may be regions: the root may be a sum of two kernels."""
+    return 2 * LARGEST + 2 * POINTS
+
+
 class Growth:
     """The rows kept of each leaf, and when these are divided. Nothing changes in place.
 
     Parameters
     ----------
-    points : int
-        The budget of each new expert.
+    budget : int
+        The largest number of points of all experts.
     kinds : collection of {"rbf", "laplacian"}
         The kernels of new experts.
     """
 
-    def __init__(self, points: int, kinds: Collection[str]) -> None:
-        self.points, self.kinds = points, tuple(kinds)
+    def __init__(self, budget: int, kinds: Collection[str]) -> None:
+        self.budget, self.kinds = budget, tuple(kinds)
         self.leaves = {0: Kept([], 0, ROWS)}
 
     @classmethod
-    def of(cls, learner: Learner, chosen: Collection[str]) -> Self | None:
-        """Return what lets a learner grow regions that has learned nothing yet; None if it may not."""
-        if "regions" not in chosen or not isinstance(learner.recipe, SecondOrder):
+    def of(cls, learner: Learner, chosen: Collection[str], budget: int | None) -> Self | None:
+        """Return what lets a learner grow regions that has learned nothing yet; None if there is no room for them."""
+        if "regions" not in chosen or not isinstance(learner.recipe, SecondOrder) or budget is None:
             return None
-        if learner.budget is None or learner.budget < LEAST_BUDGET:
+        if budget < least_budget():
             return None
-        return cls(int(SHARE * learner.budget), ["rbf", "laplacian"] if "kernel" in chosen else ["rbf"])
+        return cls(budget, ["rbf", "laplacian"] if "kernel" in chosen else ["rbf"])
 
     @property
     def kernels(self) -> list[type[RBF | Laplacian]]:
@@ -71,8 +86,10 @@ class Growth:
         return max(ROWS, (t // PERIOD + 1) * PERIOD)
 
     def has_room(self, learner: Learner) -> bool:
-        """Whether there may be more regions."""
-        return sum(region.is_leaf for region in learner.regions) < MOST_REGIONS
+        """Whether there are points for two more experts, whatever those of the root share."""
+        n_root = len(learner.kernels) if len(learner.experts) == 1 else len(learner.regions[0].experts)
+        points = n_root * LARGEST + (max(0, len(learner.experts) - n_root) + 2) * POINTS
+        return points <= self.budget
 
     @staticmethod
     def takes(rows: Any) -> bool:
@@ -115,12 +132,13 @@ class Growth:
         self.leaves[leaf.number] = kept.due_at(2 * leaf.rows)
         whole = as_experts(learner)
         try:
-            found = divided(whole, region_of(whole, leaf.number), kept.all, self.points, self.kernels)
+            found = divided(whole, region_of(whole, leaf.number), kept.all, POINTS, self.kernels)
         except ArithmeticError:  # an expert has diverged
             return learner
         if found is None:
             return learner
         after, *sides = found
+        after.settings = replace(after.settings, budget=self.budget)
         del self.leaves[leaf.number]
         children = region_of(after, leaf.number).children
         for child, rows in zip(children, sides, strict=True):
@@ -133,7 +151,7 @@ class Growth:
     def saved(self) -> dict[str, Any]:
         """Return the state as values that a file can contain."""
         leaves = {str(leaf): kept.arrays() for leaf, kept in self.leaves.items()}
-        return {"points": self.points, "kinds": list(self.kinds), "leaves": leaves}
+        return {"budget": self.budget, "kinds": list(self.kinds), "leaves": leaves}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what is kept as named arrays."""
@@ -143,13 +161,13 @@ class Growth:
     @classmethod
     def from_saved(cls, learner: Learner, values: Any) -> Self:
         """Restore what is kept about a learner from `saved`; refuse values that it cannot have returned."""
-        if not isinstance(values, dict) or set(values) != {"points", "kinds", "leaves"}:
-            raise ValueError("regions have points, kinds and leaves")
-        check_number("the points of an expert", values["points"], at_least=1, integer=True)
+        if not isinstance(values, dict) or set(values) != {"budget", "kinds", "leaves"}:
+            raise ValueError("regions have a budget, kinds and leaves")
+        check_number("the points of all experts", values["budget"], at_least=1, integer=True)
         kinds, leaves = values["kinds"], values["leaves"]
         if not isinstance(kinds, list) or not kinds or not set(kinds) <= {"rbf", "laplacian"}:
             raise ValueError(f"the kernels of regions must be rbf or laplacian, got {kinds!r}")
-        growth = cls(int(values["points"]), kinds)
+        growth = cls(int(values["budget"]), kinds)
         there = {str(region.number): region for region in learner.regions if region.is_leaf}
         if not isinstance(leaves, dict) or set(leaves) != set(there):
             raise ValueError("rows must be kept of each leaf")
@@ -174,3 +192,12 @@ def as_experts(learner: Learner) -> Learner:
 def region_of(learner: Learner, number: int) -> Region:
     """Return the region with this number."""
     return next(region for region in learner.regions if region.number == number)
+
+
+def as_one(learner: Learner) -> Learner:
+    """Return a learner as what another one that is to take over is made like: with the budget of one expert."""
+    if len(learner.experts) == 1:
+        return learner
+    one = learner.clone()
+    one.settings = replace(one.settings, budget=LARGEST)
+    return one

@@ -34,11 +34,12 @@ class LearnerHolder:
     _learner: Learner
     _choice: StreamChoice | None = None
 
-    def _begin_with(self, learner: Learner, chosen: Collection[str]) -> None:
-        """Hold a learner that has learned nothing yet; the stream is to choose what `chosen` names."""
+    def _begin_with(self, learner: Learner, chosen: Collection[str], budget: int | None = None) -> None:
+        """Hold a learner that has learned nothing yet; the stream is to choose what `chosen` names, with so many points
+        of all experts together."""
         self._learner = learner
         if chosen:
-            self._choice = StreamChoice(learner, chosen)
+            self._choice = StreamChoice(learner, chosen, budget)
 
     def _check_choosable(self, rows: Any) -> None:
         """Refuse rows for which the stream cannot choose what it is to choose, before anything changes."""

@@ -7,6 +7,7 @@ change: a refused call leaves the estimator as it was.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from onkel.choice import LearnerHolder, StreamChoice, stages
+from onkel.choice.growth import Growth, budget_of_first, budget_of_one
 from onkel.coverage import Coverage
 from onkel.estimators.callbacks import CallbackSupportMixin, tasks, with_callbacks
 from onkel.estimators.making import estimator, svc_hint
@@ -263,7 +265,7 @@ class KernelEstimator(
             gamma=self.gamma_,
             degree=self.degree,
             coef0=self.coef0,
-            budget=self.budget,
+            budget=budget_of_one(self.budget),
             average=self.average,
             fit_intercept=self.fit_intercept,
             n_classes=self._n_classes_at_start(),
@@ -273,7 +275,10 @@ class KernelEstimator(
         )
         if self.coverage is not None:
             self._coverage = Coverage(self.coverage)
-        self._begin_with(learner, self._chosen_on_stream(learner))
+        chosen = self._chosen_on_stream(learner)
+        if "regions" in chosen and Growth.takes(rows) and learner.budget is not None:
+            learner.settings = replace(learner.settings, budget=budget_of_first(learner.budget))
+        self._begin_with(learner, chosen, self.budget)
 
     def _chosen_kernel(self) -> Any:
         """The kernel, or all of them."""

@@ -29,7 +29,7 @@ class NewtonParameters(LearnerParameters):
     ranks: Any = "stream"
     gamma: float | str = "stream"
     regions: parameters.Regions = "stream"
-    budget: int | None = 800
+    budget: int | None = 16_000
     fit_intercept: bool = True
 
     def _recipe(self, horizon: int | None) -> Recipe:

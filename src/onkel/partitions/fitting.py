@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
+from onkel.choice.growth import budget_of_one
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.generic import recipe_of
 from onkel.inside import fitted_learner
@@ -103,7 +104,8 @@ def fit(
         partitions = [partition.with_columns_of_any_type() for partition in partitions]
     workers = Workers(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
-    survey = Survey(seed, newton.sample_rows_for(estimator.budget or 0), bool(is_regressor(estimator)), transformer)
+    n_sampled = newton.sample_rows_for(budget_of_one(estimator.budget) or 0)
+    survey = Survey(seed, n_sampled, bool(is_regressor(estimator)), transformer)
     counted: Census = workers.total("census", census, survey, joined_census)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
@@ -188,6 +190,8 @@ def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEnc
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # the order of the rows has no meaning
+    if hasattr(model, "regions"):
+        changes["regions"] = None
     if isinstance(getattr(model, "relevances", None), str) and encoding.classes is not None:
         changes["relevances"] = None  # for classes a sum was measured to be worse than one kernel (docs/scale.md)
     if isinstance(recipe := _recipe(model), SecondOrder):

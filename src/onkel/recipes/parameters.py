@@ -260,9 +260,10 @@ Regions = Annotated[
     str | None,
     Note(
         "Whether rows are divided into regions, each with an expert of its own.",
-        '"stream" divides those for which that is better, from 4,096 rows on; each expert has a third of '
-        "`budget` then, beside the `budget` of the one that sees all rows. None, other kernels than those that the "
-        "stream chooses relevances for, sparse rows and a budget below 400 stand for one region.",
+        '"stream" divides those for which that is better, from 4,096 rows on: the expert that sees all rows has at '
+        "most 800 support vectors then, those of regions 266 each, and all together at most `budget`. None, a kernel "
+        "for which the stream chooses no relevances, and sparse rows stand for one region, for which the default of "
+        "`budget` stands for 800.",
         choices=("stream",),
     ),
 ]

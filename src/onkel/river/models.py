@@ -14,6 +14,7 @@ import numpy as np
 
 from onkel import recipes
 from onkel.choice import LearnerHolder
+from onkel.choice.growth import budget_of_one
 from onkel.docstrings import complete
 from onkel.estimators.generic import recipe_of
 from onkel.estimators.making import described_parameters
@@ -79,6 +80,7 @@ class Model(KernelParameters, FunctionParameters, LearnerHolder):
             if given[name] is not None and name not in chosen:
                 raise ValueError(f"{name} must be None or 'stream': the features of records have names, and no order")
         until_chosen = {"gamma": 1.0, "relevances": None, "ranks": None, "kernel": "rbf"}
+        given["budget"] = budget_of_one(given["budget"])  # sparse rows are one region
         recipe = self._recipe(getattr(self, "horizon", None))
         self._made_with = recipe
         learner = Learner(
