@@ -12,6 +12,20 @@ from mutant_runner import Mutant, main
 
 MUTANTS = [
     Mutant(
+        "each side of a condition has a fifth of the rows",
+        "src/onkel/choice/division.py",
+        "(share >= SIDE) & (share <= 1 - SIDE)",
+        "share > 0",
+        "test_regions.py -k enough_rows",
+    ),
+    Mutant(
+        "all experts together have no more points than the budget",
+        "src/onkel/choice/growth.py",
+        "return points <= self.budget",
+        "return points > 0",
+        "test_regions.py -k rows_kept_are_bounded",
+    ),
+    Mutant(
         "relevances multiply rows before distances are computed",
         "native/basis/basis.hpp",
         "static_cast<T>(std::clamp(metrics_[metric](feature, static_cast<double>(value)), -most, most))",
