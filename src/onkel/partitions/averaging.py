@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from onkel.choice.growth import budget_of_one
 from onkel.models.merge import merge
 from onkel.partitions.agreement import RowEncoding
 from onkel.partitions.newton import Report, Workers
@@ -30,7 +31,7 @@ class Averaged:
         distances = self.distances + other.distances
         if self.model is None or other.model is None:
             return Averaged(other.model if self.model is None else self.model, distances)
-        merged = merge([self.model, other.model], budget=self.model.budget)
+        merged = merge([self.model, other.model], budget=budget_of_one(self.model.budget))
         return Averaged(merged.model, (*distances, merged.distance))
 
 
