@@ -13,6 +13,7 @@ from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial
 from onkel.choice.change import BLOCK, RisingLoss
 from onkel.choice.rows import Rows, Window, losses_of
+from onkel.parts import LogLoss
 
 N = 4000
 
@@ -121,9 +122,9 @@ def test_losses_are_those_of_the_classes_known_at_the_row():
     scores = np.random.default_rng(0).normal(size=(6, 4))
     y, known = np.array([0.0, 0.0, 2.0, 1.0, 3.0, 0.0]), [2, 2, 3, 3, 4, 4]
     expected = [np.log(np.exp(row[:k]).sum()) - row[int(own)] for row, own, k in zip(scores, y, known, strict=True)]
-    np.testing.assert_allclose(losses_of("multiclass", scores, y, 2), expected)
-    parts = [losses_of("multiclass", scores[:3], y[:3], 2), losses_of("multiclass", scores[3:], y[3:], 3)]
-    assert np.concatenate(parts).tobytes() == losses_of("multiclass", scores, y, 2).tobytes()
+    np.testing.assert_allclose(losses_of("multiclass", LogLoss(), scores, y, 2), expected)
+    parts = [losses_of("multiclass", LogLoss(), scores[:3], y[:3], 2), losses_of("multiclass", LogLoss(), scores[3:], y[3:], 3)]
+    assert np.concatenate(parts).tobytes() == losses_of("multiclass", LogLoss(), scores, y, 2).tobytes()
 
 
 def test_where_nothing_changes_nobody_begins_anew():

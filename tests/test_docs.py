@@ -88,6 +88,7 @@ PAGES_WITHOUT_OUTPUT = [
     "docs/theory/bogd.md",
     "docs/theory/oskl.md",
     "docs/theory/spa.md",
+    "docs/uncertainty.md",
 ]
 RUN_ELSEWHERE = {
     "docs/from-svc.md": "test_examples.py",

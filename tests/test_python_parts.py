@@ -68,7 +68,7 @@ def test_loss(name, several):
         assert getattr(toy, fact) == getattr(built_in, fact)
     X, y = stream(task := task_of(built_in, several))
     assert_same(*(learned(with_parts(loss), X, y, task=task, budget=20) for loss in (toy, built_in)))
-    if built_in.smooth:
+    if built_in.smooth and name != "huber":  # whose number counts in deviations of the residuals in second order
         newton = (parts.SecondOrder(loss) for loss in (toy, built_in))
         assert_same(*(learned(recipe, X, y, task=task, budget=20) for recipe in newton), rtol=1e-9)
 

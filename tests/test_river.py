@@ -437,4 +437,4 @@ def test_conformal_intervals_and_metrics_of_river_work_over_ours():
     scored = evaluate.progressive_val_score(
         datasets.Phishing().take(400), preprocessing.StandardScaler() | classifier, both
     )
-    assert scored[0].get() > 0.7 and scored[1].get() < 0.6 and scored[2].get() > 0.75
+    assert scored[0].get() > 0.7 and scored[1].get() < 0.65 and scored[2].get() > 0.75

@@ -95,8 +95,9 @@ class EpsilonInsensitive(PythonLoss):
 
 @dataclass(frozen=True)
 class Huber(PythonLoss):
-    epsilon: float = 0.1
+    epsilon: float = 1.345
     regression = True
+    smooth = True
 
     def value(self, z):
         return 0.5 * z * z if abs(z) <= self.epsilon else self.epsilon * (abs(z) - 0.5 * self.epsilon)

@@ -580,7 +580,7 @@ class Learner:
         --------
         >>> import numpy as np, onkel
         >>> from onkel.regions import Condition
-        >>> model = onkel.Learner(onkel.recipes.Newton(), task="regression", budget=8)
+        >>> model = onkel.Learner(onkel.recipes.Newton(loss="squared_error"), task="regression", budget=8)
         >>> rows = np.linspace(-1.0, 1.0, 9)[:, None]
         >>> model.learn_rows(rows, np.abs(rows[:, 0]))
         >>> side = model.blank()
