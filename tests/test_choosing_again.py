@@ -123,7 +123,10 @@ def test_losses_are_those_of_the_classes_known_at_the_row():
     y, known = np.array([0.0, 0.0, 2.0, 1.0, 3.0, 0.0]), [2, 2, 3, 3, 4, 4]
     expected = [np.log(np.exp(row[:k]).sum()) - row[int(own)] for row, own, k in zip(scores, y, known, strict=True)]
     np.testing.assert_allclose(losses_of("multiclass", LogLoss(), scores, y, 2), expected)
-    parts = [losses_of("multiclass", LogLoss(), scores[:3], y[:3], 2), losses_of("multiclass", LogLoss(), scores[3:], y[3:], 3)]
+    parts = [
+        losses_of("multiclass", LogLoss(), scores[:3], y[:3], 2),
+        losses_of("multiclass", LogLoss(), scores[3:], y[3:], 3),
+    ]
     assert np.concatenate(parts).tobytes() == losses_of("multiclass", LogLoss(), scores, y, 2).tobytes()
 
 
