@@ -79,6 +79,7 @@ PAGES_WITH_OUTPUT = [
     "docs/start.md",
     "docs/streams.md",
     "docs/tutorial.md",
+    "docs/uncertainty.md",
 ]
 PAGES_WITHOUT_OUTPUT = [
     "docs/howto.md",
