@@ -75,10 +75,11 @@ def OSKL(
     """Online sparse kernel learning, Algorithm 1.
 
     A row is admitted with probability ``|l'|/G`` and joins with ``-eta g/p`` (Equation (1)), so that the number of
-    support vectors is bounded by the cumulative loss (Theorem 1). The constant ``L`` of the paper's Table 1 is 1
-    for "log_loss" and "exponential" (labels of length 1), ``2/delta`` for "squared_error". ``G`` must bound the slope:
-    it does for "log_loss" from 1 on; for the unbounded losses the step of a row beyond it stays unbiased. With several
-    classes half of ``eta`` keeps the guarantee.
+    support vectors is bounded by the cumulative loss (Theorem 1). That is nearly the least there can be: for any n
+    there is a sequence on which a learner of fewer than n points has a regret of at least a multiple of T/n (Theorem
+    2). The constant ``L`` of the paper's Table 1 is 1 for "log_loss" and "exponential" (labels of length 1),
+    ``2/delta`` for "squared_error". ``G`` must bound the slope: it does for "log_loss" from 1 on; for the unbounded
+    losses the step of a row beyond it stays unbiased. With several classes half of ``eta`` keeps the guarantee.
 
     References
     ----------
