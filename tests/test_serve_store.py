@@ -391,6 +391,24 @@ def test_held_rows_survive_a_kill_and_leave_once(tmp_path):
         assert store.held("id-4") == b"again" and store.held("id-9") == b"9"
 
 
+@pytest.mark.parametrize("jump", [-400 * 86_400.0, 50_000.0], ids=["a year back", "half a day ahead"])
+def test_a_clock_that_jumps_loses_no_row_and_changes_no_order(tmp_path, monkeypatch, jump):
+    now = time.time()
+    with opened(tmp_path / "m") as store:
+        store.log([request(b"a", known_as={"key a": "d"})])
+        store.hold("visit", b"rows", 1)
+        monkeypatch.setattr(_store.time, "time", lambda: now + jump)
+        store.log([request(b"b", known_as={"key b": "d"})])
+        store.hold("other", b"more", 1)
+        assert store.held("visit") == b"rows" and store.held("other") == b"more"
+        monkeypatch.undo()
+        store.log([request(b"c")])
+    with opened(tmp_path / "m") as store:
+        assert log_of(store) == [(1, b"a"), (2, b"b"), (3, b"c")]
+        assert store.known("key a") is not None and store.known("key b") is not None
+        assert store.held("visit") == b"rows"
+
+
 def test_held_rows_are_bounded_in_number_bytes_and_time(tmp_path, monkeypatch):
     with opened(tmp_path / "rows", held_rows=3) as few:
         for n in range(5):
