@@ -256,3 +256,11 @@ def test_first_rows_that_are_none_are_refused(spoil, says):
     spoil(fields["rows"])
     with pytest.raises(ValueError, match=says):
         StreamChoice.from_saved(learner.learner, fields)
+
+
+def test_a_file_of_long_after_the_last_choice_is_loaded(tmp_path):
+    X = np.random.default_rng(0).normal(size=(8300, 2))
+    model = onkel.NewtonRegressor(budget=5, forget=0.99, regions=None, random_state=0).partial_fit(X, X[:, 0])
+    onkel.save(model, tmp_path / "model")
+    again = onkel.load(tmp_path / "model").partial_fit(X[:9], X[:9, 0])
+    assert again._fingerprint() == model.partial_fit(X[:9], X[:9, 0])._fingerprint()

@@ -361,7 +361,7 @@ class StreamChoice:
         return {
             "chosen": list(self.chosen),
             "complete": self.complete,
-            "due": self.due,
+            "due": None if self.complete else self.due,
             "rows": None if self.window is None else self.window.rows.arrays(),
             "again": self._again_arrays(),
             "trial": None if self.trial is None else self.trial.saved(),
@@ -397,7 +397,7 @@ class StreamChoice:
         return choice
 
     def _checked_due(self, due: Any, t: int) -> int:
-        if due is None:  # a file of an earlier version
+        if self.complete or due is None:  # nothing is, or a file of an earlier version
             return self._next_due(t)
         latest = self._stage(t) if self.trial is None else min(self._stage(t), self.trial.end)
         check_number("the row after which something is due", due, at_least=t, at_most=latest, integer=True)
