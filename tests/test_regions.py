@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 import onkel
 from choosing import Chooses
+from growing import growing_early
 from onkel import recipes
 from onkel.choice import division, growth, stages
 from onkel.choice.growth import Growth
@@ -31,13 +32,10 @@ def of_noise(n, seed=0, d=10):
 
 
 @pytest.fixture
-def early(monkeypatch):
+def early():
     """Let small learners of few rows grow regions, as large ones do of many."""
-    for name, value in {"ROWS": 256, "RIPE": 256, "PERIOD": 64, "SOONEST": 64, "LARGEST": 30, "POINTS": 10}.items():
-        monkeypatch.setattr(growth, name, value)
-    monkeypatch.setattr(stages, "KEPT", 256)
-    monkeypatch.setattr(stages, "FIRST", (4, 16, 64, 256))
-    monkeypatch.setattr(division, "GAIN", -1.0)
+    with growing_early():
+        yield
 
 
 def leaves(model):

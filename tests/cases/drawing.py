@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,8 @@ LABELS: dict[str, list[Any]] = {
 def case_of(seed: int) -> Case:
     """The case of this number."""
     draw = random.Random(seed)
+    if seed % 9 == 4:
+        return _growing(draw, seed)
     task = draw.choice(["binary", "multiclass", "regression"])
     rows = draw.choice([draw.randint(20, 130)] * 6 + [draw.randint(257, 420)] * 3 + [draw.randint(1025, 1300)])
     is_table = draw.random() < 0.2
@@ -67,6 +70,47 @@ def case_of(seed: int) -> Case:
         change_at=at,
         exports=draw.random() < 0.25 and not calls_back,
         is_saved=not calls_back,
+    )
+
+
+def _growing(draw: random.Random, seed: int) -> Case:
+    """A case whose learner grows regions: dense rows, a table among them, and kernels and relevances that the stream
+    chooses."""
+    task, rows = draw.choice(["binary", "multiclass", "regression"]), draw.randint(150, 500)
+    is_table = draw.random() < 0.15
+    data = _table(draw, rows, task) if is_table else _matrix(draw, rows, task).replace("X = csr_array(X)\n", "")
+    chosen = {"budget": str(draw.choice([42, 48, 80])), "random_state": str(draw.randrange(100))}
+    given = {"lam": ["0.1", "1.0"], "forget": ["1.0", "0.99"], "kernel": ['"rbf"']}
+    given |= {"ranks": ["None"], "fit_intercept": ["True", "False"], "average": ["True"]}
+    if task == "regression":
+        given["loss"] = ['"huber"', '"poisson"', '"quantile"']
+    else:
+        given["class_weight"] = ['"balanced"']
+    chosen |= {name: draw.choice(values) for name, values in given.items() if draw.random() < 0.25}
+    if "poisson" in chosen.get("loss", ""):
+        data += "y = np.floor(np.exp(np.clip(score, -5, 5)))\n"
+    listed = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    learner = f"onkel.Newton{'Regressor' if task == 'regression' else 'Classifier'}({listed}, **also)"
+    model = _wrapped(draw, learner, task, is_table, alone=draw.random() < 0.5)
+    change, at = "", 0
+    if draw.random() < 0.5:
+        at = draw.randrange(rows // 3, rows)
+        change = _change(draw, True, at, few=[20, 60])
+        at = 0 if "partitions" in change else at
+    pieces = _pieces(draw, rows, False)
+    if is_table and "merge" in change:
+        pieces = tuple(replace(piece, interruption="") for piece in pieces)
+    return Case(
+        seed=seed,
+        data=data,
+        model=model,
+        rows=rows,
+        pieces=pieces,
+        n_jobs=draw.choice([None, 2, 3]),
+        change=change,
+        change_at=at,
+        exports=draw.random() < 0.4,
+        grows=True,
     )
 
 
@@ -263,14 +307,14 @@ def _pieces(draw: random.Random, rows: int, calls_back: bool) -> tuple[Piece, ..
     return tuple(pieces)
 
 
-def _change(draw: random.Random, is_newton: bool, row: int) -> str:
+def _change(draw: random.Random, is_newton: bool, row: int, few: Sequence[int] = (2, 5)) -> str:
     """What is done with a model that goes on learning afterwards."""
     if is_newton and draw.random() < 0.3:
         sources = f"[(part(X, i, i + {row}), part(y, i, i + {row})) for i in (0, {row // 2})]"
         return f"onkel.partitions.fit(new(), {sources}).model"
     return draw.choice(
         [
-            f"onkel.compress(model, n_support={draw.choice([2, 5])}).model",
+            f"onkel.compress(model, n_support={draw.choice(few)}).model",
             "onkel.merge([model, model]).model",
             "onkel.merge([model, new().partial_fit(part(X, 0, 30), part(y, 0, 30), **told)]).model",
         ]

@@ -28,6 +28,7 @@ class Case:
     change_at: int = 0  # before this row
     exports: bool = False  # whether all that can be exported is compared, too
     is_saved: bool = True  # whether the model can be a file
+    grows: bool = False  # whether regions grow of few rows
 
     @property
     def is_interrupted(self) -> bool:
@@ -40,6 +41,7 @@ import numpy as np, pandas as pd
 from scipy.sparse import csr_array
 import onkel
 from onkel.parts import *
+from growing import growing_early
 from interrupting import interrupted_at, interrupted_at_check
 
 file = os.path.join(tempfile.mkdtemp(), "model.onkel")
@@ -116,14 +118,15 @@ def text_of(case: Case) -> str:
         [
             _HEAD + case.data,
             (_SAVED if case.is_saved else _NOT_SAVED) + said,
-            *_function("plain", _steps(case, disturbed=False)),
-            *_function("disturbed", _steps(case, disturbed=True)),
+            *_function("plain", case, _steps(case, disturbed=False)),
+            *_function("disturbed", case, _steps(case, disturbed=True)),
         ]
     )
 
 
-def _function(name: str, steps: list[str]) -> list[str]:
-    return [f"def {name}():", *(f"    {step}" for step in steps), ""]
+def _function(name: str, case: Case, steps: list[str]) -> list[str]:
+    around = ["@growing_early(rows=64, largest=15, points=6)"] if case.grows else []
+    return [*around, f"def {name}():", *(f"    {step}" for step in steps), ""]
 
 
 def _steps(case: Case, disturbed: bool) -> list[str]:
