@@ -257,6 +257,13 @@ MUTANTS = [
         "test_coverage.py -k 5000",
     ),
     Mutant(
+        "what an interruption has left uncounted is counted once",
+        "src/onkel/estimators/base.py",
+        "self._learner.t > shown.t and self._coverage.rows == shown.rows:",
+        "self._learner.t > shown.t + 1:",
+        "test_coverage.py -k interrupted",
+    ),
+    Mutant(
         "forgetting counts all rows of the stream",
         "native/second_order/second_order.cpp",
         "posteriors_[e].fade(example.t);",

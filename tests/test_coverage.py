@@ -1,5 +1,6 @@
 """Intervals and sets cover what they say: any 5,000 rows of a stream that changes, and exchangeable rows."""
 
+import contextlib
 import copy
 import sys
 from collections import deque
@@ -9,6 +10,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import onkel
+from interrupting import interrupted_at
 from onkel.coverage import Coverage
 
 N = 20_000
@@ -116,6 +118,27 @@ def test_intervals_do_not_depend_on_how_rows_come(make, tmp_path):
     assert whole.coverage_ == pieces.coverage_
     plain = make().set_params(coverage=None).partial_fit(X, y)
     np.testing.assert_array_equal(plain.predict(X), whole.predict(X))  # keeping account changes no prediction
+
+
+@pytest.mark.parametrize("make", REGRESSORS)
+def test_rows_of_an_interrupted_call_are_counted_once(make):
+    X, y = drifting(400)
+    whole, model = make().partial_fit(X, y), make()
+    for call in range(300, 1500, 150):  # some of them between learning from a row and counting it
+        begin = getattr(model, "t_", 0)
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at(call):
+            model.partial_fit(X[begin:399], y[begin:399])
+    model.partial_fit(X[model.t_ :], y[model.t_ :])
+    assert whole._fingerprint() == model._fingerprint()
+    assert whole.coverage_ == model.coverage_
+
+
+@pytest.mark.parametrize("make", REGRESSORS)
+def test_the_first_call_may_ask_for_predictions(make):
+    X, y = drifting(100)
+    np.testing.assert_array_equal(
+        make().predict_then_learn(X, y), make().set_params(coverage=None).predict_then_learn(X, y)
+    )
 
 
 def test_intervals_of_exchangeable_rows_cover_new_ones():

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -51,28 +50,34 @@ class Coverage:
     def __init__(self, levels: Sequence[float]) -> None:
         self.levels = checked_levels(levels)
         self.rows = 0
-        self._latest: deque[float] = deque(maxlen=KEPT)
+        self._finite = 0
+        self._latest = np.zeros(KEPT + 1)  # in turn, one more than is kept: see `add`
         self._sorted: list[float] = []
         self._excess = [0.0] * len(self.levels)
-        self._covered: list[deque[bool]] = [deque(maxlen=RECENT) for _ in self.levels]
+        self._covered = np.zeros((len(self.levels), RECENT), bool)  # in turn
 
     def add(self, score: float) -> None:
-        """Take in the score of the next row; an infinite one is a miss that no threshold would have helped."""
+        """Take in the score of the next row; an infinite one is a miss that no threshold would have helped.
+
+        What an interruption has left undone can be done again: the places that are written to are not read before
+        everything else is replaced, at once.
+        """
+        excess = []
         for i, level in enumerate(self.levels):
             covered = score <= self.threshold(level)
-            self._covered[i].append(covered)
+            self._covered[i, self.rows % RECENT] = covered
             moved = self._excess[i] + (not covered) - (1 - level)
             # Below, thresholds cannot be smaller: what they cannot help is not held against them later.
-            self._excess[i] = max(-BOUND, moved)
-        self.rows += 1
-        if not math.isfinite(score):
-            return
-        ordered = self._sorted.copy()  # another thread may be looking at it
-        if len(self._latest) == KEPT:
-            del ordered[bisect.bisect_left(ordered, self._latest[0])]
-        bisect.insort(ordered, score)
-        self._latest.append(score)
-        self._sorted = ordered
+            excess.append(max(-BOUND, moved))
+        after: dict[str, Any] = {"rows": self.rows + 1, "_excess": excess}
+        if math.isfinite(score):
+            ordered = self._sorted.copy()  # another thread may be looking at it
+            if len(ordered) == KEPT:
+                del ordered[bisect.bisect_left(ordered, float(self._latest[(self._finite - KEPT) % (KEPT + 1)]))]
+            bisect.insort(ordered, float(score))
+            self._latest[self._finite % (KEPT + 1)] = score
+            after |= {"_sorted": ordered, "_finite": self._finite + 1}
+        self.__dict__.update(after)
 
     def threshold(self, level: float) -> float:
         """Return the largest score that is covered; of a level that is not among `levels` the quantile alone."""
@@ -91,7 +96,8 @@ class Coverage:
     @property
     def recent(self) -> dict[float, float]:
         """The fraction of the latest rows that was covered, at most 5,000 of them, for each level."""
-        means = [float(np.mean(each)) if each else math.nan for each in self._covered]
+        n = min(RECENT, self.rows)
+        means = [float(np.mean(each[:n])) if n else math.nan for each in self._covered]
         return dict(zip(self.levels, means, strict=True))
 
     def __deepcopy__(self, _: Any) -> Self:
@@ -106,9 +112,9 @@ class Coverage:
         return {
             "levels": np.array(self.levels),
             "rows": np.array([self.rows], np.int64),
-            "latest": np.array(self._latest, np.float64),
+            "latest": self._latest[np.arange(self._finite - len(self._sorted), self._finite) % (KEPT + 1)],
             "excess": np.array(self._excess),
-            "covered": np.array([list(each) for each in self._covered], np.int64).reshape(len(self.levels), -1),
+            "covered": self._covered[:, np.arange(max(0, self.rows - RECENT), self.rows) % RECENT].astype(np.int64),
         }
 
     @classmethod
@@ -126,10 +132,11 @@ class Coverage:
         if covered.shape != (levels, min(RECENT, n[0])) or not np.isin(covered, (0, 1)).all():
             raise ValueError("coverage must say of each of the latest rows whether it was covered")
         coverage.rows = int(n[0])
-        coverage._latest.extend(latest.tolist())
+        coverage._finite = len(latest)
+        coverage._latest[: len(latest)] = latest
         coverage._sorted = sorted(latest.tolist())
         coverage._excess = excess.tolist()
-        coverage._covered = [deque(map(bool, each), maxlen=RECENT) for each in covered.tolist()]
+        coverage._covered[:, np.arange(max(0, coverage.rows - RECENT), coverage.rows) % RECENT] = covered
         return coverage
 
 

@@ -57,6 +57,8 @@ def case_of(seed: int) -> Case:
         change = _change(draw, "Newton" in learner, at)
         at = 0 if "partitions" in change else at
     pieces = _pieces(draw, rows, calls_back)
+    if draw.random() < 0.15:  # account is kept of what intervals and sets cover
+        model = model.replace("**also", "coverage=(0.9, 0.5), **also")
     if is_table and "merge" in change:  # which may start anew with its own rows: t_ is not where to go on then
         pieces = tuple(replace(piece, interruption="") for piece in pieces)
     return Case(

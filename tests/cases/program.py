@@ -86,6 +86,9 @@ def said(model):
     for method in ("predict", "decision_function", "predict_proba"):
         if hasattr(model, method):
             found[method] = getattr(model, method)(part(X, 0, 50)).tobytes()
+    for method, options in (("predict", {{"return_std": True}}), ("predict_interval", {{}}), ("predict_set", {{}})):
+        with contextlib.suppress(AttributeError, TypeError, ValueError):  # what not every model has
+            found[f"{{method}} {{options}}"] = np.array(getattr(model, method)(part(X, 0, 50), **options)).tobytes()
 """
 
 _SAVED = """

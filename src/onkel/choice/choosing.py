@@ -135,15 +135,19 @@ class StreamChoice:
         """Whether the next rows are of no use: rows of a `fit` are not those of a stream, but may have regions."""
         return self.complete or (self.begun > t and self.growth is None)
 
-    def expect(self, learner: Learner, rows: Any, y: Floats, weight: Floats | None) -> Floats | None:
+    def expect(
+        self, learner: Learner, rows: Any, y: Floats, weight: Floats | None, into: Floats | None = None
+    ) -> Floats | None:
         """Be told what rows the learner is to learn from next, in the core's format; return the array that is to
-        receive their scores, where these are needed.
+        receive their scores, where these are needed: ``into``, if it has room for just these.
 
         Nothing else is needed, whatever ends that call: how many of the rows were learned from is known afterwards.
         """
         copied = tuple(part.copy() for part in rows) if isinstance(rows, tuple) else rows.copy()
         judged = self.trial is not None or self.growth is not None or self._is_watching(learner.t)
         scores = learner.room_for_scores(y, weight) if judged else None
+        if scores is not None and into is not None and scores.shape == into.shape:
+            scores = into
         own = None if weight is None else weight.copy()
         taken = Taken(copied, y.copy(), own, scores, learner.t, learner.n_outputs)
         came_to_nothing = bool(self.taken) and self.taken[-1].t == learner.t

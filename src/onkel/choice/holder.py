@@ -46,14 +46,21 @@ class LearnerHolder:
         if self._choice is not None:
             self._choice.check(rows)
 
-    def _learn_rows(self, X: Any, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
+    def _learn_rows(
+        self, X: Any, y: Floats, weight: Floats | None = None, *, scores: bool = False, into: Floats | None = None
+    ) -> Floats | None:
         """Learn from rows in order, and choose what is due on the way; with ``scores`` return each row's scores from
-        before it was learned from."""
-        if self._choice is None or self._choice.complete:
+        before it was learned from. ``into`` receives them, also where the call is interrupted: it is left alone then.
+        """
+        if into is None and (self._choice is None or self._choice.complete):
             return self._learner.learn_rows(X, y, weight, scores=scores)
         with turn_of(self):  # the rows kept must be those that were learned from
             self._learner.started_for(X)
-            return self._learn_and_choose(self._learner.as_core_rows(X), y, weight, scores)
+            rows = self._learner.as_core_rows(X)
+            if self._choice is None or self._choice.complete:
+                self._learner.learn_prepared(rows, y, weight, into=into)
+                return into
+            return self._learn_and_choose(rows, y, weight, scores, into)
 
     def _learn_csr(self, rows: Csr, y: Floats, weight: Floats | None = None, *, scores: bool = False) -> Floats | None:
         """Learn from sparse rows as the core takes them (see `Learner.learn_csr`)."""
@@ -62,8 +69,10 @@ class LearnerHolder:
         with turn_of(self):
             return self._learn_and_choose(rows, y, weight, scores)
 
-    def _learn_and_choose(self, rows: Array | Csr, y: Floats, weight: Floats | None, scores: bool) -> Floats | None:
-        predicted = self._learner.room_for_scores(y, weight) if scores else None
+    def _learn_and_choose(
+        self, rows: Array | Csr, y: Floats, weight: Floats | None, scores: bool, into: Floats | None = None
+    ) -> Floats | None:
+        predicted = self._learner.room_for_scores(y, weight) if scores and into is None else into
         counting = None if weight is None else np.flatnonzero(weight)
         begin = 0
         while True:
@@ -73,8 +82,8 @@ class LearnerHolder:
             end = len(y) if choice.complete else _end(begin, choice.due - self._learner.t, counting, len(y))
             piece = rows if end - begin == len(y) else _between(rows, begin, end)
             own = None if weight is None else weight[begin:end]
-            into = None if predicted is None else predicted[begin:end]
-            self._learn_piece(choice, piece, y[begin:end], own, into)
+            received = None if predicted is None else predicted[begin:end]
+            self._learn_piece(choice, piece, y[begin:end], own, received, shared=into is not None)
             begin = end
 
     def _choose(self) -> StreamChoice:
@@ -86,12 +95,20 @@ class LearnerHolder:
         return self._choice
 
     def _learn_piece(
-        self, choice: StreamChoice, rows: Array | Csr, y: Floats, weight: Floats | None, into: Floats | None
+        self,
+        choice: StreamChoice,
+        rows: Array | Csr,
+        y: Floats,
+        weight: Floats | None,
+        into: Floats | None,
+        shared: bool,
     ) -> None:
-        """Learn from rows during which nothing is due."""
-        observed = None if choice.ignores(self._learner.t) else choice.expect(self._learner, rows, y, weight)
+        """Learn from rows during which nothing is due; ``shared`` says that the choice may keep ``into``."""
+        observed = None
+        if not choice.ignores(self._learner.t):
+            observed = choice.expect(self._learner, rows, y, weight, into if shared else None)
         self._learner.learn_prepared(rows, y, weight, into=into if observed is None else observed)
-        if observed is not None and into is not None:
+        if observed is not None and into is not None and observed is not into:
             into[:, : observed.shape[1]] = observed
 
     def _choose_ahead(self, rows: Any, y: Floats, weight: Floats | None, n_rows: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,7 +57,18 @@ _OF_A_FIT = (
     "_tally",
     "_progress",
     "_coverage",
+    "_shown",
 )  # beside the attributes that end in "_"
+
+
+class _Shown(NamedTuple):
+    """A row that is learned from alone, to count whether it is covered: what was before it, and was said of it."""
+
+    t: int
+    rows: int
+    scores: Floats
+    target: float
+    deviation: Floats | None
 
 
 class _OfRiver:
@@ -168,18 +179,26 @@ class KernelEstimator(
         coverage: Coverage | None = getattr(self, "_coverage", None)
         if coverage is None or not first:
             return self._learn_rows(rows, targets, weight, scores=scores)
+        self._learner.started_for(rows)  # before which it does not know how many scores a row has
         before = self._learner.room_for_scores(targets, weight)
         for i in range(len(targets)):
             own = None if weight is None else weight[i : i + 1]
+            found = self._learner.room_for_scores(targets[i : i + 1], own)
             deviation = self._deviations(rows[i : i + 1])
-            found = self._learn_rows(rows[i : i + 1], targets[i : i + 1], own, scores=True)
-            assert found is not None
+            self._shown: _Shown | None = _Shown(self._learner.t, coverage.rows, found, targets[i], deviation)
+            self._learn_rows(rows[i : i + 1], targets[i : i + 1], own, into=found)
             before[i, : found.shape[1]] = found[0]
-            if own is None or own[0] != 0:
-                score = self._score_to_cover(found[0], targets[i], deviation)
-                if score is not None:
-                    coverage.add(score)
+            self._count_shown()
         return before if scores else None
+
+    def _count_shown(self) -> None:
+        """Count whether the row that was shown last is covered, if it was learned from and is not counted yet."""
+        shown: _Shown | None = getattr(self, "_shown", None)
+        if shown is not None and self._learner.t > shown.t and self._coverage.rows == shown.rows:
+            score = self._score_to_cover(shown.scores[0], shown.target, shown.deviation)
+            if score is not None:
+                self._coverage.add(score)
+        self._shown = None
 
     def _deviations(self, rows: Any) -> Floats | None:
         """What is expected of rows' residuals, where the model says so."""
@@ -434,6 +453,8 @@ class KernelEstimator(
 
     def _learned(self) -> None:
         """Called after rows were learned from, all of them or up to an interruption."""
+        if hasattr(self, "_coverage"):
+            self._count_shown()
         if self._choice is not None:
             learner = self._learner
             self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
