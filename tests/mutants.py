@@ -264,6 +264,13 @@ MUTANTS = [
         "test_coverage.py -k interrupted",
     ),
     Mutant(
+        "probabilities are compared with how often they are right",
+        "src/onkel/evaluate.py",
+        "gaps = np.abs(self.bins[1] - self.bins[2])",
+        "gaps = np.abs(self.bins[0] - self.bins[2])",
+        "test_evaluate.py -k definition",
+    ),
+    Mutant(
         "forgetting counts all rows of the stream",
         "native/second_order/second_order.cpp",
         "posteriors_[e].fade(example.t);",

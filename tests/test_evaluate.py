@@ -6,7 +6,17 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, mean_squared_error, roc_auc_score
+from scipy.special import expit, softmax
+from scipy.stats import norm
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    mean_pinball_loss,
+    mean_squared_error,
+    roc_auc_score,
+)
 
 import onkel
 from looping import loop
@@ -78,6 +88,62 @@ def test_values_of_a_regression_are_those_of_scikit_learn():
         assert point.rmse == pytest.approx(mean_squared_error(y[: point.rows], predicted[: point.rows]) ** 0.5)
         assert point.mae == pytest.approx(mean_absolute_error(y[: point.rows], predicted[: point.rows]))
     assert curve.metric == "rmse" and curve.last.accuracy is None and curve.last.auc is None
+
+
+@pytest.mark.parametrize("task", ["two", "several"])
+def test_probabilities_are_judged_as_by_definition(task):
+    X, y = two_classes(900) if task == "two" else several_classes(900)
+    classes = np.unique(y)
+    scores = ogd().predict_then_learn(X, y, classes=classes)
+    shares = np.column_stack([expit(-scores), expit(scores)]) if task == "two" else softmax(scores, axis=1)
+    found = progressive(ogd(), [(X, y)], classes=classes).last
+    brier = brier_score_loss(y, shares[:, 1], pos_label="yes") if task == "two" else brier_score_loss(y, shares)
+    assert found.brier == pytest.approx(brier)
+    expected, right = shares.max(axis=1), classes[shares.argmax(axis=1)] == y
+    places = np.minimum((15 * expected).astype(int), 14)
+    gaps = [abs(np.mean(expected[places == i]) - np.mean(right[places == i])) for i in np.unique(places)]
+    assert found.calibration_error == pytest.approx(np.average(gaps, weights=np.bincount(places)[np.unique(places)]))
+
+
+def test_quantiles_are_judged_by_the_pinball_loss():
+    X, y = targets(500)
+    predicted = onkel.OGDRegressor(gamma=0.5, loss="quantile", quantile=0.8, random_state=0).predict_then_learn(X, y)
+    model = onkel.OGDRegressor(gamma=0.5, loss="quantile", quantile=0.8, random_state=0)
+    assert progressive(model, [(X, y)]).last.pinball == pytest.approx(mean_pinball_loss(y, predicted, alpha=0.8))
+
+
+@pytest.mark.parametrize("pipeline", [False, True])
+def test_deviations_and_intervals_are_judged_before_their_rows_are_learned_from(pipeline):
+    X, y = targets(300)
+
+    def make():
+        model = onkel.NewtonRegressor(budget=20, gamma=0.5, random_state=0, coverage=(0.8,))
+        return onkel.StreamPipeline(onkel.StreamStandardScaler(), model) if pipeline else model
+
+    curve = progressive(make(), [(X[:130], y[:130]), (X[130:], y[130:])], deviations=True)
+    assert without_time(curve) == without_time(progressive(make(), [(X, y)], deviations=True))
+    model, said, held = make().partial_fit(X[:1], y[:1]), [], []
+    for i in range(1, 300):
+        mean, std = model.predict(X[i : i + 1], return_std=True)
+        low, high = model.predict_interval(X[i : i + 1], 0.8)[0]
+        said += [(mean[0], std[0], y[i])] if std[0] > 0 else []
+        held += [(low <= y[i] <= high, high - low)] if high < np.inf else []
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+    mean, std, target = np.transpose(said)
+    assert curve.last.nll == pytest.approx(-norm.logpdf(target, mean, std).mean())
+    inside = np.linspace(-40, 40, 20_001)
+    below = norm.cdf(inside)  # the score by its definition, an integral
+    scores = [s * 0.004 * ((below - (inside >= (t - m) / s)) ** 2).sum() for m, s, t in said]
+    assert curve.last.crps == pytest.approx(np.mean(scores), rel=1e-2)
+    assert (curve.last.covered, curve.last.width) == pytest.approx(tuple(np.mean(held, axis=0)))
+
+
+def test_deviations_are_asked_of_regressors_that_give_them():
+    X, y = targets(120)
+    with pytest.raises(ValueError, match="deviations are those of a regressor's targets, got OGDClassifier"):
+        progressive(ogd(), [(X, y > 0)], deviations=True)
+    last = progressive(onkel.OGDRegressor(gamma=0.5), [(X, y)], deviations=True).last
+    assert last.nll is last.crps is last.covered is last.width is None
 
 
 @loop
@@ -218,6 +284,8 @@ def test_a_curve_becomes_a_data_frame_and_a_plot():
         "recent_log_loss",
         "commonest",
         "balanced_accuracy",
+        "brier",
+        "calibration_error",
     ]
     assert len(frame) == len(curve) and frame["rows"].iloc[-1] == 500
     figure, ax = plt.subplots()

@@ -6,6 +6,7 @@ excepted).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import is_regressor
 
+from onkel.coverage import checked_levels
 from onkel.fading import FadingMeans
 from onkel.inside import Model, inside
-from onkel.utils.chunks import Cuts
+from onkel.utils.chunks import Cuts, cut, n_rows
 from onkel.utils.labels import of_array, places
 from onkel.utils.validation import check_number
 
@@ -31,6 +34,7 @@ Chunk = tuple[Any, Any]
 
 _POINTS_A_DECADE = 20
 _FIRST = 100  # rows before the first checkpoint
+_BINS = 15  # of probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,18 @@ class Point:
         The accuracy of always saying the class that is the commonest by now.
     balanced_accuracy : float, default=None
         The mean over the classes of the accuracy on their rows.
+    brier : float, default=None
+        The mean squared error of the probabilities: of the second of two classes, or of all of them together.
+    calibration_error : float, default=None
+        How far the probability of the predicted class is from how often it is right: the mean over 15 bins of equal
+        width, each counted by its rows (expected calibration error).
+    pinball : float, default=None
+        The mean pinball loss of a learner of quantiles.
+    nll, crps : float, default=None
+        The negative log-likelihood and the continuous ranked probability score of a normal distribution with the
+        prediction and its standard deviation, where asked for.
+    covered, width : float, default=None
+        The fraction of the targets within their intervals, and the intervals' mean width, where asked for.
     r2 : float, default=None
         1 - (sum of squared errors) / (sum of squared deviations from the mean of the targets).
     norm : float, default=None
@@ -65,8 +81,7 @@ class Point:
     held_out : float, default=None
         Accuracy (classes) or RMSE (regression) on the held-out set.
     is_checkpoint : bool, default=False
-        Whether this point belongs to the curve; `auc`, `commonest`, `balanced_accuracy`, `r2`, `norm` and `held_out`
-        are measured only where it does.
+        Whether this point belongs to the curve; what comes after `recent_rmse` is measured only where it does.
     """
 
     rows: int
@@ -82,6 +97,13 @@ class Point:
     recent_rmse: float | None = None
     commonest: float | None = None
     balanced_accuracy: float | None = None
+    brier: float | None = None
+    calibration_error: float | None = None
+    pinball: float | None = None
+    nll: float | None = None
+    crps: float | None = None
+    covered: float | None = None
+    width: float | None = None
     r2: float | None = None
     norm: float | None = None
     held_out: float | None = None
@@ -187,7 +209,7 @@ def progressive(est: object, stream: Iterable[Chunk], *rest: Any, **options: Any
     stream : iterable of (X, y)
         Chunks of any size, such as :func:`onkel.streams.open` gives. ``[(X, y)]`` is a stream of one chunk.
     **options
-        `classes`, `every`, `norm`, `held_out`, `clock`: see `progressive_steps`.
+        `classes`, `every`, `norm`, `deviations`, `held_out`, `clock`: see `progressive_steps`.
 
     Returns
     -------
@@ -245,6 +267,7 @@ def progressive_steps(
     classes: ArrayLike | None = None,
     every: int | None = None,
     norm: bool = False,
+    deviations: bool = False,
     held_out: Chunk | None = None,
     window: FadingMeans | None = None,
     clock: Callable[[], float] = time.perf_counter,
@@ -263,6 +286,10 @@ def progressive_steps(
         Rows between two checkpoints; None: 20 of them for every factor of ten, so that a stream of any length has few.
     norm : bool, default=False
         Whether to measure the function's norm, which takes as many kernel values as there are pairs of support vectors.
+    deviations : bool, default=False
+        Whether to measure the standard deviations and the intervals that a regressor gives for each row before learning
+        from it; the intervals are those of the first level of its `coverage`, or else of 90 %. Rows are then learned
+        from one at a time.
     held_out : (X, y), default=None
         Rows to predict at each checkpoint, and not to learn from.
     window : FadingMeans, default=None
@@ -283,6 +310,7 @@ def progressive_steps(
         check_number("every", every, at_least=1, integer=True)
     options: dict[str, Any] = {} if classes is None else {"classes": classes}
     sums = sums_of(est, FadingMeans() if window is None else window)
+    spreads = _Spreads(est) if deviations else None
     seconds, point = 0.0, None
     cuts = Cuts(_checkpoints(every))
 
@@ -290,7 +318,7 @@ def progressive_steps(
         model = learner_of(est)
         values: dict[str, Any] = sums.values()
         if at_checkpoint:
-            values |= sums.costly_values()
+            values |= sums.costly_values() | ({} if spreads is None else spreads.values())
             values["norm"] = float(model.norm_) if norm else None
             values["held_out"] = None if held_out is None else _held_out(est, *held_out)
         values |= {"rows": cuts.rows, "seconds": seconds, "n_support": int(model.n_support_)}
@@ -300,12 +328,15 @@ def progressive_steps(
     for X, y, *weight in stream:
         whole = cuts.rows == 0 and _width_is_open(est)
         for (rows, labels, *own), is_due in cuts.pieces((X, np.asarray(y), *weight), whole=whole):
-            if own:
-                options["sample_weight"] = own[0]
-            start = clock()
-            scores = est.predict_then_learn(rows, labels, **options)
-            seconds += clock() - start
-            sums.add(scores, labels, est)
+            for each in [(rows, labels, *own)] if spreads is None or whole else _one_by_one((rows, labels, *own)):
+                if spreads is not None and not whole:
+                    spreads.add(each[0], each[1])
+                if own:
+                    options["sample_weight"] = each[2]
+                start = clock()
+                scores = est.predict_then_learn(each[0], each[1], **options)
+                seconds += clock() - start
+                sums.add(scores, each[1], est)
             point = measured(is_due)
             yield point
     if point is not None and not point.is_checkpoint:
@@ -343,10 +374,15 @@ class _ErrorSums:
         self.absolute = 0.0
         self.start: float | None = None  # the first target, from which deviations are counted
         self.deviation = self.deviation_squared = 0.0
+        self.pinball: float | None = None
 
     def add(self, predicted: Floats, y: NDArray[Any], est: object) -> None:
         targets = y.astype(np.float64)
         errors = predicted - targets
+        quantile = getattr(getattr(learner_of(est), "_loss_of_recipe", None), "quantile", None)
+        if quantile is not None:
+            lost = np.where(errors > 0, (1 - quantile) * errors, -quantile * errors)
+            self.pinball = _added(self.pinball or 0.0, lost)
         self.start = float(targets[0]) if self.start is None else self.start
         self.deviation = _added(self.deviation, targets - self.start)
         self.deviation_squared = _added(self.deviation_squared, (targets - self.start) ** 2)
@@ -365,7 +401,48 @@ class _ErrorSums:
 
     def costly_values(self) -> dict[str, float | None]:
         spread = self.deviation_squared - self.deviation**2 / self.rows
-        return {"r2": 1 - self.squared / spread if spread > 0 else None}
+        return {
+            "r2": 1 - self.squared / spread if spread > 0 else None,
+            "pinball": None if self.pinball is None else self.pinball / self.rows,
+        }
+
+
+class _Spreads:
+    """Sums over what a regressor says of a row's deviation and interval before it learns from the row."""
+
+    def __init__(self, est: Any) -> None:
+        if not is_regressor(est):
+            raise ValueError(f"deviations are those of a regressor's targets, got {type(est).__name__}")
+        self.est = est
+        levels = getattr(learner_of(est), "coverage", None)
+        self.level = 0.9 if levels is None else checked_levels(levels)[0]
+        self.rows = self.interval_rows = self.n_covered = 0
+        self.nll = self.crps = self.width = 0.0
+
+    def add(self, row: Any, y: NDArray[Any]) -> None:
+        if inside(self.est).learner is None:
+            return
+        target = float(y[0])
+        with contextlib.suppress(ValueError, TypeError, AttributeError):  # not every regressor gives deviations
+            mean, std = (float(each[0]) for each in self.est.predict(row, return_std=True))
+            if 0 < std < math.inf:
+                z = (target - mean) / std
+                self.rows += 1
+                self.nll += 0.5 * math.log(2 * math.pi * std**2) + 0.5 * z**2
+                density = math.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+                self.crps += std * (z * math.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi))
+        with contextlib.suppress(ValueError, AttributeError):  # nor intervals
+            low, high = self.est.predict_interval(row, self.level)[0].tolist()
+            if high - low < math.inf:  # as they are until something is known
+                self.interval_rows += 1
+                self.n_covered += low <= target <= high
+                self.width += high - low
+
+    def values(self) -> dict[str, float]:
+        found = {"nll": self.nll / self.rows, "crps": self.crps / self.rows} if self.rows else {}
+        if self.interval_rows:
+            found |= {"covered": self.n_covered / self.interval_rows, "width": self.width / self.interval_rows}
+        return found
 
 
 class _ClassSums:
@@ -379,6 +456,8 @@ class _ClassSums:
         self.ranks: _Ranks | None = None
         self.counts = np.zeros((2, 0), np.int64)  # rows of each class, and those that were right
         self.known = 0  # classes met so far, where the set of labels is open
+        self.squared = 0.0
+        self.bins = np.zeros((3, _BINS))  # rows, sums of probabilities, and rows that were right
 
     def add(self, scores: Floats, y: NDArray[Any], est: Any) -> None:
         codes, _ = places(est.classes_, of_array(y))
@@ -391,6 +470,7 @@ class _ClassSums:
             self.ranks.add(scores, positive)
             if self.log_loss is not None:
                 lost = np.logaddexp(0, np.where(positive, -scores, scores))
+                self._add_probabilities(expit(np.abs(scores)), right, expit(np.where(positive, -scores, scores)) ** 2)
         else:
             known = self._known_before(codes, scores.shape[1], getattr(learner_of(est), "_open", False))
             there = np.arange(scores.shape[1]) < known[:, None]
@@ -399,6 +479,7 @@ class _ClassSums:
             if self.log_loss is not None:
                 there[np.arange(len(y)), codes] = True
                 lost = _log_losses(np.where(there, scores, -np.inf), codes)
+                self._add_multiclass(np.where(there, scores, -np.inf), guesses, codes, right)
 
         seen = {"accuracy": right.astype(np.float64)}
         if lost is not None and self.log_loss is not None:
@@ -411,6 +492,23 @@ class _ClassSums:
         if n_classes > self.counts.shape[1]:
             self.counts = np.pad(self.counts, ((0, 0), (0, n_classes - self.counts.shape[1])))
         self.counts += [np.bincount(codes, minlength=n_classes), np.bincount(codes[right], minlength=n_classes)]
+
+    def _add_multiclass(
+        self, scores: Floats, guesses: NDArray[np.intp], codes: NDArray[np.intp], right: NDArray[np.bool_]
+    ) -> None:
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares /= np.cumsum(shares, axis=1)[:, -1:]  # np.sum would depend on how many classes there are room for
+        rows = np.arange(len(codes))
+        expected = shares[rows, guesses]
+        shares[rows, codes] -= 1
+        self._add_probabilities(expected, right, np.cumsum(shares**2, axis=1)[:, -1])
+
+    def _add_probabilities(self, expected: Floats, right: NDArray[np.bool_], squared: Floats) -> None:
+        """Take in the probability of each row's predicted class, and the squared error of all its probabilities."""
+        self.squared = _added(self.squared, squared)
+        bins = np.minimum((expected * _BINS).astype(np.intp), _BINS - 1)
+        for sums, values in zip(self.bins, (np.ones(len(bins)), expected, right.astype(np.float64)), strict=True):
+            np.add.at(sums, bins, values)  # one row after another
 
     def _known_before(self, codes: NDArray[np.intp], n_classes: int, is_open: bool) -> NDArray[np.intp]:
         """How many classes there were before each row: in an open set they join in the order of their codes."""
@@ -434,7 +532,11 @@ class _ClassSums:
 
     def costly_values(self) -> dict[str, float | None]:
         rows, right = self.counts[:, self.counts[0] > 0]
-        return {
+        probabilities = {}
+        if self.log_loss is not None:
+            gaps = np.abs(self.bins[1] - self.bins[2])
+            probabilities = {"brier": self.squared / self.rows, "calibration_error": float(gaps.sum()) / self.rows}
+        return probabilities | {
             "auc": None if self.ranks is None else self.ranks.auc(),
             "commonest": int(rows.max()) / self.rows,
             "balanced_accuracy": float(np.cumsum(right / rows)[-1]) / len(rows),
@@ -472,6 +574,10 @@ def _checkpoints(every: int | None) -> Iterator[int]:
         yield from itertools.count(every, every)
     for k in itertools.count():
         yield round(_FIRST * 10 ** (k / _POINTS_A_DECADE))
+
+
+def _one_by_one(chunk: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    return (cut(chunk, slice(i, i + 1)) for i in range(n_rows(chunk)))
 
 
 def _added(total: float, values: Floats) -> float:
