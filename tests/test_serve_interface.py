@@ -85,6 +85,37 @@ def test_a_regressor_says_how_sure_it_is(piped, tmp_path):
     assert (mean["data"], std["data"]) == (expected[0].tolist(), expected[1].tolist())
 
 
+@pytest.mark.parametrize("piped", [False, True])
+@pytest.mark.parametrize("output", ["predict_interval", "predict_set"])
+def test_a_model_that_keeps_account_gives_intervals_or_sets(output, piped, tmp_path):
+    kind = onkel.NewtonRegressor if output == "predict_interval" else onkel.NewtonClassifier
+    models = {
+        name: kind(gamma=0.5, budget=20, random_state=0, coverage=levels)
+        for name, levels in (("m", (0.8, 0.5)), ("other", None))
+    }
+    if piped:
+        models = {name: onkel.make_stream_pipeline(model) for name, model in models.items()}
+    with running(tmp_path, models) as service:
+        wanted = {"rows": X[:3].tolist(), "outputs": [{"name": output}]}
+        labels = (X[:, 1] if output == "predict_interval" else X[:, 1] > 0).tolist()
+        for name in models:
+            for rows in (slice(0, 1), slice(1, None)):
+                content = {"rows": X[rows].tolist(), "labels": labels[rows]}
+                if output == "predict_set":
+                    content = {"rows": X.tolist(), "labels": labels}
+                assert ask(service, "POST", f"/v2/models/{name}/learn", content)[0] == 200
+                if output == "predict_interval" and rows.start == 0 and name == "m":
+                    assert ask(service, "POST", "/v2/models/m/infer", wanted)[0] == 503  # nothing is known yet
+        (found,) = ask(service, "POST", "/v2/models/m/infer", wanted)[2]["outputs"]
+        assert output in [each["name"] for each in ask(service, "GET", "/v2/models/m")[2]["outputs"]]
+        status, _, refusal = ask(service, "POST", "/v2/models/other/infer", wanted)
+        assert status == 422 and output in refusal["error"]
+        rows = pd.DataFrame(X[:3], columns=list("012")) if piped else X[:3]
+        expected = getattr(service.models["m"].snapshot.model, output)(rows, 0.8)
+    assert found["shape"] == [3, 2] and found["data"] == expected.ravel().tolist()
+    assert found["datatype"] == ("FP64" if output == "predict_interval" else "BOOL")
+
+
 # -- ids of requests, and the log
 
 

@@ -99,7 +99,7 @@ class Client:
         rows : array-like of shape (n, n_features), data frame, or list of dicts
         id : str, default=None
             The id under which the rows are held until `label` sends their labels.
-        output : {"predict", "decision_function", "predict_proba", "predict_std"}
+        output : {"predict", "decision_function", "predict_proba", "predict_std", "predict_interval", "predict_set"}
         """
         content: dict[str, Any] = {"rows": _listed(rows), "outputs": [{"name": output}]}
         if id is not None:

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onkel.coverage import checked_levels
 from onkel.inside import Inside, inside
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_rows, check_size, refused_by_row
@@ -66,14 +67,29 @@ class Snapshot:
                 raise Refusal(422, f"the model has no output {name!r}; it has {', '.join(known)}")
             with refused_by_row() if isinstance(rows, Table) else contextlib.nullcontext():
                 answers[name] = np.asarray(
-                    self._std(rows) if name == "predict_std" else getattr(self.model, name)(rows)
+                    self._std(rows) if name == "predict_std" else getattr(self.model, name)(rows, *self._level(name))
                 )
+            if name == "predict_interval" and not np.isfinite(answers[name]).all():
+                raise Refusal(503, "the model has learned too few rows for an interval yet")
         return answers
 
     def outputs(self) -> list[str]:
         """Return the outputs that the model has."""
         found = [name for name in ("predict", "decision_function", "predict_proba") if hasattr(self.model, name)]
-        return [*found, "predict_std"] if _has_std(type(self.inside.estimator).predict) else found
+        if _has_std(type(self.inside.estimator).predict):
+            found.append("predict_std")
+        if self._levels:
+            found += [name for name in ("predict_interval", "predict_set") if hasattr(self.model, name)]
+        return found
+
+    @property
+    def _levels(self) -> Any:
+        """The levels of coverage that the model keeps account of, if any."""
+        return getattr(self.inside.estimator, "coverage", None)
+
+    def _level(self, name: str) -> tuple[float, ...]:
+        """The level of an interval or a set: the first of the model's, and nothing for other outputs."""
+        return checked_levels(self._levels)[:1] if name in ("predict_interval", "predict_set") else ()
 
     def _std(self, rows: Any) -> NDArray[Any]:
         """The standard deviation of each row's target."""
