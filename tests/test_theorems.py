@@ -13,6 +13,8 @@ from sklearn.svm import SVC
 
 import onkel
 from looping import loop
+from onkel.parts import RBF
+from onkel.regions import Condition
 from reference.bogd import leaving_probabilities
 from states import state_of
 from table import CASES, VARIANTS, in_pairs
@@ -407,3 +409,90 @@ def test_the_tracked_norm_does_not_drift(name, dtype, container):
     tracked = np.sqrt(state_of(learner)["update.norm_squared"][0])
     # both are made of the same kernel values, whatever their type: only the sums differ
     np.testing.assert_allclose(tracked, learner.norm, rtol=1e-9)
+
+
+# -- experts -----------------------------------------------------------------------------------------------------------
+
+
+def experts_of_two_regions(task, X, y):
+    """A poor expert of all rows, another one, and one of each side that is good and has nearly no weight."""
+    recipe = onkel.recipes.Newton(loss="squared_error" if task == "regression" else "log_loss")
+    first = onkel.Learner(recipe, task=task, gamma=0.01, budget=3, n_classes=3 if task == "multiclass" else 1)
+    first.learn_rows(X[:200], y[:200])
+    other = first.blank(kernel=RBF(8.0), budget=3)
+    sides = []
+    for lower in (True, False):
+        rows = np.flatnonzero((X[:200, 0] <= 0) == lower)
+        sides.append(first.blank(kernel=RBF(0.5), budget=40))
+        sides[-1].learn_rows(X[rows], y[rows], positions=rows)
+    divided = first.divided(0, Condition((0,), (0.0,)), sides[:1], sides[1:], weights=([0.99, 0.01], [0.99, 0.01]))
+    return divided.with_expert(0, other, 0.2)
+
+
+def loss_and_slope(task, F, y):
+    if task == "regression":
+        return (F[0] - y) ** 2 / 2, F - y
+    scores = F if task == "multiclass" else np.array([0.0, F[0]])
+    odds = np.exp(scores - scores.max())
+    slope = odds / odds.sum() - np.eye(len(scores))[int(y)]
+    return -np.log(odds[int(y)] / odds.sum()), slope if task == "multiclass" else slope[1:]
+
+
+def losses(rows, u=None):
+    """What weights lose on rows (scores, label, weights at the time, unit); None stands for those at the time."""
+    return sum(loss_and_slope(task, (w if u is None else u) @ own, y)[0] / unit for task, own, y, w, unit in rows)
+
+
+def best_weights(rows, start):
+    def of(logs):
+        return np.exp(logs) / np.exp(logs).sum()
+
+    return of(minimize(lambda logs: losses(rows, of(logs)), np.log(start), method="Nelder-Mead").x)
+
+
+def divergence(u, start):
+    return (u * np.log(np.maximum(u, 1e-300) / start)).sum()
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
+@pytest.mark.parametrize("changes", [False, True])
+def test_weights_of_a_path_lose_little_to_any_others(task, changes):
+    # docs/theory/experts.md: sum_t (l_t(w_t) - l_t(u)) / s_t <= (KL(u | w_1) + T ln 1/(1 - a)) / eta + eta/8 sum S_t^2
+    # for any weights u of the path, and ln(m / a) / eta more for each change of u.
+    eta, share, n = 0.1, 1e-4, 1400
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-2, 2, (n, 2))
+    f = np.where(X[:, 0] > 0, np.sin(3 * X[:, 1]), np.cos(2 * X[:, 0] * X[:, 1]))
+    f[n // 2 :] *= -1 if changes else 1
+    f += (0.5 if changes else 0.1) * rng.normal(size=n)
+    y = {"binary": f > 0, "multiclass": np.digitize(f, [-0.5, 0.5]), "regression": f}[task].astype(float)
+    model = experts_of_two_regions(task, X, y)
+    first = {leaf.number: leaf for leaf in model.regions if leaf.is_leaf}
+    seen = {number: [] for number in first}
+    for x, target in zip(X[200:, None], y[200:, None], strict=True):
+        leaf = next(each for each in model.regions if each.number == model.leaf_of(x)[0])
+        each = model.score_rows(x, each=True).reshape(len(model.experts), -1)
+        own = each[[model.experts.index(number) for number in leaf.path]]
+        model.learn_rows(x, target)
+        unit = next(each.noise for each in model.regions if each.number == leaf.number) if task == "regression" else 1
+        seen[leaf.number].append((task, own, target[0], leaf.weights, unit))
+
+    for number, rows in seen.items():
+        start, m = first[number].weights, len(first[number].path)
+        spreads = []
+        for _, own, target, w, unit in rows:
+            slopes = (own - w @ own) @ loss_and_slope(task, w @ own, target)[1] / unit
+            assert np.abs(slopes).max() < 10  # none of them is bounded
+            spreads.append(np.ptp(slopes))
+
+        common = len(rows) * -np.log1p(-share) / eta + eta / 8 * np.square(spreads).sum()
+        suffered = losses(rows)
+        for u in [*np.eye(m), np.full(m, 1 / m), start, best_weights(rows, start)]:
+            assert suffered - losses(rows, u) <= divergence(u, start) / eta + common
+        halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        then = [best_weights(half, start) for half in halves]
+        changed = sum(losses(half, u) for u, half in zip(then, halves, strict=True))
+        assert suffered - changed <= (divergence(then[0], start) + np.log(m / share)) / eta + common
+        good = np.eye(m)[first[number].path.index(max(first[number].path, key=lambda e: model.expert(e).budget))]
+        if not changes:  # weights that stay as they are lose more than that
+            assert losses(rows, start) - losses(rows, good) > divergence(good, start) / eta + common
