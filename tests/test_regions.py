@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 import onkel
 from choosing import Chooses
@@ -82,6 +83,23 @@ def test_sparse_rows_are_one_region(early):
     X, y = by_place(900)
     model = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(csr_array(X), y)
     assert len(model.regions_) == 1 and model._choice.growth is None
+
+
+def test_records_are_one_region(early):
+    X, y = by_place(400)
+    model = onkel.river.NewtonRegressor(seed=0)
+    for x, target in zip(X, y, strict=True):
+        model.learn_one(dict(enumerate(x)), target)
+    assert len(model.learner.regions) == 1 and model.learner.budget <= growth.LARGEST
+
+
+@pytest.mark.parametrize("kind", [onkel.NewtonClassifier, onkel.NewtonRegressor])
+def test_an_estimator_with_regions_keeps_its_promises(kind):
+    with growing_early(rows=64, largest=15, points=6):
+        model = kind(budget=80, random_state=0)
+        X, y = onkel.checks.stream("binary")
+        assert len(clone(model).partial_fit(X, y).regions_) > 1
+        onkel.checks.check_estimator(model)
 
 
 def test_a_budget_is_what_it_says(early):
