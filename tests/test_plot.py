@@ -10,6 +10,7 @@ import onkel
 import onkel.river
 from onkel.plot import (
     CalibrationDisplay,
+    CoverageDisplay,
     DecisionSurfaceDisplay,
     ImportanceDisplay,
     KernelWeightsDisplay,
@@ -181,3 +182,20 @@ def test_a_notebook_shows_what_was_learned():
     loss = np.mean(np.logaddexp(0, np.where(y == 1, -scores, scores)))
     assert f"log loss {loss:.4g} over 600 rows" in whole._repr_html_()
     assert whole._progress == cut._progress
+
+
+def test_coverage_is_drawn_over_the_latest_rows():
+    rows = np.random.default_rng(0).normal(size=(6000, 2))
+    model = onkel.OGDRegressor(gamma=0.5, budget=10, random_state=0, coverage=(0.9, 0.5)).fit(rows, rows[:, 0])
+    numbers, covered = model.coverage_history_
+    assert (numbers[0], numbers[-1], covered.shape) == (1001, 6000, (2, 5000))
+    display = CoverageDisplay.from_estimator(model, window=1000)
+    assert (display.rows[0], display.rows[-1]) == (2000, 6000)
+    for i, level in enumerate((0.9, 0.5)):
+        assert covered[i].mean() == model.coverage_[level]
+        expected = [covered[i, begin : begin + 1000].mean() for begin in range(4001)]
+        np.testing.assert_allclose(display.shares[level], expected)
+    with pytest.raises(ValueError, match="window"):
+        CoverageDisplay.from_estimator(model, window=5001)
+    with pytest.raises(AttributeError, match="where coverage is given"):
+        CoverageDisplay.from_estimator(onkel.OGDRegressor(gamma=0.5).fit(rows, rows[:, 0]))

@@ -100,6 +100,12 @@ class Coverage:
         means = [float(np.mean(each[:n])) if n else math.nan for each in self._covered]
         return dict(zip(self.levels, means, strict=True))
 
+    @property
+    def history(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The numbers of the latest rows, at most 5,000 of them, and whether each was covered: a line for a level."""
+        latest = np.arange(max(0, self.rows - RECENT), self.rows)
+        return latest + 1, self._covered[:, latest % RECENT]
+
     def __deepcopy__(self, _: Any) -> Self:
         return type(self).from_saved(self.saved())
 
@@ -114,7 +120,7 @@ class Coverage:
             "rows": np.array([self.rows], np.int64),
             "latest": self._latest[np.arange(self._finite - len(self._sorted), self._finite) % (KEPT + 1)],
             "excess": np.array(self._excess),
-            "covered": self._covered[:, np.arange(max(0, self.rows - RECENT), self.rows) % RECENT].astype(np.int64),
+            "covered": self.history[1].astype(np.int64),
         }
 
     @classmethod

@@ -211,10 +211,19 @@ class KernelEstimator(
     @property
     def coverage_(self) -> dict[float, float]:
         """The fraction of the latest 5,000 rows that was covered, before they were learned from, for each level."""
+        return self._account().recent
+
+    @property
+    def coverage_history_(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The numbers of the latest 5,000 rows, and whether each was covered before it was learned from, a line for
+        each level."""
+        return self._account().history
+
+    def _account(self) -> Coverage:
         self._fitted()
         if not hasattr(self, "_coverage"):
             raise AttributeError(f"{type(self).__name__} keeps account of coverage where coverage is given")
-        return self._coverage.recent
+        return self._coverage
 
     def _threshold(self, coverage: float) -> float | None:
         """The largest score that is covered; None where no account is kept."""

@@ -13,6 +13,7 @@ numbers stay in the display's fields, and ``plot`` draws them again, on other ax
 """
 
 from onkel.plot._chosen import ImportanceDisplay, MemoryDisplay
+from onkel.plot._coverage import CoverageDisplay
 from onkel.plot._curves import LearningCurveDisplay
 from onkel.plot._inside import KernelWeightsDisplay, SupportDisplay
 from onkel.plot._probabilities import CalibrationDisplay
@@ -20,6 +21,7 @@ from onkel.plot._surface import DecisionSurfaceDisplay
 
 __all__ = [
     "CalibrationDisplay",
+    "CoverageDisplay",
     "DecisionSurfaceDisplay",
     "ImportanceDisplay",
     "KernelWeightsDisplay",
