@@ -146,7 +146,8 @@ def test_a_number_is_divided_where_slopes_change():
 def test_each_side_has_enough_rows():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (2000, 3))
-    rows = growth.Rows(X, np.where(X[:, 1] > 0.95, 10.0, 0.0), np.ones(2000))
+    X[:, 2] = rng.random(2000) < 0.03  # a cut between its two values would leave three rows of a hundred on one side
+    rows = growth.Rows(X, 10.0 * X[:, 2] + np.where(X[:, 1] > 0.95, 10.0, 0.0), np.ones(2000))
     learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression")
     for condition in division._by_slopes(learner, growth.Scored(rows, np.zeros((2000, 1)), np.arange(2000))):
         assert 0.2 <= condition.lower(X).mean() <= 0.8

@@ -188,7 +188,7 @@ def test_two_features_that_matter_together_are_selected(n, d):
 def test_a_feature_that_matters_alone_hides_no_pair():
     rows, y, matter = two_of_many(1000, 20, 0)
     other = next(j for j in range(20) if j not in matter)
-    y = y + 5 * np.cos(rows[:, other])
+    y = y + 15 * np.cos(rows[:, other])
     assert matter | {other} <= set(np.flatnonzero(selected(rows, np.arange(20), y[:, None], np.ones(1000))))
 
 
@@ -229,11 +229,12 @@ def test_few_of_many_features_are_found(task):
 
 
 def test_relevances_that_gain_nothing_are_no_kernel_of_their_own():
-    rng = np.random.default_rng(1)
-    rows = rng.normal(size=(2000, 4))
-    y = np.sin(rows).sum(axis=1) + 0.5 * rng.normal(size=2000)
-    chosen = Question(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
-    assert len(chosen.kernels) == 1 and chosen.kernels[0].relevances == ()
+    for seed in range(5, 10):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(2000, 4))
+        y = np.sin(rows).sum(axis=1) + 0.5 * rng.normal(size=2000)
+        chosen = Question(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
+        assert len(chosen.kernels) == 1 and chosen.kernels[0].relevances == ()
 
 
 def test_ranks_are_left_out_where_they_do_harm():
