@@ -438,3 +438,43 @@ def test_conformal_intervals_and_metrics_of_river_work_over_ours():
         datasets.Phishing().take(400), preprocessing.StandardScaler() | classifier, both
     )
     assert scored[0].get() > 0.7 and scored[1].get() < 0.65 and scored[2].get() > 0.75
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_intervals_of_rivers_form(loss):
+    model = onkel.river.NewtonRegressor(loss=loss, budget=30, gamma=0.5, lam=0.1, relevances=None, seed=0)
+    piped = preprocessing.StandardScaler() | model
+    rng, inside = np.random.default_rng(0), []
+    assert model.predict_one({"a": 1.0}, with_interval=True).width == math.inf
+    for row in range(1500):
+        x = {"a": float(rng.normal()), "b": float(rng.normal())}
+        y = x["a"] * x["b"] + 0.3 * float(rng.normal())
+        piped.learn_one(x, y)  # which the scaler learns from first, too
+        if row >= 500:
+            x = {"a": float(rng.normal()), "b": float(rng.normal())}
+            interval = piped.predict_one(x, with_interval=True)
+            inside.append(x["a"] * x["b"] + 0.3 * float(rng.normal()) in interval)
+            assert isinstance(interval, conf.Interval)
+    assert 0.86 < np.mean(inside) < 0.95
+    x = {"a": 0.5, "b": 1.0, "new": 0.0}
+    wide, narrow = (model.predict_one(x, with_interval=True, coverage=level) for level in (0.95, 0.5))
+    assert wide.center == pytest.approx(model.predict_one(x))
+    row = np.zeros((1, model.learner.n_features))
+    row[0, :2] = 0.5, 1.0
+    deviation = model.learner.deviation_rows(csr_array(row))
+    assert (wide.width, narrow.width) == pytest.approx((2 * 1.959964 * deviation[0], 2 * 0.674490 * deviation[0]))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        onkel.river.OGDRegressor(seed=0),
+        onkel.river.NewtonRegressor(loss="quantile", seed=0),
+        onkel.river.NewtonRegressor(loss="poisson", seed=0),
+    ],
+)
+def test_models_without_deviations_say_what_gives_intervals(model):
+    with pytest.raises(ValueError, match="wrap this one in river"):
+        model.predict_one({"a": 1.0}, with_interval=True)
+    with pytest.raises(ValueError, match="coverage"):
+        model.predict_one({"a": 1.0}, with_interval=True, coverage=2)

@@ -243,6 +243,11 @@ class Learner:
         assert self._core is not None
         return self._core.score(rows, False, self.n_jobs, 48)
 
+    def deviation_csr(self, rows: Csr) -> Floats:
+        """Return the deviation that is expected of sparse rows' targets; for second-order recipes only."""
+        assert self._core is not None
+        return self._core.deviation(rows)
+
     def reach(self, n_features: int) -> None:
         """Take sparse rows of so many features from now on; those that no row had yet were 0."""
         if self._core is None:

@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
 import numpy as np
+from scipy.special import ndtri
 
 from onkel import recipes
 from onkel.choice import LearnerHolder
@@ -28,10 +29,10 @@ from onkel.parameters import (
     parameter_class,
     parameters_of,
 )
-from onkel.parts import CallableKernel, Hedge, Kernel, Recipe
+from onkel.parts import CallableKernel, Hedge, Kernel, Poisson, Quantile, Recipe, SecondOrder
 from onkel.river.records import Columns, Floats, Record, check_finite_value, floats_of, weights_of
 from onkel.utils.extras import needed
-from onkel.utils.validation import check_finite
+from onkel.utils.validation import check_finite, check_number
 
 base: Any = needed("river.base", "river", "onkel.river")
 
@@ -287,9 +288,33 @@ class Regressor(Model, base.MiniBatchRegressor):  # type: ignore[misc]
         self._made_with.loss.check_targets(np.array([y], np.float64))
         self._learn_row(x, y, w)
 
-    def predict_one(self, x: Record, **kwargs: Any) -> float:
-        """Return the prediction for a record; 0 before there is one."""
+    def predict_one(self, x: Record, with_interval: bool = False, coverage: float = 0.9, **kwargs: Any) -> Any:
+        """Return the prediction for a record; 0 before there is one.
+
+        Parameters
+        ----------
+        x : dict
+        with_interval : bool, default=False
+            Whether to return an interval of River's instead (`river.conf`), as the deviations say that a second-order
+            model expects; around others `river.conf.RegressionJackknife` makes one.
+        coverage : float, default=0.9
+            The fraction of the targets that intervals are to hold.
+        """
+        if with_interval:
+            return self._interval(x, coverage)
         return float(self._made_with.loss.prediction(np.array(self._score_row(x)))[0])
+
+    def _interval(self, x: Record, coverage: float) -> Any:
+        check_number("coverage", coverage, above=0, below=1)
+        if not isinstance(self._made_with, SecondOrder) or isinstance(self._made_with.loss, Quantile | Poisson):
+            raise ValueError(
+                "with_interval needs a model that knows the deviations of its targets, such as NewtonRegressor with "
+                "the squared error: wrap this one in river.conf.RegressionJackknife"
+            )
+        mean = self.predict_one(x)
+        deviation = float(self._learner.deviation_csr(self._columns.row(x, learn=False))[0])
+        half = float(ndtri((1 + coverage) / 2)) * deviation if deviation > 0 else math.inf  # nothing is known at first
+        return needed("river.conf", "river", "with_interval").Interval(mean - half, mean + half)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from the rows of a data frame in order, as from records one after the other."""
