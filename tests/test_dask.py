@@ -236,6 +236,29 @@ def test_predictions_are_lazy_and_of_the_right_kind(client):
     assert table.columns.tolist() == table.compute().columns.tolist() == ["b", "prediction"]
 
 
+def test_deviations_intervals_and_sets_are_lazy(client):
+    X, y = rows(600)
+    lazy = dask.array.from_array(X, chunks=(250, 3))
+    model = onkel.dask.NewtonRegressor(**PARAMETERS, client=client).fit(blocks(X, np.sin(X[:, 0]), 3))
+    local = model.to_local()
+    for made, here, expected in zip(
+        (*model.predict(lazy, return_std=True), model.predict_interval(lazy, 0.8)),
+        (*model.predict(X, return_std=True), model.predict_interval(X, 0.8)),
+        (*local.predict(X, return_std=True), local.predict_interval(X, 0.8)),
+        strict=True,
+    ):
+        assert isinstance(made, dask.array.Array) and made.shape == expected.shape
+        assert np.array_equal(made.compute(), expected) and np.array_equal(here, expected)
+    frame = dask.dataframe.from_pandas(pandas.DataFrame(X, columns=["a", "b", "c"]), npartitions=3)
+    for ask in (model.predict_interval, lambda X: model.predict(X, return_std=True)):
+        with pytest.raises(ValueError, match="to_dask_array"):
+            ask(frame)
+    classifier = together(client).fit(blocks(X, y, 3))
+    sets = classifier.predict_set(lazy, 0.8)
+    assert sets.dtype == bool
+    assert np.array_equal(sets.compute(), classifier.to_local().predict_set(X, 0.8))
+
+
 def test_a_pickled_model_has_no_client(client):
     X, y = rows(300)
     model = together(client).fit(blocks(X, y, 2))

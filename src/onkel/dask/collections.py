@@ -71,14 +71,19 @@ def _blocks(collection: Any, like: Any = None) -> list[Any]:
     return list(collection.to_delayed().reshape(-1))
 
 
-def mapped(model: Any, method: str, X: Any) -> Any:
-    """Return what a method of a fitted model says of each block of rows, computed when it is asked for."""
-    example = _example(model, method)
+def mapped(model: Any, method: str, X: Any, **options: Any) -> Any:
+    """Return what a method of a fitted model says of each block of rows, computed when it is asked for; options are the
+    method's, and for arrays only."""
+    example = _example(model, method, options)
     shared = dask.delayed(model, traverse=False, pure=False)
     if hasattr(X, "numblocks"):
         rows = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         chunks = {"drop_axis": 1} if example.ndim == 1 else {"chunks": (rows.chunks[0], (example.shape[1],))}
-        return rows.map_blocks(_applied, model=shared, method=method, dtype=example.dtype, meta=example[:0], **chunks)
+        return rows.map_blocks(
+            _applied, model=shared, method=method, options=options, dtype=example.dtype, meta=example[:0], **chunks
+        )
+    if options:
+        raise ValueError(f"{method} of rows in a data frame of Dask's: give it an array, frame.to_dask_array()")
     return X.map_partitions(predict_frame, shared, method, meta=predict_frame(X._meta, model, method))
 
 
@@ -118,13 +123,19 @@ def predict_frame(frame: object, model: object, method: str) -> Any:
     return columns.iloc[:, 0] if columns.shape[1] == 1 else columns
 
 
-def _example(model: Any, method: str) -> Any:
+def _example(model: Any, method: str, options: dict[str, Any]) -> Any:
     """The method's answer for one row, whose type and shape all others have."""
     dtype = model._fitted().dtype if hasattr(model, "_fitted") else "float64"
-    return np.asarray(getattr(model, method)(np.zeros((1, model.n_features_in_), dtype)))
+    return _said(model, method, np.zeros((1, model.n_features_in_), dtype), options)
 
 
-def _applied(rows: Any, model: Any, method: str) -> Any:
+def _said(model: Any, method: str, rows: Any, options: dict[str, Any]) -> Any:
+    """What a method says of rows; two answers, as with `return_std`, are two columns."""
+    answer = getattr(model, method)(rows, **options)
+    return np.column_stack(answer) if isinstance(answer, tuple) else np.asarray(answer)
+
+
+def _applied(rows: Any, model: Any, method: str, options: dict[str, Any]) -> Any:
     if rows.shape[0] == 0:
-        return _example(model, method)[:0]
-    return getattr(model, method)(rows)
+        return _example(model, method, options)[:0]
+    return _said(model, method, rows, options)

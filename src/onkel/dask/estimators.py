@@ -77,10 +77,10 @@ class OnCluster:
         local.__dict__.update({name: value for name, value in vars(self).items() if name not in own})
         return local
 
-    def _predicted(self, method: str, X: object) -> Any:
+    def _predicted(self, method: str, X: object, **options: Any) -> Any:
         """Lazily for a collection of Dask's, and at once for rows."""
         local = self.to_local()
-        return mapped(local, method, X) if is_collection(X) else getattr(local, method)(X)
+        return mapped(local, method, X, **options) if is_collection(X) else getattr(local, method)(X, **options)
 
     def predict(self, X: object) -> Any:
         """Return the prediction for each row; of a collection of Dask's, a collection."""
@@ -90,8 +90,20 @@ class OnCluster:
         return {**vars(self), "client": None}
 
 
+class _Intervals:
+    """Intervals, lazily."""
+
+    def predict_interval(self, X: object, coverage: float = 0.9) -> Any:
+        """Return an interval for each row; of an array of Dask's, an array."""
+        return self._predicted("predict_interval", X, coverage=coverage)  # type: ignore[attr-defined]
+
+
 class _Scores:
-    """Class scores, lazily."""
+    """Class scores and sets of classes, lazily."""
+
+    def predict_set(self, X: object, coverage: float = 0.9) -> Any:
+        """Return which classes each row may have; of an array of Dask's, an array."""
+        return self._predicted("predict_set", X, coverage=coverage)  # type: ignore[attr-defined]
 
     def decision_function(self, X: object) -> Any:
         """Return the score of each row; of a collection of Dask's, a collection."""
@@ -110,18 +122,20 @@ class NewtonClassifier(_Scores, OnCluster, named.NewtonClassifier):
 
 
 @estimator
-class NewtonRegressor(OnCluster, named.NewtonRegressor):
+class NewtonRegressor(_Intervals, OnCluster, named.NewtonRegressor):
     """Least squares on a budget, on a cluster: see `onkel.NewtonRegressor` and docs/scale.md."""
 
     _local = named.NewtonRegressor
 
     def predict(self, X: object, return_std: bool = False) -> Any:
-        """Return the prediction for each row; of a collection of Dask's, a collection, without deviations."""
+        """Return the prediction for each row; of a collection of Dask's, a collection.
+
+        With `return_std` there are two, the second of the standard deviations; of an array of Dask's, two arrays.
+        """
         if not return_std:
             return self._predicted("predict", X)
-        if is_collection(X):
-            raise ValueError("return_std needs rows in memory: a collection of Dask's holds one answer per row")
-        return self.to_local().predict(X, return_std=True)
+        both = self._predicted("predict", X, return_std=True)
+        return (both[:, 0], both[:, 1]) if is_collection(X) else both
 
 
 @estimator
@@ -132,7 +146,7 @@ class KernelClassifier(_Scores, OnCluster, generic.KernelClassifier):
 
 
 @estimator
-class KernelRegressor(OnCluster, generic.KernelRegressor):
+class KernelRegressor(_Intervals, OnCluster, generic.KernelRegressor):
     """A regressor over any recipe, on a cluster: see `onkel.KernelRegressor` and docs/scale.md."""
 
     _local = generic.KernelRegressor
