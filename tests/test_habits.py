@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -45,6 +46,12 @@ def commands(text):
     return {
         re.sub(r" [A-Z]+=\S+", "", line).strip() for line in re.findall(r"\bmake [a-z][a-zA-Z-]*(?: [A-Z]+=\S+)*", text)
     }
+
+
+def test_continuous_integration_finds_the_commands_of_the_readme():
+    found = subprocess.run([ROOT / "scripts" / "readme-commands"], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == ["make demo", "make test"]
+    assert "scripts/readme-commands" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_workflows_run_what_everybody_can_run():
