@@ -66,8 +66,7 @@ def test_workflows_run_what_everybody_can_run():
         assert "permissions: {}" in text
     of_ci = commands("\n".join(re.findall(r"^make .*$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)))
     assert of_workflows <= targets and of_ci <= targets
-    # what runs at each landing runs for everybody else too; mutants that nobody wrote fail nothing
-    assert of_ci - {"make drawn-mutants"} <= of_workflows
+    assert of_ci <= of_workflows  # what runs at each landing runs for everybody else too
 
 
 def test_the_changelog_is_of_the_form_that_it_names():
@@ -77,6 +76,8 @@ def test_the_changelog_is_of_the_form_that_it_names():
     assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", each) for each in sections[1:])
     kinds = re.findall(r"^### (.*)$", log, re.MULTILINE)
     assert set(kinds) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    if len(sections) == 1:  # before the first release there is nothing that has changed for a reader
+        assert kinds == ["Added"]
 
 
 def test_a_release_has_the_notes_of_its_section(script):
