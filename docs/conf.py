@@ -64,7 +64,7 @@ html_sidebars = {"index": [], "start": [], "choose": [], "howto": []}
 
 GALLERY = [
     "surfaces_over_time", "learning_curves", "budget_and_accuracy", "drift", "newton_variance",
-    "regression_with_uncertainty", "calibration", "relevances", "evictions", "ages", "polk_dictionary",
+    "regression_with_uncertainty", "calibration", "relevances", "regions", "evictions", "ages", "polk_dictionary",
     "merge_and_compress", "kernel_weights", "text_rows", "own_part",
 ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """The site's own checks find what they are for (scripts/site)."""
 
+import re
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -32,6 +33,13 @@ def test_dead_links_are_found(site, tmp_path):
         "gone.png, which is not there",
         "there.html#nowhere: the page has no such place",
     ]
+
+
+def test_every_example_has_its_place_in_the_gallery():
+    examples = {path.stem.removeprefix("plot_") for path in (ROOT / "docs" / "gallery").glob("plot_*.py")}
+    listed = re.search(r"^GALLERY = \[(.*?)\]", (ROOT / "docs" / "conf.py").read_text(), re.MULTILINE | re.DOTALL)
+    places = re.findall(r'"(\w+)"', listed[1])
+    assert len(places) == len(examples) and set(places) == examples
 
 
 def test_a_page_that_no_list_names_is_added_to_the_guides(site):
