@@ -96,12 +96,12 @@ def _claim_of_speed(claim: Callable[[str, float, str], None], name: str, group: 
 
 
 def claim_of_modes(found: Findings, drawn: Sequence[Result]) -> None:
-    """Judge whether more of the dictionary than of the rows, by two standard errors, lies near a mode."""
-    points, rows = (Measured.of(run[key] for run in drawn) for key in ("near_modes", "rows_near_modes"))
-    assert points is not None and rows is not None
-    ahead = points.mean - rows.mean
-    said = f"{points.mean:.0%} of it is within a standard deviation of a mode, of the rows {rows.mean:.0%}"
-    found.claim(_SET, "modes", ahead > 2 * (points.error**2 + rows.error**2) ** 0.5, said.replace("%", " %"))
+    """Judge whether more of the dictionary than of the rows of the same draw lies near a mode."""
+    points, rows = _mean(drawn, lambda run: run["near_modes"]), _mean(drawn, lambda run: run["rows_near_modes"])
+    said = f"{points:.0%} of it is within a standard deviation of a mode, of the rows {rows:.0%}"
+    nearer = Measured.of(run["near_modes"] - run["rows_near_modes"] for run in drawn)
+    assert nearer is not None
+    found.claim(_SET, "modes", _truth(nearer), said.replace("%", " %"))
 
 
 def less(runs: Sequence[Result], than: Sequence[Result], by: Callable[[Result], float]) -> float:
@@ -112,6 +112,10 @@ def less(runs: Sequence[Result], than: Sequence[Result], by: Callable[[Result], 
     """
     ahead = Measured.of(by(other) - by(run) for run, other in zip(runs, than, strict=True))
     assert ahead is not None
+    return _truth(ahead)
+
+
+def _truth(ahead: Measured) -> float:
     return 0.5 if abs(ahead.mean) <= 2 * ahead.error else float(ahead.mean > 0)
 
 

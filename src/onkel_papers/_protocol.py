@@ -14,7 +14,7 @@ from onkel_papers._cells import Cell, Result, cell, cross_validate, search, tune
 from onkel_papers._data import Data
 from onkel_papers._metrics import mean_sd
 from onkel_papers.lab import Lab
-from onkel_papers.verdict import METRICS, Findings, figures, tolerance
+from onkel_papers.verdict import METRICS, Findings, as_printed, figures, tolerance
 
 Key = TypeVar("Key")
 Place = tuple[str, str]
@@ -162,9 +162,10 @@ def enough_runs(experiment: str, place: Place, runs: Sequence[Result]) -> int:
     29
     """
     enough = len(runs)
+    printed = place[0], as_printed(place[1])
     for (*of, metric), paper in figures().get(experiment, {}).items():
         values = [run[metric] for run in runs if metric in run]
-        if tuple(of) == place and METRICS[metric].kind == "rate" and len(values) > 1:
+        if tuple(of) == printed and METRICS[metric].kind == "rate" and len(values) > 1:
             allowed, spread = tolerance(paper), mean_sd(values)[1] or 0.0
             if spread > allowed:
                 enough = max(enough, min(_MOST_RUNS, math.ceil((3 * spread / allowed) ** 2)))

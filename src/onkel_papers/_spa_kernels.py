@@ -101,12 +101,12 @@ def _figure3_claim(found: Findings, name: str, lines: dict[str, list[tuple[float
     """For how many runs of the others SPA has a run that is as quick with a smaller error: shown, but not judged."""
     lacking = next((entry.note for entry in found.entries if entry.data == name and not entry.ours), None)
     if lacking is not None:
-        found.claim(name, "SPA lowest", None, lacking, about_time=True)
+        found.claim(name, "SPA lowest", None, lacking, judged=False)
         return
     others = [point for who, line in lines.items() if who not in ("SPA", "Newton") for point in line]
     beaten = [any(seconds <= other[0] and error <= other[1] for seconds, error in lines["SPA"]) for other in others]
     said = f"SPA is as quick and errs less than {sum(beaten)} of {len(beaten)} runs"
-    found.claim(name, "SPA lowest", None, said, about_time=True)
+    found.claim(name, "SPA lowest", None, said, judged=False)
 
 
 def _spa(lab: Lab, sets: Mapping[str, Data], betas: Mapping[str, float], runs: int) -> dict[Place, list[Result]]:
@@ -139,7 +139,9 @@ def _bounded(
         learners[name, f"{short} BOGD"] = None
         learners[name, f"{short} BPA-S"] = learner("BPA", C=0.1, **shared)
         grids[name, f"{short} BOGD"] = [
-            learner("BOGD", eta=eta, cap=1.0, lam=lam, **shared) for eta, lam in product(steps, steps) if eta * lam < 1
+            learner("BOGD", sampling="uniform", eta=eta, cap=1.0, lam=lam, **shared)
+            for eta, lam in product(steps, steps)
+            if eta * lam < 1
         ]
     return learners | searched(lab, sets, grids, rows=lambda place: 500 if lab.quick else lab.search_rows // 2)
 

@@ -13,20 +13,26 @@ A line of ``claims.tsv`` is a group of comparisons; lines with the same claim be
 
 A comparison is true if it holds by more than two standard errors of the difference, false if its contrary does, and
 otherwise open. A claim holds if enough comparisons are true, does not hold if there would be too few even with the open
-ones, and is undecided in between. The paper's figures are judged by their means.
+ones, and is a tie in between. The paper's figures are judged by their means.
+
+A claim is judged twice where its tables have lines of a second protocol (`onkel_papers.verdict.as_found`): with the
+lines of the parameters that the paper prints, and with those of the second protocol in their places. Its effect is how
+far the first is ahead on average over the comparisons, with the standard error of that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from onkel_papers._lines import Line, is_about, lines_of
-from onkel_papers.verdict import METRICS, Findings, Measured, TableEntry
+from onkel_papers.verdict import METRICS, Findings, Measured, TableEntry, as_found
 
-VERDICTS = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
+VERDICTS = {"within": "holds", "worse": "does not hold", "undecided": "tie", "missing": "missing"}
+HOLDS_AS_FOUND = "holds as found"
 _STANDARD_ERRORS = 2
+_UNITS = {"rate": ("points", 2), "count": ("% of the points", 0), "risk": ("", 3)}
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,11 @@ class Judged:
     paper, ours : str
         The number of comparisons that are true, by the paper's figures and by ours.
     verdict : {"within", "worse", "undecided", "missing", ""}
-        It holds, does not hold, is undecided, or could not be tested; empty where it is not judged.
+        It holds, does not hold, is a tie, or could not be tested; empty where it is not judged.
+    effect : str, default=""
+        How far the first is ahead on average, with its standard error.
+    found, found_verdict : str, default=""
+        The same as `ours` and `verdict` by the second protocol; empty where there is none.
     """
 
     experiment: str
@@ -48,11 +58,24 @@ class Judged:
     paper: str
     ours: str
     verdict: str
+    effect: str = ""
+    found: str = ""
+    found_verdict: str = ""
+
+    @property
+    def holds_as_found(self) -> bool:
+        """Whether it holds by the second protocol, and not as printed."""
+        return self.found_verdict == "within" and self.verdict != "within"
 
     @property
     def said(self) -> str:
         """The verdict in words."""
-        return VERDICTS.get(self.verdict, "not judged")
+        return HOLDS_AS_FOUND if self.holds_as_found else VERDICTS.get(self.verdict, "not judged")
+
+    @property
+    def said_as_found(self) -> str:
+        """What the second protocol says, in words."""
+        return f"{self.found}: {VERDICTS[self.found_verdict]}" if self.found else ""
 
 
 def judged(findings: Iterable[Findings]) -> list[Judged]:
@@ -70,13 +93,13 @@ def judged(findings: Iterable[Findings]) -> list[Judged]:
 
 
 def counted(claims: Iterable[Judged]) -> dict[str, int]:
-    """Return how many claims hold, do not, are undecided, missing, or not judged.
+    """Return how many claims hold, hold as found, do not hold, are ties, missing, or not judged.
 
     >>> counted([Judged("bogd-table3", "BOGD++", "is better", "16 of 18", "0 of 18", "worse")])["does not hold"]
     1
     """
     said = [claim.said for claim in claims]
-    return {name: said.count(name) for name in (*VERDICTS.values(), "not judged")}
+    return {name: said.count(name) for name in (*VERDICTS.values(), HOLDS_AS_FOUND, "not judged")}
 
 
 def _of_figure(experiment: str, entry: TableEntry) -> Judged:
@@ -89,22 +112,62 @@ def _judged(found: dict[str, Findings], lines: list[Line]) -> Judged:
     names = first["experiment"], first["claim"], first["says"]
     if not first["how"]:
         return Judged(*names, "", "times of different machines", "")
-    ours: list[float | None] = []
-    theirs: list[float | None] = []
-    for line in lines:
-        for one, others in _pairs(found, line):
-            if any(entry.ours is None for entry in (one, *others)):
-                continue
-            ours.append(_truth(line, *_compared(line, one, others, _measured)))
-            if all(entry.paper and entry.paper.mean is not None for entry in (one, *others)):
-                theirs.append(_truth(line, *_compared(line, one, others, _printed)))
-    if not ours:
+    pairs = [
+        (line, [one, *others])
+        for line in lines
+        for one, others in _pairs(found, line)
+        if all(entry.ours is not None for entry in (one, *others))
+    ]
+    if not pairs:
         return Judged(*names, "", "", "missing")
-    true, open_ = ours.count(1.0), ours.count(None)
-    needed = {"all": len(ours), "most": len(ours) // 2 + 1}.get(first["needed"]) or int(first["needed"])
-    verdict = "within" if true >= needed else "worse" if true + open_ < needed else "undecided"
-    said = f"{true} of {len(ours)}" + (f", {open_} open" if open_ else "")
-    return Judged(*names, f"{theirs.count(1.0)} of {len(theirs)}" if theirs else "", said, verdict)
+    theirs = [
+        _truth(line, *_compared(line, of, _printed))
+        for line, of in pairs
+        if all(entry.paper and entry.paper.mean is not None for entry in of)
+    ]
+    ours = [(line, of, _compared(line, of, _measured)) for line, of in pairs]
+    replaced = [(line, [_by_second(found, line, entry) for entry in of]) for line, of in pairs]
+    again = [(line, of, _compared(line, of, _measured)) for line, of in replaced] if replaced != pairs else []
+    return Judged(
+        *names,
+        f"{theirs.count(1.0)} of {len(theirs)}" if theirs else "",
+        *_said([_truth(line, *ahead) for line, _, ahead in ours], first["needed"]),
+        _effect(first, [(of, ahead) for _, of, ahead in ours]),
+        *(_said([_truth(line, *ahead) for line, _, ahead in again], first["needed"]) if again else ("", "")),
+    )
+
+
+def _said(truths: list[float | None], needed: str) -> tuple[str, str]:
+    """How many comparisons are true, and the verdict."""
+    true, open_ = truths.count(1.0), truths.count(None)
+    enough = {"all": len(truths), "most": len(truths) // 2 + 1}.get(needed) or int(needed)
+    verdict = "within" if true >= enough else "worse" if true + open_ < enough else "undecided"
+    return f"{true} of {len(truths)}" + (f", {open_} open" if open_ else ""), verdict
+
+
+def _effect(line: Line, compared: list[tuple[list[TableEntry], tuple[float, float]]]) -> str:
+    """The mean of the leads with its standard error; counts are compared as shares of the other's count."""
+    kind = METRICS[line["metric"]].kind
+    if kind not in _UNITS or line["how"] == "steadier":
+        return ""
+    leads = []
+    for (_, *others), (ahead, spread) in compared:
+        whole = _measured(_best(line, others, _measured)).mean / 100 if kind == "count" else 1.0
+        leads.append((ahead / whole, spread / whole))
+    unit, digits = _UNITS[kind]
+    mean = sum(ahead for ahead, _ in leads) / len(leads)
+    error = sum(spread**2 for _, spread in leads) ** 0.5 / len(leads)
+    return f"{mean:+.{digits}f} ± {error:.{digits}f} {unit}".rstrip()
+
+
+def _by_second(found: dict[str, Findings], line: Line, entry: TableEntry) -> TableEntry:
+    """The line of the second protocol in the place of an entry; the entry itself where there is none."""
+    for one in found.values():
+        if entry in one.entries:
+            place = f"{one.experiment}/{as_found(entry.learner)}"
+            other = _entry(found, line, place, entry)
+            return entry if other is None or other.ours is None else other
+    return entry
 
 
 def _pairs(found: dict[str, Findings], line: Line) -> Iterator[tuple[TableEntry, list[TableEntry]]]:
@@ -156,16 +219,23 @@ def _printed(entry: TableEntry) -> Measured:
     return Measured(entry.paper.mean, entry.paper.sd, 1)
 
 
-def _compared(line: Line, one: TableEntry, others: list[TableEntry], figure: object) -> tuple[float, float]:
-    """By how much the first is ahead, and the standard error of that."""
-    assert callable(figure)
-    sign = 1 if METRICS[one.metric].best == "high" else -1
+def _compared(line: Line, of: list[TableEntry], figure: Callable[[TableEntry], Measured]) -> tuple[float, float]:
+    """By how much the first is ahead of the best of the others, and the standard error of that."""
+    one, *others = of
     mine = figure(one)
     if line["how"] == "steadier":
         return ((figure(others[0]).sd or 0.0) - (mine.sd or 0.0), 0.0)
-    other = max(map(figure, others), key=lambda known: sign * known.mean)
+    other = figure(_best(line, others, figure))
     spread = 0.0 if figure is _printed else (mine.error**2 + other.error**2) ** 0.5
-    return sign * (mine.mean - other.mean), spread
+    return _sign(line) * (mine.mean - other.mean), spread
+
+
+def _best(line: Line, others: list[TableEntry], figure: Callable[[TableEntry], Measured]) -> TableEntry:
+    return max(others, key=lambda entry: _sign(line) * figure(entry).mean)
+
+
+def _sign(line: Line) -> int:
+    return 1 if METRICS[line["metric"]].best == "high" else -1
 
 
 def _truth(line: Line, ahead: float, error: float) -> float | None:

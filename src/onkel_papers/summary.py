@@ -8,12 +8,12 @@ from dataclasses import replace
 from onkel_papers import claims as claims_
 from onkel_papers._lines import lines_of
 from onkel_papers.claims import Judged
-from onkel_papers.reasons import reason
+from onkel_papers.reasons import CAUSES, Reason, reason
 from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, tables, written, written_ours, written_paper
 from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Findings, TableEntry, tolerance
 
 PAPERS = {"oskl": "OSKL", "spa": "SPA", "bogd": "BOGD", "polk": "POLK", "klr": "sparse KLR"}
-_SAID = ("paper", "the paper says", "its figures", "ours")  # of a claim
+_SAID = ("paper", "the paper says", "its figures", "as printed", "ahead by", "as found")  # of a claim
 _KINDS = {"errors and accuracies": ("rate",), "support vectors, sparsities": ("count", "sparsity")}
 
 
@@ -35,7 +35,8 @@ def by_paper(findings: Sequence[Findings]) -> ResultTable:
 def _counts(findings: Iterable[Findings]) -> dict[str, str]:
     found = list(findings)
     claims = claims_.counted(claims_.judged(found))
-    judged = {"hold": claims["holds"], "open": claims["undecided"], "do not": claims["does not hold"]}
+    as_found = claims[claims_.HOLDS_AS_FOUND]
+    judged = {"hold": claims["holds"], "as found": as_found, "tie": claims["tie"], "do not": claims["does not hold"]}
     cells = {verdict: sum(one.counts()[verdict] for one in found) for verdict in VERDICTS}
     return {
         name: ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n)
@@ -65,9 +66,13 @@ def _line(title: str, entries: list[TableEntry]) -> dict[str, str]:
 def failing(findings: Sequence[Findings]) -> ResultTable:
     """Return the claims that do not hold, and why."""
     quick = any(one.quick for one in findings)
-    worse = (claim for claim in claims_.judged(findings) if claim.verdict == "worse")
-    lines = [{**_row_of(claim), "why": why_not(claim, quick=quick)} for claim in worse]
-    return ResultTable("What does not hold", [*_SAID, "why"], lines)
+    lines = []
+    for claim in claims_.judged(findings):
+        if claim.said == claims_.VERDICTS["worse"]:
+            known = reason_of(claim)
+            why = str(known) if known else "a quick run has few rows and runs" if quick else UNEXPLAINED
+            lines.append({**_row_of(claim), "whose": known.cause if known else "unknown", "why": why})
+    return ResultTable("What does not hold", [*_SAID, "whose", "why"], lines)
 
 
 def all_claims(findings: Sequence[Findings]) -> ResultTable:
@@ -77,14 +82,14 @@ def all_claims(findings: Sequence[Findings]) -> ResultTable:
 
 
 def _row_of(claim: Judged) -> dict[str, str]:
-    return dict(zip(_SAID, (_place(claim), claim.says, claim.paper, claim.ours), strict=True))
+    of = (_place(claim), claim.says, claim.paper, claim.ours, claim.effect, claim.said_as_found)
+    return dict(zip(_SAID, of, strict=True))
 
 
-def why_not(claim: Judged, *, quick: bool = False) -> str:
-    """Return why a claim does not hold."""
+def reason_of(claim: Judged) -> Reason | None:
+    """Return the reason why a claim does not hold."""
     data, colon, name = claim.claim.partition(": ")
-    known = reason(claim.experiment, data if colon else "", name if colon else claim.claim, "claim")
-    return str(known) if known else "a quick run has few rows and runs" if quick else UNEXPLAINED
+    return reason(claim.experiment, data if colon else "", name if colon else claim.claim, "claim")
 
 
 def _place(claim: Judged) -> str:
@@ -99,10 +104,14 @@ def by_cause(findings: Sequence[Findings]) -> ResultTable:
     for line in failing(findings).lines:
         causes.setdefault(line["why"], []).append(line)
     lines = [
-        {"why": why, "what does not hold": "; ".join(f"{line['paper']}: {line['the paper says']}" for line in of)}
+        {
+            "what does not hold": "; ".join(f"{line['paper']}: {line['the paper says']}" for line in of),
+            "whose": CAUSES[of[0]["whose"]],
+            "why": why,
+        }
         for why, of in causes.items()
     ]
-    return ResultTable("Where we differ", ["what does not hold", "why"], lines)
+    return ResultTable("Where we differ", ["what does not hold", "whose", "why"], lines)
 
 
 def examples(findings: Sequence[Findings]) -> ResultTable:

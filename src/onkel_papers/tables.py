@@ -63,7 +63,7 @@ def explained(findings: Findings) -> list[dict[str, str]]:
     otherwise = _QUICK if findings.quick else UNEXPLAINED
     cells: dict[str, list[TableEntry]] = {}
     for entry in findings.entries:
-        if entry.verdict == "worse" and entry.apart != "repeat":
+        if entry.verdict == "worse" and entry.apart not in ("repeat", "found"):
             metric = "claim" if entry.is_claim else entry.metric
             known = reason(findings.experiment, entry.data, entry.learner, metric)
             cells.setdefault(str(known) if known else otherwise, []).append(entry)
@@ -194,7 +194,7 @@ def written_paper(entry: TableEntry) -> str:
 def written_ours(entry: TableEntry) -> str:
     """Return our figure as text, with the verdict and, in brackets, what qualifies it."""
     if entry.is_claim:
-        verdicts = {"within": "holds", "worse": "does not hold", "undecided": "undecided", "missing": "missing"}
+        verdicts = {"within": "holds", "worse": "does not hold", "undecided": "tie", "missing": "missing"}
         return f"{entry.note}: {verdicts.get(entry.verdict, 'not judged')}"
     if entry.ours is None:
         return "missing"

@@ -4,15 +4,19 @@
   paper's; then it is "within", and "better" if it is better by more than that. A tolerance above 3 points is shown.
 - A number of support vectors, and a sparsity, which follows from one: "within" up to 15 % more or fewer; more is
   "worse", fewer is "better", unless the same learner's rate is worse: then it is "worse" too.
-- A claim about a figure holds ("within"), does not hold ("worse"), or is undecided.
+- A claim about a figure holds ("within"), does not hold ("worse"), or is a tie ("undecided").
 - Times, risks, and claims about times are shown and not judged: the machines differ, and so do the mixture and the
   textures. Nor are the counts and sparsities of learners without a budget where fewer rows were run than the paper's,
   since they do not grow evenly with the rows.
 
+A table may have a second protocol beside the one that the paper prints: lines that are marked ", as found" have the
+parameters of code that the authors published, or those that the paper's own counts show (`choices.tsv` says which, and
+where from). They are compared with the same figures of the paper.
+
 Not every cell is an independent result: `counting.tsv` lists those that repeat another cell, are determined by the
 protocol, are compared with a doubtful figure of the paper, use data of our own draw (the mixture and the textures of
-the POLK paper), or use fewer rows than the paper. They are judged like the others and counted separately, and so is a
-learner that always predicts the majority class.
+the POLK paper), or use fewer rows than the paper. They are judged like the others and counted separately, and so are
+the lines of the second protocol and a learner that always predicts the majority class.
 """
 
 from __future__ import annotations
@@ -37,7 +41,9 @@ APART = {  # why a cell is not an independent result
     "trivial": "always predict the majority class",
     "draw": "are of data of our own draw",
     "subset": "are of fewer rows than the paper's",
+    "found": "are of the second protocol, as found",
 }
+_FOUND = ", as found"
 WIDE = 3.0  # points; a tolerance above says little
 
 
@@ -48,7 +54,7 @@ class Metric:
     Parameters
     ----------
     title : str
-    kind : {"rate", "count", "sparsity", "time", "risk", "claim", "time claim"}
+    kind : {"rate", "count", "sparsity", "time", "risk", "claim", "shown claim"}
     best : {"low", "high", ""}
     digits : int
     """
@@ -67,10 +73,10 @@ METRICS = {  # keys of a cell's result, and of papers/*.tsv
     "n_support": Metric("support vectors", "count", "low", 0),
     "seconds": Metric("seconds", "time", "low"),
     "claim": Metric("claim", "claim", ""),
-    "time claim": Metric("claim", "time claim", ""),
+    "shown claim": Metric("claim", "shown claim", ""),
 }
 _COUNTS = ("count", "sparsity")
-_NOT_JUDGED = ("time", "risk", "time claim")
+_NOT_JUDGED = ("time", "risk", "shown claim")
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,25 @@ class Figure:
 
 
 Place = tuple[str, str, str]  # data, learner, metric
+
+
+def as_found(learner: str) -> str:
+    """Return the name of a learner's line by the second protocol.
+
+    >>> as_found("BPA-S"), as_found("BOGD (B=100)")
+    ('BPA-S, as found', 'BOGD, as found (B=100)')
+    """
+    who, bracket, rest = learner.partition(" (")
+    return f"{who}{_FOUND}{bracket}{rest}"
+
+
+def as_printed(learner: str) -> str:
+    """Return the name of the line of the paper that a learner is compared with.
+
+    >>> as_printed("BOGD, as found (B=100)"), as_printed("BPA-S")
+    ('BOGD (B=100)', 'BPA-S')
+    """
+    return learner.replace(_FOUND, "", 1)
 
 
 @cache
@@ -158,7 +183,7 @@ class TableEntry:
     @property
     def is_claim(self) -> bool:
         """Whether it is a claim rather than a figure."""
-        return METRICS[self.metric].kind in ("claim", "time claim")
+        return METRICS[self.metric].kind in ("claim", "shown claim")
 
     def document(self) -> dict[str, Any]:
         """Return the entry as a JSON object."""
@@ -290,16 +315,20 @@ class Findings:
         for metric in metrics:
             self.enter(data, learner, metric, Measured.of(float(run[metric]) for run in there), lacking, share)
 
-    def claim(self, data: str, claim: str, holds: float | None, note: str, *, about_time: bool = False) -> None:
-        """Record whether a claim of papers/*.tsv holds (0.5: open; None: it could not be tested), and what was seen."""
-        metric = "time claim" if about_time else "claim"
+    def claim(self, data: str, claim: str, holds: float | None, note: str, *, judged: bool = True) -> None:
+        """Record whether a claim of papers/*.tsv holds, and what was seen.
+
+        0.5 is a tie, None could not be tested; `judged` is false for claims about times, and for those whose threshold
+        the paper does not state.
+        """
+        metric = "claim" if judged else "shown claim"
         self.enter(data, claim, metric, None if holds is None else Measured(float(holds), None, 1), note)
 
     def enter(
         self, data: str, learner: str, metric: str, ours: Measured | None, note: str = "", share: float = 1.0
     ) -> None:
         """Add an entry for a cell."""
-        paper = figures().get(self.experiment, {}).get((data, learner, metric))
+        paper = figures().get(self.experiment, {}).get((data, as_printed(learner), metric))
         judged = verdict(metric, paper, ours, share)
         entry = TableEntry(data, learner, metric, paper, ours, judged, note, share=share)
         self.entries.append(replace(entry, apart=self._apart(entry)))
@@ -308,6 +337,8 @@ class Findings:
         """Why a cell is not an independent result; "" for all others."""
         if entry.paper is None or entry.is_claim:
             return ""
+        if entry.learner != as_printed(entry.learner):
+            return "found"
         place = {"experiment": self.experiment, "data": entry.data, "learner": entry.learner, "metric": entry.metric}
         known = first_about(lines_of("counting.tsv"), place)
         if known is not None and known["apart"] != "subset":

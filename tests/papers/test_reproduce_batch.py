@@ -50,11 +50,11 @@ def test_an_experiment_runs(name, small, tmp_path):
     assert asked <= set(entries) and len(entries) == len(found.entries)
     for place in asked:
         entry, kind = entries[place], METRICS[place[2]].kind
-        judged = kind not in ("time", "risk", "time claim")
+        judged = kind not in ("time", "risk", "shown claim")
         grows = kind in ("count", "sparsity")  # with the rows, of which a quick run has fewer
         open_ones = [""] if grows else ["undecided"] if kind == "claim" else []
         assert entry.verdict in ((*VERDICTS, *open_ones) if judged else ("",)), place
-        assert entry.ours or place[0] == "rcv1" or kind == "time claim", place  # which is shown and never judged
+        assert entry.ours or place[0] == "rcv1" or kind == "shown claim", place  # which is shown and never judged
         assert kind != "claim" or place[0] == "rcv1" or entry.note, place
     assert any(entry.learner.startswith("Newton") and entry.ours for entry in found.entries)
     assert page_of([found]).startswith("<!doctype html>")
