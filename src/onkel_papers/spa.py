@@ -10,8 +10,8 @@ has γ = 1, which its numbers of support vectors show; Pegasos's grid has 1e-4 t
 
 The second protocol: BPA-S has C = 1, as in both codes that the authors published (LIBOL/KOL and
 jingcoco/Online-Kernel-Learning), SPA on cod-rna has α = 2 and β = 26, with which it has the paper's accuracy and count
-of points (the text chooses α = 1 "for all other datasets" and does not name the one that differs), and OSKL has the step
-of its own paper, η = 0.9/G, since the text lists the search over η for BOGD and SPA alone.
+of points (the text chooses α = 1 "for all other datasets" and does not name the one that differs), and OSKL has the
+step of its own paper, η = 0.9/G, since the text lists the search over η for BOGD and SPA alone.
 """
 
 from __future__ import annotations
