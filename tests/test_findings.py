@@ -223,6 +223,18 @@ def test_platt_learns_when_the_first_rows_have_no_weight():
     assert opened.partial_fit(X, y, sample_weight=weight).t_ == 37
 
 
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2, 3]])
+def test_platt_predicts_rows_without_weight_however_they_are_cut(classes):
+    X, y = rows_of(20, 2)
+    weight = np.ones(20)
+    weight[:4] = 0
+    whole, cut = (onkel.PlattClassifier(onkel.PAClassifier(gamma=0.5, random_state=0)) for _ in range(2))
+    scores = whole.predict_then_learn(X, y, classes, weight)
+    first = cut.predict_then_learn(X[:4], y[:4], classes, weight[:4])
+    rest = cut.predict_then_learn(X[4:], y[4:], classes, weight[4:])
+    assert np.concatenate([first, rest]).tobytes() == scores.tobytes()
+
+
 def test_a_number_of_threads_is_refused_by_fit_or_loaded(tmp_path):
     model = onkel.OGDClassifier(gamma=0.5, n_jobs=5000)
     try:

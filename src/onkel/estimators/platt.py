@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -158,7 +159,8 @@ class PlattClassifier(NotebookView, ClassifierMixin, BaseEstimator):  # type: ig
             estimator.n_jobs = self.estimator.n_jobs
         scores = estimator.predict_then_learn(X, y, **options)
         if not estimator.__sklearn_is_fitted__():  # no row counted: as if the call had not happened
-            return np.zeros_like(scores)
+            named = classes is not None and scores.ndim == 2  # several classes, of which none has come
+            return np.full_like(scores, -math.log(scores.shape[1]) if named else 0.0)
         if sigmoids is None:
             sigmoids = Sigmoids(self.forget, _is_binary(estimator))
         weight = check_weights(sample_weight, scores.shape[0])
