@@ -143,6 +143,19 @@ def test_a_number_is_divided_where_slopes_change():
     assert abs(first.thresholds[0] - 0.3) < 0.1
 
 
+@pytest.mark.parametrize(("behind", "divided_by"), [(1.009, (0,)), (1.02, None)])
+def test_where_the_best_condition_gains_nothing_the_next_one_is_tried_if_it_is_near(monkeypatch, behind, divided_by):
+    wrong, right = Condition((8,), (0.0,)), Condition((0,), (0.0,))
+    monkeypatch.setattr(division, "_by_slopes", lambda *given: [wrong])
+    monkeypatch.setattr(division, "_by_spread", lambda *given: [right])
+    monkeypatch.setattr(division, "_loss_of_trial", lambda *given: 1.0 if given[2] == wrong else behind)
+    monkeypatch.setattr(division, "GAIN", 0.1)
+    X, y = by_place(4096)
+    model = onkel.NewtonRegressor(random_state=0).fit(X, y)
+    condition = model.regions_[0].condition
+    assert (None if condition is None else condition.features) == divided_by
+
+
 def test_each_side_has_enough_rows():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (2000, 3))

@@ -34,6 +34,7 @@ NARROWER = 1.3  # a kernel than the search finds it, which has fewer points
 WEIGHTS = np.linspace(0.0, 0.95, 20)  # of a new expert: the one that is best on the later half of the rows
 LEAST_WEIGHT = 0.05  # so that it can grow
 GAIN = 0.005  # of the loss, by which a division must be better
+NEAR = 0.01  # of the loss: a difference between trials that decides nothing
 
 
 class Child(NamedTuple):
@@ -53,19 +54,17 @@ def divided(
     """Return the learner with a leaf divided in two, each side with an expert of its own that has learned the rows
     kept of it, and the rows of both sides; None if that is not better on them."""
     nearest = nearest_kernels(learner, leaf)
-    condition = best_condition(learner, kept, nearest)
-    if condition is None:
-        return None
-    lower = condition.lower(kept.rows.rows)
-    sides = [kept.of(lower), kept.of(~lower)]
-    calls = [partial(_child, learner, side, nearest, budget, kinds) for side in sides]
-    children = together(calls, learner.n_jobs)
-    if sum(child.after for child in children) > (1 - GAIN) * sum(child.before for child in children):
-        return None
-    low, high = children
-    weights = [np.append((1 - child.weight) * leaf.weights, child.weight) for child in children]
-    after = learner.divided(leaf.number, condition, [low.expert], [high.expert], weights=(weights[0], weights[1]))
-    return after, low.kept, high.kept
+    for condition in best_conditions(learner, kept, nearest):
+        lower = condition.lower(kept.rows.rows)
+        sides = [kept.of(lower), kept.of(~lower)]
+        calls = [partial(_child, learner, side, nearest, budget, kinds) for side in sides]
+        low, high = together(calls, learner.n_jobs)
+        if low.after + high.after <= (1 - GAIN) * (low.before + high.before):
+            weights = [np.append((1 - child.weight) * leaf.weights, child.weight) for child in (low, high)]
+            experts = [low.expert], [high.expert]
+            after = learner.divided(leaf.number, condition, *experts, weights=(weights[0], weights[1]))
+            return after, low.kept, high.kept
+    return None
 
 
 def nearest_kernels(learner: Learner, leaf: Region) -> dict[type[Radial], Radial]:
@@ -81,14 +80,18 @@ def nearest_kernels(learner: Learner, leaf: Region) -> dict[type[Radial], Radial
 # -- conditions --------------------------------------------------------------------------------------------------------
 
 
-def best_condition(learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial]) -> Condition | None:
+def best_conditions(learner: Learner, kept: Scored, nearest: dict[type[Radial], Radial]) -> list[Condition]:
     """Return the condition whose sides gain the most from experts of their own with few points and the kernel of the
-    leaf."""
+    leaf, and then the next best if it is near: experts with all points and kernels of their own may think otherwise."""
     some = kept.of(slice(-TRIAL_ROWS, None))
     kernel = nearest.get(RBF) or nearest[Laplacian]
     tried = dict.fromkeys([*_by_slopes(learner, some), *_by_spread(kernel, some)])
     losses = {condition: _loss_of_trial(learner, some, condition, kernel) for condition in tried}
-    return min(losses, key=losses.__getitem__, default=None)
+    return [
+        condition
+        for condition in sorted(losses, key=losses.__getitem__)[:2]
+        if losses[condition] <= (1 + NEAR) * min(losses.values())
+    ]
 
 
 def _slopes(learner: Learner, kept: Scored) -> tuple[Floats, Floats]:
