@@ -182,4 +182,17 @@ class Learner final : public Model {
   std::vector<double> block_y_;
 };
 
+// The core's own parts fail, if at all, before they change anything. Code from outside the core may fail at every call.
+template <class Work>
+void Learner::all_or_nothing(const Work& work) {
+  if (!foreign_) return work();
+  Learner before(*this);
+  try {
+    work();
+  } catch (...) {
+    adopt(std::move(before));
+    throw;
+  }
+}
+
 }  // namespace onkel
