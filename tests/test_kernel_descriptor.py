@@ -42,7 +42,7 @@ from onkel.parts import (
     Polynomial,
     Sigmoid,
 )
-from onkel.parts.kernels import Base
+from onkel.parts.kernels import ARRAYS, Base
 from onkel_papers.batch import LBFGSClassifier as BATCH
 from table import in_pairs
 
@@ -86,7 +86,7 @@ def rows(n=60, d=5, seed=0):
 def exact(kernel, X, S):
     """The kernel's own formula in long double, on base quantities from differences."""
     X, S = long(X)[:, None], long(S)[None]
-    return kernel.of({base: base.share(X, S).sum(axis=-1) for base in Base})
+    return kernel.of({base: base.share(X, S).sum(axis=-1) for base in Base}, ARRAYS)
 
 
 def values_of_core(kernel, X, S, dtype="float64", container=np.asarray, hedged=False):

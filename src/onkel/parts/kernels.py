@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,9 @@ __all__ = [
     "Sigmoid",
     "kernel_named",
 ]
+
+Array = NDArray[Any]  # of any floating type
+Value = TypeVar("Value")
 
 
 class Base(Enum):
@@ -69,55 +72,55 @@ class Base(Enum):
         return 1 if self is Base.MANHATTAN else 2
 
 
-class Mathematics(Protocol):
+class Mathematics(Protocol[Value]):
     """What formulas are written in, so that arrays, C and ONNX take them from one place.
 
     A value is an array, an expression, the name of a node.
     """
 
-    def affine(self, factor: float, value: Any, offset: float = 0.0) -> Any:
+    def affine(self, factor: float, value: Value, offset: float = 0.0) -> Value:
         """``factor * value + offset``."""
 
-    def exp(self, value: Any) -> Any:
+    def exp(self, value: Value) -> Value:
         """The exponential function."""
 
-    def tanh(self, value: Any) -> Any:
+    def tanh(self, value: Value) -> Value:
         """The hyperbolic tangent."""
 
-    def power(self, value: Any, exponent: int) -> Any:
+    def power(self, value: Value, exponent: int) -> Value:
         """``value^exponent``."""
 
-    def times(self, value: Any, other: Any) -> Any:
+    def times(self, value: Value, other: Value) -> Value:
         """``value * other``."""
 
-    def total(self, values: Sequence[Any]) -> Any:
+    def total(self, values: Sequence[Value]) -> Value:
         """The sum of one or more values."""
 
 
 class Arrays:
     """Formulas on NumPy's arrays, of any floating type."""
 
-    def affine(self, factor: float, value: Any, offset: float = 0.0) -> Any:
+    def affine(self, factor: float, value: Array, offset: float = 0.0) -> Array:
         """``factor * value + offset``."""
         return factor * value + offset if offset else factor * value
 
-    def exp(self, value: Any) -> Any:
+    def exp(self, value: Array) -> Array:
         """The exponential function."""
         return np.exp(value)
 
-    def tanh(self, value: Any) -> Any:
+    def tanh(self, value: Array) -> Array:
         """The hyperbolic tangent."""
         return np.tanh(value)
 
-    def power(self, value: Any, exponent: int) -> Any:
+    def power(self, value: Array, exponent: int) -> Array:
         """``value^exponent``."""
         return value**exponent
 
-    def times(self, value: Any, other: Any) -> Any:
+    def times(self, value: Array, other: Array) -> Array:
         """``value * other``."""
         return value * other
 
-    def total(self, values: Sequence[Any]) -> Any:
+    def total(self, values: Sequence[Array]) -> Array:
         """The sum of one or more values."""
         return sum(values[1:], start=values[0])
 
@@ -189,7 +192,7 @@ class Kernel(Part):
         if not self.psd:
             raise ValueError(f"{needed_by} needs a positive semidefinite kernel, and {self!r} is not one")
 
-    def of(self, quantities: Mapping[Base, Any], m: Mathematics = ARRAYS) -> Any:
+    def of(self, quantities: Mapping[Base, Value], m: Mathematics[Value]) -> Value:
         """Return the kernel's value, of the base quantities of two rows."""
         summands = []
         for weight, factors in self.terms:
@@ -203,7 +206,7 @@ class Kernel(Part):
         """Return the kernel's values between the rows of ``X`` and those of ``S``, dense or sparse."""
         if not self.metric.is_plain:
             X, S = self.metric.of(X), self.metric.of(S)
-        return np.asarray(self.of({base: base.between(X, S) for base in self.bases}), np.float64)
+        return np.asarray(self.of({base: base.between(X, S) for base in self.bases}, ARRAYS), np.float64)
 
     def derivative(self, X: Any, S: Any, feature: int) -> NDArray[np.float64]:
         """Return the derivatives of `matrix` by the logarithm of a factor that multiplies a feature of all rows.
@@ -262,11 +265,11 @@ class PlainKernel(Kernel):
         """Whether every matrix of its values between some rows is positive semidefinite."""
         raise NotImplementedError
 
-    def value(self, q: Any, m: Mathematics) -> Any:
+    def value(self, q: Value, m: Mathematics[Value]) -> Value:
         """The formula, of the base quantity."""
         raise NotImplementedError
 
-    def slope(self, q: Any) -> Any:
+    def slope(self, q: Array) -> Array:
         """The derivative of the formula by the base quantity, on arrays."""
         raise NotImplementedError
 
@@ -350,11 +353,11 @@ class ExponentialKernel(PlainKernel):
         """
         return replace(self, ranks=checked_ranks(ranks))
 
-    def value(self, q: Any, m: Mathematics) -> Any:
+    def value(self, q: Value, m: Mathematics[Value]) -> Value:
         """The formula, of the base quantity."""
         return m.exp(m.affine(-self.gamma, q))
 
-    def slope(self, q: Any) -> Any:
+    def slope(self, q: Array) -> Array:
         """The derivative of the formula by the base quantity."""
         return -self.gamma * self.value(q, ARRAYS)
 
@@ -388,11 +391,11 @@ class Linear(PlainKernel):
     elsewhere = Elsewhere("linear", 0, "LINEAR")
     psd = True
 
-    def value(self, q: Any, m: Mathematics) -> Any:
+    def value(self, q: Value, m: Mathematics[Value]) -> Value:
         """The formula, of the base quantity."""
         return q
 
-    def slope(self, q: Any) -> Any:
+    def slope(self, q: Array) -> Array:
         """The derivative of the formula by the base quantity."""
         return np.ones_like(q)
 
@@ -414,11 +417,11 @@ class Polynomial(PlainKernel):
         """Whether no coefficient of the polynomial is negative."""
         return self.coef0 >= 0
 
-    def value(self, q: Any, m: Mathematics) -> Any:
+    def value(self, q: Value, m: Mathematics[Value]) -> Value:
         """The formula, of the base quantity."""
         return m.power(m.affine(self.gamma, q, self.coef0), self.degree)
 
-    def slope(self, q: Any) -> Any:
+    def slope(self, q: Array) -> Array:
         """The derivative of the formula by the base quantity."""
         return self.gamma * self.degree * (self.gamma * q + self.coef0) ** (self.degree - 1)
 
@@ -435,11 +438,11 @@ class Sigmoid(PlainKernel):
     gamma: float = number(1.0, above=0)
     coef0: float = number(0.0)
 
-    def value(self, q: Any, m: Mathematics) -> Any:
+    def value(self, q: Value, m: Mathematics[Value]) -> Value:
         """The formula, of the base quantity."""
         return m.tanh(m.affine(self.gamma, q, self.coef0))
 
-    def slope(self, q: Any) -> Any:
+    def slope(self, q: Array) -> Array:
         """The derivative of the formula by the base quantity."""
         return self.gamma * (1 - self.value(q, ARRAYS) ** 2)
 

@@ -422,7 +422,7 @@ def _largest(model: Plain) -> float:
     for function in model.functions:
         squares = ((model.points if function.places is None else model.points[function.places]) ** 2).sum(axis=1)
         own = {Base.SQUARED_DISTANCE: 0 * squares, Base.MANHATTAN: 0 * squares, Base.DOT: squares}
-        largest = abs(function.kernel.of(own, _AtMost()))
+        largest = np.abs(function.kernel.of(own, _AtMost()))
         lengths += np.sqrt(((function.coefficients * largest) ** 2).sum(axis=1)).tolist()
     return max(lengths)
 
@@ -430,7 +430,7 @@ def _largest(model: Plain) -> float:
 class _AtMost(Arrays):
     """Upper bounds on the formulas, attained at the point itself; for tanh the bound is 1."""
 
-    def tanh(self, value: object) -> Any:
+    def tanh(self, value: NDArray[Any]) -> NDArray[Any]:
         return np.ones_like(value)
 
 
