@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from onkel.coverage import score_of_class
-from onkel.estimators.base import Floats, KernelEstimator, OneKernel
+from onkel.estimators.base import Floats, KernelEstimator
 from onkel.estimators.making import estimator
+from onkel.estimators.one_kernel import OneKernel
 from onkel.inside import Inside
 from onkel.parameters import ClassifierParameters
 from onkel.parts import Loss, Poisson

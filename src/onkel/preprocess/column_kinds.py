@@ -22,6 +22,7 @@ from onkel.preprocess import targets as by_target
 from onkel.preprocess.targets import Targets
 from onkel.streams.values import MISSING, Refused, number_of, shown, value_as
 from onkel.utils.labels import is_missing
+from onkel.utils.validation import MOST_ROWS, check_number
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -398,3 +399,30 @@ def as_encoded(name: str, kind: str, state: State, max_categories: int) -> Encod
     except ValueError as error:
         raise ValueError(f"column {name!r} cannot be exported: {error}") from None
     return EncodedColumn(name, bare, indicator and bare != "drop", places, words=words, targets=targets)
+
+
+def check_state(kind: str, state: object, max_categories: int, n_targets: int) -> None:
+    """Refuse what no column of this kind can have learned."""
+    found = blank(kind, n_targets)
+    if not isinstance(state, dict) or state.keys() != found.keys():
+        raise ValueError(f"a column of kind {kind} must have {', '.join(found) or 'no statistics'}")
+    for name, expected in found.items():
+        value = state[name]
+        if name == "such_as":
+            if not isinstance(value, list) or not all(isinstance(each, str) for each in value[:2]) or len(value) > 1:
+                raise ValueError("an example of the strays of a column must be text")
+        elif name == "words":
+            if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+                raise ValueError("the words of a category must be text")
+            if len(set(value)) != len(value) or len(value) > max_categories:
+                raise ValueError(f"the words of a category must be different, and at most {max_categories}")
+        elif name == "targets":
+            by_target.check(value, n_targets)
+        elif not isinstance(value, np.ndarray) or value.dtype != expected.dtype or value.shape != expected.shape:
+            raise ValueError(f"{name} of a column must be one number of {expected.dtype}")
+        elif name == "origin":
+            check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
+        elif name in ("strays", "beyond"):
+            check_number(f"{name} of a column", int(value[0]), at_least=0, at_most=MOST_ROWS, integer=True)
+        elif expected.dtype == np.int64 and not 0 <= value[0] <= min(state["n"][0], MOST_ROWS):
+            raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

@@ -23,7 +23,6 @@ from onkel.streams.table import Table
 from onkel.streams.values import Refused, shown
 from onkel.utils.turns import in_turn
 from onkel.utils.validation import (
-    MOST_ROWS,
     check_choice,
     check_feature_names,
     check_number,
@@ -626,7 +625,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for kind, what, state in zip(kinds, found, columns, strict=True):
             check_choice("the kind of a column", kind, [k + q for k in column_kinds.KINDS for q in ("", "?")])
             check_choice("what a column was found to be", what, ("", *column_kinds.KINDS))
-            _check_state(kind, state, self.max_categories, n_targets)
+            column_kinds.check_state(kind, state, self.max_categories, n_targets)
         first = None if saved["first"] is None else table_of_kept(saved["first"], tuple(names))
         if (0 if first is None else len(first)) != (0 if saved["settled"] else saved["rows"]):
             raise ValueError("the first rows must be there until the kinds are settled")
@@ -675,29 +674,3 @@ def _is_same(one: column_kinds.State, other: column_kinds.State) -> bool:
         _is_same(one[name], other[name]) if isinstance(one[name], dict) else np.array_equal(one[name], other[name])
         for name in encoding
     )
-
-
-def _check_state(kind: str, state: object, max_categories: int, n_targets: int) -> None:
-    blank = column_kinds.blank(kind, n_targets)
-    if not isinstance(state, dict) or state.keys() != blank.keys():
-        raise ValueError(f"a column of kind {kind} must have {', '.join(blank) or 'no statistics'}")
-    for name, expected in blank.items():
-        value = state[name]
-        if name == "such_as":
-            if not isinstance(value, list) or not all(isinstance(each, str) for each in value[:2]) or len(value) > 1:
-                raise ValueError("an example of the strays of a column must be text")
-        elif name == "words":
-            if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-                raise ValueError("the words of a category must be text")
-            if len(set(value)) != len(value) or len(value) > max_categories:
-                raise ValueError(f"the words of a category must be different, and at most {max_categories}")
-        elif name == "targets":
-            by_target.check(value, n_targets)
-        elif not isinstance(value, np.ndarray) or value.dtype != expected.dtype or value.shape != expected.shape:
-            raise ValueError(f"{name} of a column must be one number of {expected.dtype}")
-        elif name == "origin":
-            check_number("the origin of dates", int(value[0]), above=-(2**62), below=2**62, integer=True)
-        elif name in ("strays", "beyond"):
-            check_number(f"{name} of a column", int(value[0]), at_least=0, at_most=MOST_ROWS, integer=True)
-        elif expected.dtype == np.int64 and not 0 <= value[0] <= min(state["n"][0], MOST_ROWS):
-            raise ValueError(f"{name} of a column must lie between 0 and the number of its values")

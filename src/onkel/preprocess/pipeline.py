@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from onkel.estimators.base import KernelEstimator, most_important, with_sum_one
+from onkel.estimators.base import KernelEstimator
 from onkel.estimators.named import NewtonClassifier
 from onkel.estimators.notebook import NotebookView
+from onkel.estimators.one_kernel import most_important, with_sum_one
 from onkel.estimators.platt import PlattClassifier
 from onkel.inside import Inside, facts, inside
 from onkel.learner import Learner
