@@ -1112,7 +1112,7 @@ MUTANTS = [
     Mutant(
         "rows are checked before they are logged",
         "src/onkel/serve/_served.py",
-        "        check_batch(batch, its, self._is_regressor, self._classes)\n",
+        "        check_batch(batch, structure, self._is_regressor, self._classes)\n",
         "",
         "test_serve.py -k before_anything_is_logged",
     ),

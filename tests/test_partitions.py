@@ -260,7 +260,7 @@ def test_of_a_sample_with_regions_the_experts_of_all_rows_are_learned(task, seve
         root = sample(*words)
         assert root.n_features is not None
         if several:
-            root = onkel.Learner.together([root, root]).with_weights(0, [0.75, 0.25])
+            root = onkel.Learner.of_experts([root, root]).with_weights(0, [0.75, 0.25])
         side = sample(*words).blank()
         return root.divided(0, Condition((0,), (0.0,)), [side], [side.blank()])
 

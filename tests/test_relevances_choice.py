@@ -18,7 +18,7 @@ from onkel.choice.rows import Rows
 from onkel.choice.screen import feature_columns, selected
 from onkel.choice.search import Problem, categories
 from onkel.parts import RBF, Laplacian
-from onkel.utils.threads import together
+from onkel.utils.threads import results_of
 from reference.relevances import LEAST_LAM, validation_loss
 from reference.screen import effects
 
@@ -145,7 +145,7 @@ def test_a_call_that_runs_beside_one_that_fails_is_stopped():
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        together([lambda: learner.learn_rows(rows, np.float64(rows[:, 0] > 0)), fails], 2)
+        results_of([lambda: learner.learn_rows(rows, np.float64(rows[:, 0] > 0)), fails], 2)
     assert 0 < learner.t < len(rows)
 
 

@@ -40,7 +40,7 @@ std::vector<RegionOut> regions(const PyLearner& self) {
   return found;
 }
 
-std::unique_ptr<PyLearner> together(const std::vector<const PyLearner*>& learners, std::int64_t t) {
+std::unique_ptr<PyLearner> of_experts(const std::vector<const PyLearner*>& learners, std::int64_t t) {
   if (learners.empty()) throw nb::value_error("there must be at least one learner");
   std::vector<std::unique_ptr<Learner>> copies;
   for (const PyLearner* learner : learners) copies.push_back(unlocked([&] { return learner->plain().clone(); }));
@@ -76,7 +76,7 @@ void bind_experts(nb::class_<PyLearner>& learner) {
   };
   take_rows(double{});
   take_rows(float{});
-  learner.def_static("together", &together, "learners"_a, "t"_a)
+  learner.def_static("of_experts", &of_experts, "learners"_a, "t"_a)
       .def_prop_ro("has_experts", [](const PyLearner& self) { return self.experts() != nullptr; })
       .def("regions", &regions)
       .def_prop_ro("experts",

@@ -13,7 +13,7 @@ namespace onkel {
 namespace {
 
 constexpr std::size_t rows_at_once = 64;
-constexpr std::size_t together = 4;  // rows that isa::update_rows updates
+constexpr std::size_t updated_rows = 4;  // by isa::update_rows
 constexpr int max_newton_steps = 40, max_halvings = 20;
 constexpr int max_conjugate_steps = 50;
 constexpr double converged = 1e-7;  // bound on the Newton decrement before the last step, per row
@@ -128,17 +128,17 @@ std::vector<double> ValidationLoss::times(std::span<const double> a, std::size_t
 // phi' v, [output][column], of v [row][output].
 std::vector<double> ValidationLoss::transposed_times(std::span<const double> v, std::size_t begin,
                                                      std::size_t end) const {
-  Buffer<double> sums(round_up(outputs_, together) * stride_, 0.0);
+  Buffer<double> sums(round_up(outputs_, updated_rows) * stride_, 0.0);
   const double* const rows = phi_.data() + begin * stride_;
   if (outputs_ == 1)
     for (std::size_t i = 0; i < end - begin; ++i)
       isa::routines<double>().axpy(v[i], rows + i * stride_, sums.data(), stride_);
   else
-    for (std::size_t first = 0; first < outputs_; first += together) {
-      std::vector<double> shares((end - begin) * together, 0.0);
+    for (std::size_t first = 0; first < outputs_; first += updated_rows) {
+      std::vector<double> shares((end - begin) * updated_rows, 0.0);
       for (std::size_t i = 0; i < end - begin; ++i)
-        std::copy_n(v.data() + i * outputs_ + first, std::min(together, outputs_ - first),
-                    shares.data() + i * together);
+        std::copy_n(v.data() + i * outputs_ + first, std::min(updated_rows, outputs_ - first),
+                    shares.data() + i * updated_rows);
       isa::routines<double>().update_rows(shares.data(), rows, stride_, end - begin, sums.data() + first * stride_,
                                           stride_);
     }
@@ -176,14 +176,14 @@ std::vector<double> ValidationLoss::penalty_times(std::span<const double> a) con
 }
 
 // g of the rows from `begin` on += shares values: shares is [row][output], values [output][stride]. Rows after the last
-// one, up to a multiple of `together`, are updated by zeros.
+// one, up to a multiple of `updated_rows`, are updated by zeros.
 void ValidationLoss::add_products(std::span<const double> shares, const Buffer<double>& values, std::size_t begin) {
   const std::size_t n = shares.size() / outputs_;
-  std::vector<double> columns(outputs_ * together);
-  for (std::size_t first = 0; first < n; first += together) {
+  std::vector<double> columns(outputs_ * updated_rows);
+  for (std::size_t first = 0; first < n; first += updated_rows) {
     for (std::size_t o = 0; o < outputs_; ++o)
-      for (std::size_t r = 0; r < together; ++r)
-        columns[o * together + r] = first + r < n ? shares[(first + r) * outputs_ + o] : 0.0;
+      for (std::size_t r = 0; r < updated_rows; ++r)
+        columns[o * updated_rows + r] = first + r < n ? shares[(first + r) * outputs_ + o] : 0.0;
     isa::routines<double>().update_rows(columns.data(), values.data(), stride_, outputs_,
                                         g_.data() + (begin + first) * stride_, stride_);
   }
@@ -259,7 +259,7 @@ Buffer<double> ValidationLoss::weighed_squares_of_differences() const {
 double ValidationLoss::operator()(std::span<const double> at, std::span<double> gradient) {
   compute_kernel(at);
   const bool with_gradient = !gradient.empty();
-  if (with_gradient) g_.assign((data_.count + together) * stride_, 0.0);
+  if (with_gradient) g_.assign((data_.count + updated_rows) * stride_, 0.0);
   const double lam = std::max(least_lam, std::exp(at[data_.width]));
   double slope = 0.0;
   const double loss =

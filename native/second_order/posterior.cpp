@@ -47,7 +47,7 @@ void Posterior::begin() {
   make_room();
   if (n_fixed_ == 0) return;
   if (fades()) information_.reach(1);
-  stale_ = lives_by_information();
+  stale_ = keeps_information_alone();
   if (stale_) return;
   Buffer<double> deviation(padded_columns(), 0.0);
   deviation[0] = 1 / std::sqrt(lam_);
@@ -118,7 +118,7 @@ Buffer<double> Posterior::pick(std::span<const double> values) const {
 }
 
 bool Posterior::is_precomputed(std::uint64_t block, std::size_t row) const {
-  if (lives_by_information()) return true;
+  if (keeps_information_alone()) return true;
   derive();
   const auto& rows = precomputed_.ahead.rows;
   return !covariance_.is_full() && precomputed_.block == block && precomputed_.folds == covariance_.folds() &&
@@ -175,7 +175,7 @@ const double* Posterior::Precomputed::product(std::size_t row) const {
 Row Posterior::look_at(std::uint64_t block, std::size_t row, std::span<const double> values) const {
   assert(is_precomputed(block, row));
   Row result{pick(values), Buffer<double>(padded_columns(), 0.0), {}, 0.0};
-  if (lives_by_information()) return look_by_information(std::move(result));
+  if (keeps_information_alone()) return look_by_information(std::move(result));
   auto& [k, h, z, s] = result;
   const double* product = precomputed_.product(row);
   // Where columns were added since, A_0 is zero and so is the product; at all others the row is still the same.
@@ -207,7 +207,7 @@ Row Posterior::look_by_information(Row row) const {
 void Posterior::learn(Row row, std::span<const double> b, double v) {
   assert(row.k.size() == padded_columns());
   // The coordinates of rows that wait for H are found for several at once, before the points, and with them L, change.
-  if (lives_by_information() && v != 0) {
+  if (keeps_information_alone() && v != 0) {
     information_.add_rows(row.z.data(), {&v, 1});
   } else if (fades() && v != 0) {
     if (waiting_.v.size() == max_waiting) add_waiting();
@@ -219,7 +219,7 @@ void Posterior::learn(Row row, std::span<const double> b, double v) {
   for (std::size_t column = 0; column < columns(); ++column) spread[basis_column(column)] = row.h[column];
   for (std::size_t o = 0; o < b.size(); ++o)
     isa::routines<double>().axpy(b[o], spread.data(), a_[o].data(), basis_columns_);
-  if (lives_by_information()) stale_ = true;
+  if (keeps_information_alone()) stale_ = true;
   if (v == 0 || stale_) return;
   const double root = std::sqrt(v / (1 + v * row.s));
   for (double& h : row.h) h *= root;
@@ -309,13 +309,13 @@ bool Posterior::extend(std::size_t slot, const Placement& placed) {
 
 // In the coefficients, with s = what lies outside and d = L^-T l: A += u u' / (lam s), u = (d, -1).
 bool Posterior::join(std::size_t slot, const Placement& placed) {
-  if (!lives_by_information()) derive();
+  if (!keeps_information_alone()) derive();
   if (!placed.is_independent()) return false;
   Buffer<double> d = placed.l;
   factor_.solve_transposed(d);
   extend(slot, placed);
   if (fades()) information_.reach(columns());
-  stale_ = lives_by_information();
+  stale_ = keeps_information_alone();
   if (stale_) return true;
   const std::size_t n = placed.points;
   const double s = factor_.at(n, n) * factor_.at(n, n), unit = 1 / std::sqrt(lam_ * s);
@@ -358,7 +358,7 @@ void Posterior::leave(std::size_t slot, double even_information) {
     for (std::size_t j = 0; j < columns(); ++j) a[basis_column(j)] -= h[j] * step;
     a[slot] = 0.0;
   });
-  stale_ = lives_by_information();
+  stale_ = keeps_information_alone();
   if (!stale_) covariance_.remove(column, h);
   members_.erase(members_.begin() + at);
   const std::vector<Cholesky::Rotation> rotations = factor_.remove(i);
@@ -519,7 +519,7 @@ std::vector<double> Posterior::from_mean(std::span<const double> w) const {
 void Posterior::visit(Archive& archive, bool alone) {
   if (archive.loading()) {
     waiting_ = {};
-  } else if (!lives_by_information()) {
+  } else if (!keeps_information_alone()) {
     derive();
     add_waiting();
   }
@@ -528,7 +528,7 @@ void Posterior::visit(Archive& archive, bool alone) {
   if (archive.loading()) {
     covariance_ = {};
     forget_span();
-    stale_ = lives_by_information();
+    stale_ = keeps_information_alone();
     each_function([](Buffer<double>& a) { std::fill(a.begin(), a.end(), 0.0); });
     make_room();
   }
@@ -540,7 +540,7 @@ void Posterior::visit(Archive& archive, bool alone) {
       self.covariance_.visit(inner, all);
     }
   } covariance{*this};
-  if (!lives_by_information()) archive.part("covariance", covariance);
+  if (!keeps_information_alone()) archive.part("covariance", covariance);
   struct {
     Posterior& self;
     void visit(Archive& inner) { self.information_.visit(inner, self.columns()); }

@@ -45,7 +45,7 @@ struct Placement {
 struct Row {
   Buffer<double> k;  // its values at the columns
   Buffer<double> h;  // A k
-  Buffer<double> z;  // its coordinates L^-1 k, where the posterior lives by its information
+  Buffer<double> z;  // its coordinates L^-1 k, where the posterior keeps its information alone
   double s;          // k . A k, or 0 where that is due to rounding and the function is taken as known
 };
 
@@ -174,7 +174,7 @@ class Posterior {
     change(local_);
   }
   // To derive A takes as long as three steps without it.
-  bool lives_by_information() const { return fades() && period_ <= 3; }
+  bool keeps_information_alone() const { return fades() && period_ <= 3; }
   void add_waiting() const;  // adds the rows that wait to H
   const Triangle& inverse() const;
   std::size_t padded_columns() const { return covariance_.columns(); }

@@ -518,7 +518,9 @@ class Learner:
         return np.asarray(self.started_for(X).leaves_of(self.as_core_rows(X)))
 
     @classmethod
-    def together(cls, experts: Sequence[Learner], weights: ArrayLike | None = None, *, t: int | None = None) -> Learner:
+    def of_experts(
+        cls, experts: Sequence[Learner], weights: ArrayLike | None = None, *, t: int | None = None
+    ) -> Learner:
         """Return a learner whose experts are these, all of which have seen the same stream, of ``t`` rows if not of as
         many as one of them has seen.
 
@@ -528,7 +530,7 @@ class Learner:
         >>> narrow, wide = (onkel.Learner(onkel.recipes.Newton(), gamma=gamma, budget=8) for gamma in (1.0, 0.1))
         >>> for each in (narrow, wide):
         ...     each.learn_rows(np.eye(3), np.array([0.0, 1.0, 1.0]))
-        >>> both = onkel.Learner.together([narrow, wide])
+        >>> both = onkel.Learner.of_experts([narrow, wide])
         >>> x = np.array([1.0, 0.0, 0.5])
         >>> bool(np.isclose(both.score(x), (narrow.score(x) + wide.score(x)) / 2))
         True
@@ -537,7 +539,7 @@ class Learner:
         assert first.n_features is not None
         cores = [each.started(first.n_features, first.sparse) for each in experts]
         joined = first.clone()
-        joined._core = _core.Learner.together(cores, max(each.t for each in experts) if t is None else t)
+        joined._core = _core.Learner.of_experts(cores, max(each.t for each in experts) if t is None else t)
         joined._own = {number: each.settings for number, each in enumerate(experts)}
         budgets = [each.budget for each in experts]
         total = None if None in budgets else sum(budget or 0 for budget in budgets)
@@ -550,7 +552,7 @@ class Learner:
             return self._core, self._own
         if self._core is None:
             raise ValueError("the learner has learned nothing yet: there are no experts to change")
-        return _core.Learner.together([self._core], self._core.t), {0: self.settings}
+        return _core.Learner.of_experts([self._core], self._core.t), {0: self.settings}
 
     def _going_on(self, core: _core.Learner, own: dict[int, Settings]) -> Self:
         """Go on from these experts."""
@@ -681,7 +683,7 @@ class Learner:
     def _load(self, state: dict[str, Array], n_features: int, sparse: bool) -> None:
         if self._own:  # as many outputs as the state holds come with it
             blank = [own.core(n_features, sparse, n_outputs=1) for own in self._own.values()]
-            self.n_features, self.sparse, self._core = n_features, sparse, _core.Learner.together(blank, 0)
+            self.n_features, self.sparse, self._core = n_features, sparse, _core.Learner.of_experts(blank, 0)
         core = self.started(n_features, sparse, n_outputs=1)
         core.load(state)
         if self._own:

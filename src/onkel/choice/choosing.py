@@ -193,8 +193,10 @@ class StreamChoice:
         assert self.growth is not None
         scored = [each.scores for each in taken if each.scores is not None]
         rows = rows_of(taken, learner.n_features)
-        takes = self.growth.takes(rows.rows)
-        self.growth = self.growth.and_of(learner, rows, as_wide_as_one_another(scored), taken[0].t) if takes else None
+        if not self.growth.takes(rows.rows):
+            self.growth = None
+            return
+        self.growth = self.growth.extended_by(learner, rows, as_wide_as_one_another(scored), taken[0].t)
 
     def _let_challenger_follow(self, learner: Learner) -> None:
         """Let the challenger, a copy of it, learn from the rows that it has not learned from yet."""

@@ -19,7 +19,7 @@ from onkel.choice.targets import searched
 from onkel.learner import Learner
 from onkel.parts import RBF, FadingMemory, Laplacian, SecondOrder, StreamMemory
 from onkel.regions import Condition, Region
-from onkel.utils.threads import together
+from onkel.utils.threads import results_of
 
 Floats = NDArray[np.float64]
 MEMORY = FadingMemory()  # of new experts, where the stream chooses that of the root: weights follow a change
@@ -58,7 +58,7 @@ def divided(
         lower = condition.lower(kept.rows.rows)
         sides = [kept.of(lower), kept.of(~lower)]
         calls = [partial(_child, learner, side, nearest, budget, kinds) for side in sides]
-        low, high = together(calls, learner.n_jobs)
+        low, high = results_of(calls, learner.n_jobs)
         if low.after + high.after <= (1 - GAIN) * (low.before + high.before):
             weights = [np.append((1 - child.weight) * leaf.weights, child.weight) for child in (low, high)]
             experts = [low.expert], [high.expert]

@@ -100,7 +100,7 @@ class Growth:
         """Return how many rows of a leaf are kept."""
         return min(ROWS, MOST_NUMBERS // n_features)
 
-    def and_of(self, learner: Learner, rows: Rows, scores: Floats, position: int) -> Self:
+    def extended_by(self, learner: Learner, rows: Rows, scores: Floats, position: int) -> Self:
         """Return this with further rows, the first of which has this position in the stream."""
         after = copy.copy(self)
         after.leaves = dict(self.leaves)
@@ -108,7 +108,7 @@ class Growth:
         leaves = learner.leaf_of(rows.rows)
         for leaf in np.unique(leaves).tolist():
             piece = taken if len(self.leaves) == 1 else taken.of(leaves == leaf)
-            after.leaves[leaf] = self.leaves[leaf].and_of(piece, self.most(rows.rows.shape[1]))
+            after.leaves[leaf] = self.leaves[leaf].extended_by(piece, self.most(rows.rows.shape[1]))
         return after
 
     def begun_again(self, t: int) -> Self:
@@ -184,9 +184,9 @@ def as_experts(learner: Learner) -> Learner:
     """Return a learner whose sum over kernels, if it is one, is that of several experts."""
     if not learner.is_second_order_sum:
         return learner
-    together = Learner.together(learner.split(), learner.kernel_weights)
-    together.settings = replace(together.settings, budget=learner.budget)
-    return together
+    sum_as_experts = Learner.of_experts(learner.split(), learner.kernel_weights)
+    sum_as_experts.settings = replace(sum_as_experts.settings, budget=learner.budget)
+    return sum_as_experts
 
 
 def region_of(learner: Learner, number: int) -> Region:

@@ -42,7 +42,7 @@ class Kept:
     def __init__(self, pieces: Sequence[Scored], count: int, due: int) -> None:
         self._pieces, self._count, self.due = list(pieces), count, due
 
-    def and_of(self, piece: Scored, most: int) -> Kept:
+    def extended_by(self, piece: Scored, most: int) -> Kept:
         """Return what is kept with further rows, and only the last ``most`` of all."""
         pieces = [*self._pieces, piece]
         more = Kept(pieces, min(self._count + len(piece.positions), most), self.due)

@@ -25,7 +25,7 @@ from onkel.choice.rows import Rows
 from onkel.choice.screen import selected
 from onkel.parts import RBF, Laplacian
 from onkel.parts.metric import Quantiles
-from onkel.utils.threads import together
+from onkel.utils.threads import results_of
 
 Floats = NDArray[np.float64]
 Radial = RBF | Laplacian
@@ -44,7 +44,7 @@ FARTHEST = 30.0  # the largest power of two
 SCREENED = (-1.0, 1.0, 3.0)  # likewise, of the features that the screen has selected
 SPREAD = 0.3  # of the log scales around their mean, in units of one over the square root of the number of rows
 LAM = 0.1  # at first
-WILD = 100.0  # ratio of spreads
+SPREADS_DIFFER = 100.0  # ratio of spreads
 FARTHEST_LOG = 340.0  # of a scale, whose square is a number then
 
 
@@ -123,7 +123,7 @@ class Problem:
         found = [some.best_width(each) for each in starts]
         if found[-1].loss < found[0].loss - BEHIND:
             found.reverse()
-        both = spread.max() > WILD * spread.min()
+        both = spread.max() > SPREADS_DIFFER * spread.min()
         return [self.go_on(found[0], FEW, one=True), *(found[1:] if both else [])]
 
     def first(self, n: int) -> Problem:
@@ -154,10 +154,10 @@ class Problem:
         """Return what is found from these points, and from the features that the screen selects, but for what is
         behind after a few evaluations."""
         calls = [partial(self.go_on, each, FEW) for each in [*starts, *self.screened()]]
-        begun = together(calls, self.n_threads)
+        begun = results_of(calls, self.n_threads)
         least = min(each.loss for each in begun)
         ahead = [each for each in begun if each.loss <= least + BEHIND]
-        return together([partial(self.go_on, each, ALL - FEW) for each in ahead], self.n_threads)
+        return results_of([partial(self.go_on, each, ALL - FEW) for each in ahead], self.n_threads)
 
     def screened(self) -> list[Found]:
         """Return where the search starts among the features that the screen selects, if these are few."""

@@ -126,10 +126,10 @@ def predict_frame(frame: object, model: object, method: str) -> Any:
 def _example(model: Any, method: str, options: dict[str, Any]) -> Any:
     """The method's answer for one row, whose type and shape all others have."""
     dtype = model._fitted().dtype if hasattr(model, "_fitted") else "float64"
-    return _said(model, method, np.zeros((1, model.n_features_in_), dtype), options)
+    return _answer(model, method, np.zeros((1, model.n_features_in_), dtype), options)
 
 
-def _said(model: Any, method: str, rows: Any, options: dict[str, Any]) -> Any:
+def _answer(model: Any, method: str, rows: Any, options: dict[str, Any]) -> Any:
     """What a method says of rows; two answers, as with `return_std`, are two columns."""
     answer = getattr(model, method)(rows, **options)
     return np.column_stack(answer) if isinstance(answer, tuple) else np.asarray(answer)
@@ -138,4 +138,4 @@ def _said(model: Any, method: str, rows: Any, options: dict[str, Any]) -> Any:
 def _applied(rows: Any, model: Any, method: str, options: dict[str, Any]) -> Any:
     if rows.shape[0] == 0:
         return _example(model, method, options)[:0]
-    return _said(model, method, rows, options)
+    return _answer(model, method, rows, options)

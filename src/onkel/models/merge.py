@@ -219,7 +219,7 @@ def _as_experts(learner: Learner) -> Learner:
     """The same function; the terms of a sum are experts."""
     if not learner.is_second_order_sum:
         return learner
-    return Learner.together(learner.split(), learner.kernel_weights).with_budget(learner.budget)
+    return Learner.of_experts(learner.split(), learner.kernel_weights).with_budget(learner.budget)
 
 
 def _with_common_regions(learners: list[Learner], numbers: Sequence[int]) -> list[Learner]:
@@ -243,7 +243,7 @@ def _planted(
 ) -> tuple[Learner, dict[int, int]]:
     """A learner with the regions of a tree and these experts in them; and the place of each among those given."""
     first = [experts[k] for k in of_place[0]] or [experts[0]]
-    result = Learner.together(first, t=t)
+    result = Learner.of_experts(first, t=t)
     places = {region.number: place for place, region in enumerate(tree)}
     order = list(of_place[0]) or [0]
     for place, region in enumerate(tree):

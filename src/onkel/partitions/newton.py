@@ -128,9 +128,9 @@ def learn(
     terms = [learner_of(each, first, memory, census.rows) for each, first in zip(optima, firsts.tolist(), strict=False)]
     if not is_sum:
         weights = sampled.kernel_weights
-        return (
-            terms[0] if len(terms) == 1 else Learner.together(terms, weights, t=census.rows).with_budget(sampled.budget)
-        )
+        if len(terms) == 1:
+            return terms[0]
+        return Learner.of_experts(terms, weights, t=census.rows).with_budget(sampled.budget)
     assert isinstance(sampled.kernel, Hedge)
     like = sampled.blank(recipe=terms[0].recipe, kernel=replace(sampled.kernel, start=census.rows))
     return like.join(terms, sampled.kernel_weights, sampled.noise_variance)

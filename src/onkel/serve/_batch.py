@@ -130,9 +130,9 @@ def check_names(given: tuple[str, ...], expected: tuple[str, ...], row: int | No
     there, wanted = set(given), set(expected)
     if missing := [name for name in expected if name not in there]:
         raise Refusal(422, f"{where} no field {missing[0]!r}; the model's features are {_listed(expected)}", row)
-    if strange := [name for name in given if name not in wanted]:
+    if unknown := [name for name in given if name not in wanted]:
         raise Refusal(
-            422, f"{where} a field {strange[0]!r} too many; the model's features are {_listed(expected)}", row
+            422, f"{where} a field {unknown[0]!r} too many; the model's features are {_listed(expected)}", row
         )
 
 

@@ -104,8 +104,8 @@ class Database:
             n_ends, at = 0, _WAL_HEAD.size + max(0, n_frames) * whole
             file.seek(at)
             while len(frame := file.read(whole)) == whole:
-                _, is_end, *its = _FRAME_HEAD.unpack_from(frame)
-                n_ends += its == salts and is_end != 0
+                _, is_end, *own_salts = _FRAME_HEAD.unpack_from(frame)
+                n_ends += own_salts == salts and is_end != 0
             if n_ends > 1:
                 raise Damaged(f"{self._wal} is damaged at byte {at} but goes on after it: no crash does that")
 

@@ -38,8 +38,8 @@ def take_names(model: Any) -> tuple[str, ...] | None:
 @contextlib.contextmanager
 def names_put_back(model: Any, names: Sequence[str] | None) -> Iterator[None]:
     """Give a model its names while it is saved."""
-    entrance, its = _entrance(model), inside(model)
-    if names is None or its.learner is None or its.takes_tables:
+    entrance, structure = _entrance(model), inside(model)
+    if names is None or structure.learner is None or structure.takes_tables:
         yield
         return
     entrance.feature_names_in_ = np.array(list(names), object)

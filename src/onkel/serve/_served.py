@@ -210,7 +210,7 @@ class Served:
         for found in groups_of(self._store.waiting()):
             self._learn_all([_logged(each) for each in found])
             self._publish()
-            logger.info("replayed the log", extra=self._said(requests=len(found), rows=self._rows))
+            logger.info("replayed the log", extra=self._log_fields(requests=len(found), rows=self._rows))
 
     # -- the writer
 
@@ -229,7 +229,7 @@ class Served:
     def _break(self, error: BaseException, group: list[Any]) -> None:
         """After an unexpected failure stop learning but keep predicting; the next start replays the log."""
         self.broken = f"learning has stopped after an unexpected failure ({error!r}); start the service again"
-        logger.error(self.broken, extra=self._said(), exc_info=error)
+        logger.error(self.broken, extra=self._log_fields(), exc_info=error)
         for task in group:
             if not task.done.done():
                 task.done.set_exception(Refusal(503, self.broken))
@@ -237,9 +237,9 @@ class Served:
     def _commit_in_turn(self, tasks: list[Learn]) -> None:
         """Commit a group at once, but one by one until there is a model: the first rows name its columns."""
         while tasks:
-            together = 1 if inside(self._model).learner is None else len(tasks)
-            self._commit(tasks[:together])
-            tasks = tasks[together:]
+            size = 1 if inside(self._model).learner is None else len(tasks)
+            self._commit(tasks[:size])
+            tasks = tasks[size:]
 
     def _commit(self, tasks: list[Learn]) -> None:
         """Check, log, learn, publish and answer a group of requests, in this order."""
@@ -292,10 +292,10 @@ class Served:
                 raise Refusal(404, f"no row is held under the id {task.id!r}: it has expired, or never existed")
             held = Batch.of_record(record)
             batch = Batch(held.rows, task.labels, task.weights, held.names)
-        its = inside(self._model)
-        if self._names is not None or its.learner is not None:
+        structure = inside(self._model)
+        if self._names is not None or structure.learner is not None:
             batch = batch.named(self._names)
-        check_batch(batch, its, self._is_regressor, self._classes)
+        check_batch(batch, structure, self._is_regressor, self._classes)
         return batch
 
     def _log(self, new: list[Logged]) -> bool:
@@ -311,7 +311,7 @@ class Served:
             for logged in new:
                 logged.refusal = refusal
                 self._refuse(logged.task, refusal)
-            logger.error(refusal.sentence, extra=self._said())
+            logger.error(refusal.sentence, extra=self._log_fields())
             return False
         self.committed(sum(request.n_rows for request in requests), time.perf_counter() - begin)
         for number, logged in enumerate(new, first):
@@ -350,10 +350,10 @@ class Served:
 
     def _learn(self, batch: Batch) -> NDArray[np.float64]:
         options: dict[str, Any] = {} if batch.weights is None else {"sample_weight": batch.weights}
-        its = inside(self._model)
+        structure = inside(self._model)
         if not self._is_regressor:
-            check_classes(batch.labels, its)  # those of the group's other requests included
-        if its.learner is None:
+            check_classes(batch.labels, structure)  # those of the group's other requests included
+        if structure.learner is None:
             self._names = batch.names
             if self._classes is not None:
                 options["classes"] = self._classes
@@ -364,7 +364,7 @@ class Served:
         try:
             self._store.refuse(logged.number, logged.refusal.sentence)
         except OSError as error:  # the next start will come to the same result
-            logger.error("a refusal could not be logged", extra=self._said(reason=str(error)))
+            logger.error("a refusal could not be logged", extra=self._log_fields(reason=str(error)))
 
     def _publish(self) -> None:
         """Make what was learned visible to predictions."""
@@ -407,7 +407,7 @@ class Served:
         try:
             self._checkpoint()
         except OSError as error:
-            logger.error("a checkpoint could not be written", extra=self._said(reason=str(error)))
+            logger.error("a checkpoint could not be written", extra=self._log_fields(reason=str(error)))
 
     def _checkpoint(self) -> None:
         self._save(self._model, self._notes())
@@ -417,7 +417,7 @@ class Served:
         with names_put_back(model, notes["names"]):
             self._version = self._store.save(model, notes)
         self._rows_at_version = notes["rows"]
-        logger.info("wrote a checkpoint", extra=self._said(version=self._version, rows=notes["rows"]))
+        logger.info("wrote a checkpoint", extra=self._log_fields(version=self._version, rows=notes["rows"]))
 
     def _roll_back(self, task: Rollback) -> None:
         try:
@@ -444,10 +444,10 @@ class Served:
         except OSError as error:
             task.done.set_exception(Refusal(507, f"the backup cannot be written ({error})"))
         else:
-            logger.info("wrote a backup", extra=self._said(version=self._version, rows=self._rows))
+            logger.info("wrote a backup", extra=self._log_fields(version=self._version, rows=self._rows))
             task.done.set_result(file)
 
-    def _said(self, **facts: Any) -> dict[str, Any]:
+    def _log_fields(self, **facts: Any) -> dict[str, Any]:
         """The fields that a line of the structured log has besides its message."""
         return {"facts": {"model": self.name, **facts}}
 

@@ -234,11 +234,11 @@ class Store:
         self._holds.append(mine)
         with self._holding:
             if mine.done is None:
-                together = [self._holds.popleft() for _ in range(len(self._holds))]
+                waiting = [self._holds.popleft() for _ in range(len(self._holds))]
                 try:
-                    self._hold_all(together)
+                    self._hold_all(waiting)
                 except OSError:
-                    for each in together:
+                    for each in waiting:
                         each.done = False
             self._database.tidy()
         return bool(mine.done)

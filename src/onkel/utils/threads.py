@@ -11,13 +11,13 @@ from onkel import _core
 Result = TypeVar("Result")
 
 
-def together(calls: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
+def results_of(calls: Sequence[Callable[[], Result]], n_threads: int) -> list[Result]:
     """Make some calls, at most ``n_threads`` of them at a time, and return their results in order.
 
     Examples
     --------
     >>> from functools import partial
-    >>> together([partial(pow, 2, n) for n in range(4)], n_threads=2)
+    >>> results_of([partial(pow, 2, n) for n in range(4)], n_threads=2)
     [1, 2, 4, 8]
     """
     if n_threads == 1 or len(calls) < 2:
