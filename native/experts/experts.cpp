@@ -132,9 +132,10 @@ Experts::Routed Experts::routed_to_learn(const Batch& batch) const {
   return found;
 }
 
-// Each expert learns its rows, and `each` gets their scores from before. Where some fail, the first row at which one
-// did is returned: others have learned beyond it.
-std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool in_order, std::vector<Scores>* each,
+// Each expert learns its rows, and `shown` gets their scores from before and a copy of the expert from before, which a
+// task makes itself: copies take a sixth of the time of a stream with many regions, and threads share it. Where some
+// fail, the first row at which one did is returned: others have learned beyond it.
+std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool in_order, std::vector<Shown>* shown,
                                                      const Execution& execution) {
   struct Share {
     std::size_t expert, place;
@@ -159,8 +160,9 @@ std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool 
       const std::int64_t before = learner.t();
       const Batch batch{part.view, part.y.data(), part.weight.data(), in_order, part.positions.data()};
       try {
-        learner.learn(batch, each == nullptr ? nullptr : &(*each)[tasks[i].expert], {threads, execution.block_rows},
-                      always);
+        if (shown != nullptr) (*shown)[tasks[i].expert].before = learner.clone();
+        learner.learn(batch, shown == nullptr ? nullptr : &(*shown)[tasks[i].expert].scores,
+                      {threads, execution.block_rows}, always);
       } catch (...) {
         std::int64_t learned = learner.t() - before;
         std::size_t row = 0;
@@ -188,15 +190,10 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
     return;
   }
   const Routed routed = routed_to_learn(chunk_of);
-  std::vector<std::unique_ptr<Learner>> snapshots;
-  for (const Expert& expert : experts_) {
-    const bool learns = !routed.parts[tree_.place_of(expert.region)].rows.empty();
-    snapshots.push_back(learns ? expert.learner->clone() : nullptr);
-  }
-  std::vector<Scores> each(experts_.size());
-  for (std::size_t e = 0; e < each.size(); ++e)
-    each[e].deviations.resize(routed.parts[tree_.place_of(experts_[e].region)].rows.size());
-  std::optional<Failure> failure = learn_parts(routed, chunk_of.in_order, &each, execution);
+  std::vector<Shown> shown(experts_.size());
+  for (std::size_t e = 0; e < shown.size(); ++e)
+    shown[e].scores.deviations.resize(routed.parts[tree_.place_of(experts_[e].region)].rows.size());
+  std::optional<Failure> failure = learn_parts(routed, chunk_of.in_order, &shown, execution);
 
   std::vector<std::size_t> next(experts_.size());  // the row of each expert that is next
   std::vector<double> scores, deviations;
@@ -207,8 +204,9 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
     scores.clear();
     deviations.clear();
     for (const std::size_t e : leaf.path) {
-      deviations.push_back(each[e].deviations[next[e]]);
-      const auto first = each[e].values.begin() + static_cast<std::ptrdiff_t>(next[e]++ * outputs);
+      const Scores& own = shown[e].scores;
+      deviations.push_back(own.deviations[next[e]]);
+      const auto first = own.values.begin() + static_cast<std::ptrdiff_t>(next[e]++ * outputs);
       scores.insert(scores.end(), first, first + static_cast<std::ptrdiff_t>(outputs));
     }
     if (!predicted.empty()) leaf.sum.add_up(scores, predicted.subspan(row * stride, outputs));
@@ -228,7 +226,7 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
   for (std::size_t row = 0; row < failure->row; ++row)
     learned += chunk_of.weight == nullptr || chunk_of.weight[row] != 0 ? 1 : 0;
   for (std::size_t e = 0; e < experts_.size(); ++e)
-    if (snapshots[e]) experts_[e].learner = std::move(snapshots[e]);
+    if (shown[e].before) experts_[e].learner = std::move(shown[e].before);
   t_ -= learned;  // the weights have moved already; positions are counted from here once more
   const Routed again = routed_to_learn(between(chunk_of, 0, failure->row, type()));
   t_ += learned;

@@ -123,6 +123,11 @@ class Experts final : public Model {
     std::vector<std::size_t> leaves;  // of each row, by place
     std::vector<Part> parts;          // of each region with experts, by place
   };
+  // What a task hands back: the scores of its rows and the expert, both from before it learned from them.
+  struct Shown {
+    Scores scores;
+    std::unique_ptr<Learner> before;
+  };
   struct Failure {
     std::size_t row;
     std::exception_ptr error;
@@ -148,7 +153,7 @@ class Experts final : public Model {
   void learn_one(const Batch& one, std::span<double> predicted);
   void learn_chunk(const Batch& chunk, std::span<double> predicted, std::size_t stride, const Execution& execution);
   Routed routed_to_learn(const Batch& chunk) const;
-  std::optional<Failure> learn_parts(const Routed& routed, bool in_order, std::vector<Scores>* each,
+  std::optional<Failure> learn_parts(const Routed& routed, bool in_order, std::vector<Shown>* shown,
                                      const Execution& execution);
   void judge(const Leaf& leaf, std::span<const double> each, double y, double weight, Scored& row,
              SumWeights::Judged& judged) const;
