@@ -1243,6 +1243,41 @@ MUTANTS = [
         "test_experts.py -k on_the_threshold",
     ),
     Mutant(
+        "over partitions an expert learns from the rows of its region alone",
+        "src/onkel/partitions/spans.py",
+        "own = places[question.region]",
+        "own = places[ROOT]",
+        "test_partitions.py -k rows_of_their_regions",
+    ),
+    Mutant(
+        "points of an expert are proposed among the rows of its region",
+        "src/onkel/partitions/points.py",
+        "taken(each, places[own.region])",
+        "taken(each, places[0])",
+        "test_partitions.py -k rows_of_their_regions",
+    ),
+    Mutant(
+        "a row that an expert has learned from is scored as if it had not",
+        "src/onkel/partitions/weighing.py",
+        "variance * counts * g / (1 - leverage)",
+        "variance * counts * g",
+        "test_partitions.py -k as_if_an_expert",
+    ),
+    Mutant(
+        "what lies outside the span of an expert's points says nothing about a row that is left out",
+        "src/onkel/partitions/weighing.py",
+        "expert.variance_rows(X)[0] - outside",
+        "expert.variance_rows(X)[0]",
+        "test_partitions.py -k as_if_an_expert",
+    ),
+    Mutant(
+        "a pass over the partitions answers all descents",
+        "src/onkel/partitions/descent.py",
+        "while number not in asked and not states[number].done",
+        "while not asked and not states[number].done",
+        "test_partitions.py -k one_pass",
+    ),
+    Mutant(
         "the weights of a leaf move along the gradient of the loss of the sum",
         "native/experts/weights.cpp",
         "(each[i * n + o] - row.f[o])",
@@ -1252,8 +1287,8 @@ MUTANTS = [
     Mutant(
         "an expert that learned beyond a row that failed goes back",
         "native/experts/experts.cpp",
-        "if (snapshots[e]) experts_[e].learner = std::move(snapshots[e]);",
-        "(void)snapshots;",
+        "if (shown[e].before) experts_[e].learner = std::move(shown[e].before);",
+        "(void)shown;",
         "test_experts.py -k one_expert_fails",
     ),
     Mutant(

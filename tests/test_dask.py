@@ -26,6 +26,7 @@ from onkel.cli import main
 from onkel.dask.local import LocalProcesses
 from onkel.partitions import FilePartition, newton
 from onkel.partitions.sources import Partition, partitions_of
+from onkel.regions import Condition
 from onkel_papers._cells import Cell
 from onkel_papers.lab import Lab
 from states import state_of
@@ -93,6 +94,20 @@ def test_a_cluster_gives_the_bytes_of_one_process(client):
     one = together(client).fit([(X, y)])
     assert state(one) == alone([(X, y)])
     assert client.processing() == dict.fromkeys(client.processing(), ())
+
+
+def test_experts_of_regions_have_the_bytes_of_one_process(client, monkeypatch):
+    sample = newton.fitted_learner
+
+    def divided(*words):
+        root = sample(*words)
+        return root.divided(0, Condition((0,), (0.25,)), [root], [root.blank(budget=12)])
+
+    monkeypatch.setattr(newton, "fitted_learner", divided)
+    X, y = rows()
+    model = together(client).fit(blocks(X, y))
+    assert len(model.regions_) == 3
+    assert state(model) == alone(blocks(X, y))
 
 
 def test_collections_and_delayed_chunks_give_the_bytes_of_their_blocks(client):

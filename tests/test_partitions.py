@@ -15,7 +15,8 @@ from sklearn.base import clone
 import onkel
 from looping import loop
 from onkel import partitions
-from onkel.partitions import descent, engines, newton, sources
+from onkel.choice import growth
+from onkel.partitions import agreement, descent, engines, newton, routes, sources, weighing
 from onkel.partitions.spans import Question, Subspace, Sums, square
 from onkel.parts import RBF
 from onkel.regions import Condition
@@ -249,31 +250,164 @@ def test_the_result_goes_on_like_any_other(task, tmp_path):
     assert loaded.t_ == len(y) + 50
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("several", [False, True])
-def test_of_a_sample_with_regions_the_experts_of_all_rows_are_learned(task, several, monkeypatch):
-    X = rows()
-    y = targets(X, task)
+# -- experts of regions ----------------------------------------------------------------------------------------------
+
+AT = Condition((0,), (0.25,))
+
+
+@pytest.fixture
+def divided_sample(monkeypatch):
+    """A sample whose learner has two experts at the root and one on each side of a condition."""
     sample = newton.fitted_learner
 
     def divided(*words):
         root = sample(*words)
-        assert root.n_features is not None
-        if several:
-            root = onkel.Learner.of_experts([root, root]).with_weights(0, [0.75, 0.25])
-        side = sample(*words).blank()
-        return root.divided(0, Condition((0,), (0.0,)), [side], [side.blank()])
+        both = onkel.Learner.of_experts([root, root.blank(kernel=RBF(0.2))]).with_weights(0, [0.75, 0.25])
+        return both.divided(0, AT, [root], [root.blank(budget=12)])
 
-    plain = partitions.fit(estimator(task), cut(X, y)).model
     monkeypatch.setattr(newton, "fitted_learner", divided)
-    model = partitions.fit(estimator(task), cut(X, y)).model
-    learner = model.__onkel_inside__().learner
-    assert len(model.regions_) == 1
-    assert len(learner.experts) == 1 + several
-    assert model.t_ == len(y)
-    if not several:
-        assert state(model) == state(plain)
+
+
+@loop
+@pytest.mark.parametrize("task", TASKS)
+def test_experts_learn_from_the_rows_of_their_regions(task, divided_sample, small_sample, tmp_path):
+    X = rows()
+    y = targets(X, task)
+    fitted = partitions.fit(estimator(task), cut(X, y, 5), tolerance=1e-8)
+    model, learner = fitted.model, fitted.model.__onkel_inside__().learner
+    lower = AT.lower(X)
+    assert [(region.rows, region.experts) for region in model.regions_] == [
+        (len(y), (0, 1)), (lower.sum(), (2,)), ((~lower).sum(), (3,)),
+    ]  # fmt: skip
+    assert fitted.report.converged
+    assert {each["term"] for each in fitted.report.rounds} == {0, 1, 2, 3}
+    for number, own in enumerate((slice(None), slice(None), lower, ~lower)):
+        expert = learner.expert(number)  # is at an optimum of its own, over the rows of its region alone
+        points = expert.expansion(informed=True).in_order_of_joining.only.points
+        assert len(points) > 5
+        assert number < 3 or not AT.lower(points).any()  # the others have points of the sample's learner
+        space = Subspace(expert.blank(), points)
+        start = descent.DescentState(np.zeros((expert.n_outputs, space.size)), np.empty(0))
+        w = descended(descent.Descent(0.1, 1e-8, task == "regression"), start, total_of(space, X[own], y[own])).w
+        scores = space.core.scores(space.as_rows(X), space.coefficients(w)).reshape(len(y), -1)
+        assert_allclose(expert.score_rows(X), scores, atol=0.01)
+    onkel.save(model, tmp_path / "model.onkel")
+    assert state(onkel.load(tmp_path / "model.onkel")) == state(model)
     assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
+
+
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_experts_do_not_depend_on_jobs_chunks_or_kills(task, divided_sample, small_sample, tmp_path, monkeypatch):
+    X = rows()
+    y = targets(X, task)
+    whole = partitions.fit(estimator(task), cut(X, y, 5))
+    shared = partitions.fit(estimator(task), cut(X, y, 5), n_jobs=2)
+    assert state(shared.model) == state(whole.model)
+    assert shared.report == whole.report
+    saves = []
+
+    def kill(self, *words, save=newton.Checkpoint.save):
+        save(self, *words)
+        saves.append(self.term)
+        if len(saves) == 6:  # of the four terms two have done their first round
+            raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(newton.Checkpoint, "save", kill)
+        partitions.fit(estimator(task), cut(X, y, 5), checkpoint=tmp_path)
+    monkeypatch.setattr(sources, "CHUNK_ROWS", 77)
+    again = partitions.fit(estimator(task), cut(X, y, 5), checkpoint=tmp_path)
+    assert state(again.model) == state(whole.model)
+
+
+def test_one_pass_answers_what_all_experts_ask(divided_sample, small_sample):
+    X = rows()
+    y = targets(X, "binary")
+    passes = []
+    fitted = partitions.fit(
+        estimator("binary"), cut(X, y), tell=lambda phase, done, of: passes.append(phase) if done == 0 else None
+    )
+    most = max(sum(each["term"] == term for each in fitted.report.rounds) for term in range(4))
+    assert passes[:2] == ["census", "points"]
+    assert len(passes) == 2 + most
+
+
+def test_rows_take_the_routes_that_the_core_takes():
+    X = rows(300).astype(np.float32)
+    root = onkel.Learner(onkel.recipes.Newton(), gamma=0.5, budget=5, dtype="float32")
+    root.learn_rows(X[:20], targets(X[:20], "binary"))
+    sides = [root.blank() for _ in range(2)]
+    on_a_row = Condition((1, 2), (float(X[0, 1]), 0.5))
+    tree = root.divided(0, AT, sides[:1], sides[1:]).divided(2, on_a_row, sides[:1], sides[1:])
+    places = routes.Routes.through(tree.regions).of(X)
+    assert places[0].tolist() == list(range(300))
+    assert sorted([*places[3], *places[4]]) == places[2].tolist()
+    for leaf in (1, 3, 4):
+        assert_array_equal(places[leaf], np.flatnonzero(tree.leaf_of(X) == leaf))
+
+
+def test_a_row_is_scored_as_if_an_expert_had_not_learned_from_it():
+    X = rows(60)
+    y = targets(X, "regression")
+    space = subspace("regression", X[:9].copy())
+
+    def learned(some):
+        start = descent.DescentState(np.zeros((1, space.size)), np.empty(0))
+        end = descended(descent.Descent(0.1, 1e-9, True), start, total_of(space, X[some], y[some]))
+        return newton.learner_of(newton.Optimum(space, end), 0, onkel.parts.FadingMemory(), 60)
+
+    found = weighing.held_out(learned(np.arange(60)), space, X, y, np.ones(60))[:, 0]
+    without = [learned(np.delete(np.arange(60), i)).score_rows(X[i : i + 1])[0, 0] for i in range(0, 60, 6)]
+    assert_allclose(found[::6], without, rtol=1e-6, atol=1e-8)
+
+
+def test_the_weights_of_experts_are_good_on_rows_that_none_has_seen(divided_sample):
+    def made(seed, n):
+        X = np.random.default_rng(seed).normal(size=(n, 3))
+        return X, np.where(X[:, 0] > 0.25, np.sin(3 * X[:, 1]), 1.0) + 0.3 * np.random.default_rng(9).normal(size=n)
+
+    learner = partitions.fit(estimator("regression"), cut(*made(8, 1500))).model.__onkel_inside__().learner
+    X, y = made(7, 3000)
+    upper = learner.regions[2]
+    rows_there = learner.leaf_of(X) == upper.number
+    each = np.column_stack([learner.expert(number).score_rows(X[rows_there])[:, 0] for number in upper.path])
+
+    def error(weights):
+        return np.sqrt(np.mean((each @ weights - y[rows_there]) ** 2))
+
+    grid = [np.array([a, b, 1 - a - b]) for a in np.arange(0, 1.01, 0.1) for b in np.arange(0, 1.01 - a, 0.1)]
+    assert error(upper.weights) < 1.02 * min(map(error, grid))
+    assert error(upper.weights) < 0.97 * error(np.array([0.75, 0.25, 0.0]))
+    assert_allclose(learner.score_rows(X[rows_there])[:, 0], each @ upper.weights)
+
+
+def test_the_sample_is_large_enough_for_regions_where_workers_have_room():
+    survey = agreement.Survey(0, 16_384, False, rows_of_regions=64_000)
+    asked = [survey.rows_to_sample(width, sparse) for width, sparse in ((20, False), (100, False), (513, False))]
+    assert asked == [64_000, 41_943, 16_384]
+    assert survey.rows_to_sample(20, sparse=True) == 16_384
+    counted = agreement.census(0, sources.ArrayPartition("all", rows(300), np.zeros(300)), survey)
+    assert counted.sample_rows == 64_000
+
+
+def test_the_common_sample_grows_the_regions_of_a_default_learner(monkeypatch):
+    X = np.random.default_rng(4).uniform(-1, 1, size=(1100, 2))
+    y = np.where(X[:, 0] > 0, np.sin(9 * X[:, 1]), np.sin(2 * X[:, 1]))
+    for name, value in (("LARGEST", 30), ("POINTS", 20), ("ROWS", 1024)):
+        monkeypatch.setattr(growth, name, value)
+    seen = []
+    monkeypatch.setattr(
+        newton, "terms_of", lambda sampled, terms=newton.terms_of: seen.append(sampled) or terms(sampled)
+    )
+    model = onkel.NewtonRegressor(budget=400, random_state=0)
+    fitted = partitions.fit(model, cut(X, y)).model
+    conditions = [region.condition for region in seen[0].regions]
+    assert len(conditions) > 1
+    assert [region.condition for region in fitted.regions_] == conditions
+    assert fitted.regions_[0].rows == fitted.t_ == 1100
+    assert fitted.budget == 400
+    alone = partitions.fit(onkel.NewtonRegressor(budget=400, regions=None, random_state=0), cut(X, y)).model
+    assert len(alone.regions_) == 1
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -299,7 +433,7 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     for term in terms:
         alone = Subspace(term.blank(recipe=recipe), term.expansion(informed=True).in_order_of_joining.only.points)
         start = descent.DescentState(np.zeros((term.n_outputs, alone.size)), np.empty(0))
-        w = descent.Descent(total_of(alone, X, y), 0.1, 1e-8, task == "regression").run(start, 50).w
+        w = descended(descent.Descent(0.1, 1e-8, task == "regression"), start, total_of(alone, X, y)).w
         scores = alone.core.scores(alone.as_rows(X), alone.coefficients(w)).reshape(len(y), -1)
         assert_allclose(term.score_rows(X), scores, atol=0.01)
     # ... and the weights are those that the sample's rows gave before they were learned from
@@ -308,14 +442,17 @@ def test_a_sum_over_kernels_is_learned_term_by_term(task, tmp_path, monkeypatch)
     assert model.partial_fit(X[:50], y[:50]).t_ == len(y) + 50
 
 
-def test_relevances_are_learned_over_partitions_for_targets_and_not_for_classes():
+@pytest.mark.parametrize("task", ["binary", "regression"])
+def test_relevances_are_learned_on_the_common_sample(task):
     X = rows(1100)
     settings = {"budget": 20, "random_state": 0}
-    values = partitions.fit(onkel.NewtonRegressor(**settings), cut(X, targets(X, "regression"))).model
-    assert len(values.__onkel_inside__().learner.kernels) > 1
-    assert values.relevances_[0] > 2 * values.relevances_[2]
-    classes = partitions.fit(onkel.NewtonClassifier(**settings), cut(X, targets(X, "binary"))).model
-    assert len(classes.__onkel_inside__().learner.kernels) == 1
+    model = partitions.fit(TASKS[task](**settings), cut(X, targets(X, task))).model
+    assert min(model.relevances_[: 2 if task == "binary" else 1]) > 2 * model.relevances_[2]
+
+
+def descended(one, start, total, after=lambda number, now: None):
+    (end,) = descent.run([one], [start], lambda asked: {0: total(*asked[0])}, 100, after)
+    return end
 
 
 def total_of(space, X, y):
@@ -564,7 +701,8 @@ def test_the_objective_never_rises_though_the_metric_be_wrong():
 
     begin = descent.DescentState(np.array([[3.0]]), np.array([1e-6]))
     values = []
-    end = descent.Descent(total, 1e-3, 1e-8, quadratic=False).run(begin, 100, lambda now: values.append(now.value))
+    one = descent.Descent(1e-3, 1e-8, quadratic=False)
+    end = descended(one, begin, total, lambda number, now: values.append(now.value))
     assert end.done
     assert values == sorted(values, reverse=True)
     assert abs(end.w[0, 0]) < 1e-3
@@ -573,5 +711,5 @@ def test_the_objective_never_rises_though_the_metric_be_wrong():
 def test_a_descent_is_all_of_its_state():
     """What a checkpoint keeps is all that the next round needs."""
     assert set(descent.DescentState.__dataclass_fields__) == {
-        "w", "half", "value", "slope", "pairs", "fresh", "scale", "squares", "rounds", "done",
+        "w", "half", "value", "slope", "pairs", "fresh", "scale", "squares", "rows_summed", "rounds", "done",
     }  # fmt: skip

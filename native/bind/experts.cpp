@@ -113,12 +113,13 @@ void bind_experts(nb::class_<PyLearner>& learner) {
           "expert"_a)
       .def(
           "with_experts",
-          [](const PyLearner& self, const std::vector<const PyLearner*>& experts) {
+          [](const PyLearner& self, const std::vector<const PyLearner*>& experts,
+             const std::vector<std::int64_t>& rows) {
             std::vector<const Learner*> own;
             for (const PyLearner* expert : experts) own.push_back(&expert->plain());
-            return as_python(unlocked([&] { return experts_of(self).with_experts(own); }));
+            return as_python(unlocked([&] { return experts_of(self).with_experts(own, rows); }));
           },
-          "experts"_a)
+          "experts"_a, "rows"_a = std::vector<std::int64_t>())
       .def(
           "merged_back",
           [](const PyLearner& self, std::int64_t region) {

@@ -90,8 +90,10 @@ class Experts final : public Model {
   std::unique_ptr<Experts> with_expert(std::int64_t region, const Learner& expert, double weight) const;
   // What it weighed is divided among the others.
   std::unique_ptr<Experts> without_expert(std::int64_t expert) const;
-  // Others in the places of all experts; they may count rows and points anew.
-  std::unique_ptr<Experts> with_experts(std::span<const Learner* const> experts) const;
+  // Others in the places of all experts; they may count rows and points anew. With `rows`, so many of each leaf, in the
+  // order of the regions, they have learned from those instead of from the rows so far.
+  std::unique_ptr<Experts> with_experts(std::span<const Learner* const> experts,
+                                        std::span<const std::int64_t> rows = {}) const;
   // A region becomes a leaf: all below it go, and its weights are the mean of theirs.
   std::unique_ptr<Experts> merged_back(std::int64_t region) const;
   std::unique_ptr<Experts> with_weights(std::int64_t region, std::span<const double> weights) const;

@@ -186,15 +186,21 @@ std::unique_ptr<Experts> Experts::without_expert(std::int64_t expert) const {
   return result;
 }
 
-std::unique_ptr<Experts> Experts::with_experts(std::span<const Learner* const> experts) const {
+std::unique_ptr<Experts> Experts::with_experts(std::span<const Learner* const> experts,
+                                               std::span<const std::int64_t> rows) const {
   const std::lock_guard turn(state_lock_);
   if (experts.size() != experts_.size())
     throw std::invalid_argument("there must be one learner in the place of each expert");
   std::unique_ptr<Experts> result(new Experts(*this));
+  if (!rows.empty()) {
+    result->tree_.recount(rows);
+    result->t_ = result->tree_[0].rows;
+    for (auto& [region, leaf] : result->leaves_) leaf.sum.set_noise(0.0, 0);  // that of the new ones, until it is known
+  }
   for (std::size_t e = 0; e < experts.size(); ++e) {
     result->experts_[e].learner = fitting(*experts[e]);
     result->experts_[e].learner->widen(width());
-    if (result->experts_[e].learner->next_position() > t_ || result->width() != width())
+    if (result->experts_[e].learner->next_position() > result->t_ || result->width() != width())
       throw std::invalid_argument("an expert cannot have seen rows that come after those of the stream so far");
   }
   return result;

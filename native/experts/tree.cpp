@@ -54,6 +54,21 @@ void Tree::count(std::size_t leaf) {
   for (std::size_t place = leaf; place != none; place = regions_[place].parent) ++regions_[place].rows;
 }
 
+void Tree::recount(std::span<const std::int64_t> rows) {
+  std::size_t leaves = 0;
+  for (Region& own : regions_) {
+    own.born = own.rows = 0;
+    leaves += own.is_leaf() ? 1 : 0;
+  }
+  if (rows.size() != leaves || std::ranges::any_of(rows, [](std::int64_t n) { return n < 0; }))
+    throw std::invalid_argument("there must be a number of rows for each leaf");
+  for (std::size_t place = 0; place < size(); ++place) {
+    if (!regions_[place].is_leaf()) continue;
+    for (std::size_t above = place; above != none; above = regions_[above].parent) regions_[above].rows += rows.front();
+    rows = rows.subspan(1);
+  }
+}
+
 void Tree::divide(std::size_t place, const Condition& condition, std::int64_t born) {
   regions_[place].condition = condition;
   const Region children[] = {{.number = next_, .born = born}, {.number = next_ + 1, .born = born}};

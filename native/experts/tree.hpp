@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "linalg/archive.hpp"
@@ -45,6 +46,9 @@ class Tree {
   std::size_t leaf_of(const Rows& rows, Type type, std::size_t row) const;
   // A row of this leaf was learned from.
   void count(std::size_t leaf);
+  // As if the regions had been agreed on before the first row, and their leaves, in the order of their places, had seen
+  // so many rows.
+  void recount(std::span<const std::int64_t> rows);
   // Both change places. A leaf is divided at row `born`; and a region becomes a leaf.
   void divide(std::size_t place, const Condition& condition, std::int64_t born);
   void make_leaf(std::size_t place);

@@ -628,13 +628,16 @@ class Learner:
         core, own = self._as_experts()
         return self._going_on(core.without_expert(number), own)
 
-    def with_experts(self, experts: Sequence[Learner]) -> Self:
-        """Return this learner with others in the places of all experts; regions and weights stay."""
+    def with_experts(self, experts: Sequence[Learner], *, rows: Sequence[int] = ()) -> Self:
+        """Return this learner with others in the places of all experts; regions and weights stay.
+
+        With ``rows``, so many of each leaf, these have learned from other rows than those of the stream so far.
+        """
         core, own = self._as_experts()
         assert self.n_features is not None
         cores = [expert.started(self.n_features, self.sparse) for expert in experts]
         replaced = dict(zip(own, (expert.settings for expert in experts), strict=True))
-        return self._going_on(core.with_experts(cores), replaced)
+        return self._going_on(core.with_experts(cores, list(rows)), replaced)
 
     def merged_back(self, region: int) -> Self:
         """Return this learner with a region that is no longer divided: what is below it goes, and the experts that are

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from onkel.choice.judging import slopes
+from onkel.choice.judging import slopes_of_scores
 from onkel.choice.kept import Scored
 from onkel.choice.rows import loss_of
 from onkel.choice.search import Problem, Radial, categories
@@ -94,26 +94,11 @@ def best_conditions(learner: Learner, kept: Scored, nearest: dict[type[Radial], 
     ]
 
 
-def _slopes(learner: Learner, kept: Scored) -> tuple[Floats, Floats]:
-    """The slopes and the curvatures of the loss at the scores, times the weights: one line per output."""
-    f, y, weight = kept.scores, kept.rows.y, kept.rows.weight
-    if learner.task == "regression":
-        g, h = slopes(learner.recipe.loss, f[:, 0], y)
-        return (weight * g)[None], (weight * h)[None]
-    if f.shape[1] == 1:
-        p = 1 / (1 + np.exp(-np.clip(f[:, 0], -50, 50)))
-        return (weight * (p - y))[None], (weight * p * (1 - p))[None]
-    p = np.exp(f - f.max(axis=1, keepdims=True))
-    p = p / p.sum(axis=1, keepdims=True)
-    own = np.equal.outer(y, np.arange(f.shape[1]))
-    return (weight[:, None] * (p - own)).T, (weight[:, None] * p * (1 - p)).T
-
-
 def _by_slopes(learner: Learner, kept: Scored) -> list[Condition]:
     """The conditions whose sides have slopes that differ most, as in boosting: at most one for each feature or group
     of categories."""
-    X = kept.rows.rows
-    g, h = _slopes(learner, kept)
+    X, weight = kept.rows.rows, kept.rows.weight
+    g, h = (weight * each for each in slopes_of_scores(learner.task, learner.recipe.loss, kept.scores, kept.rows.y))
     scale = h.sum() / len(X) / len(h)  # a unit of curvature
     groups = categories(np.asarray(X, np.float64))
     found = [*_cuts(X, g, h, groups, scale), *_sets(X, g, h, groups, scale)]

@@ -43,6 +43,21 @@ def slopes(loss: Loss, scores: Floats, y: Floats) -> tuple[Floats, Floats]:
     return scores - y, np.ones(len(y))
 
 
+def slopes_of_scores(task: str, loss: Loss, scores: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return the slopes of the loss that competitors are judged by at scores [row, output], and its curvatures: one
+    line per output. Labels are class indices."""
+    if task == "regression":
+        g, h = slopes(loss, scores[:, 0], y)
+        return g[None], h[None]
+    if task == "binary":
+        p = 1 / (1 + np.exp(-np.clip(scores[:, 0], -50, 50)))
+        return (p - y)[None], (p * (1 - p))[None]
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p = p / p.sum(axis=1, keepdims=True)
+    own = np.equal.outer(y, np.arange(scores.shape[1]))
+    return (p - own).T, (p * (1 - p)).T
+
+
 def unit(loss: Loss, noise: float) -> float:
     """Return what `judged` usually is, where a learner says that its noise has this variance."""
     return float(np.sqrt(noise)) if isinstance(loss, Huber | Quantile) else noise

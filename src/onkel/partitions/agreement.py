@@ -24,6 +24,8 @@ from onkel.utils.labels import check_kind, joined, places
 
 Floats = NDArray[np.float64]
 SAMPLE, POINTS = 0, 1  # the purposes of random draws
+MOST_FEATURES = 512  # of rows that may be divided among regions
+MOST_NUMBERS = 2**22  # of a sample that is larger for regions
 ROWS_PER_SAMPLED = 10  # so many rows for each of the sample are needed to encode categories by its targets
 
 
@@ -69,11 +71,19 @@ class Survey:
     sample_rows: int
     regression: bool
     transformer: Any = None  # unfitted: the scaler or the encoder that the rows go through
+    rows_of_regions: int = 0  # that the sample should have where rows may be divided among regions
 
     @property
     def takes_tables(self) -> bool:
         """Whether rows have columns of any type."""
         return isinstance(self.transformer, StreamEncoder)
+
+    def rows_to_sample(self, n_features: int, sparse: bool) -> int:
+        """Return the size of the sample of rows like these: rows that cannot be divided need no more for it, and those
+        of many features are fewer, so that a worker has room for them."""
+        if sparse or n_features > MOST_FEATURES:
+            return self.sample_rows
+        return max(self.sample_rows, min(self.rows_of_regions, MOST_NUMBERS // n_features))
 
 
 @dataclass(frozen=True)
@@ -150,7 +160,7 @@ def census(number: int, partition: Partition, survey: Survey) -> Census:
         if transformer is not None and len(counted):
             transformer.partial_fit(rows.X)
         piece = Census(
-            survey.sample_rows,
+            survey.rows_to_sample(int(X.shape[1]), issparse(X)),
             partition.name,
             rows=len(counted),
             weight=float(np.sum(weight)),

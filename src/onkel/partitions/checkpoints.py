@@ -48,7 +48,9 @@ class Checkpoint:
         """Replace the checkpoint by the present state."""
         if self.path is None:
             return
-        facts = {name: getattr(now, name) for name in ("value", "fresh", "scale", "squares", "rounds", "done")}
+        facts = {
+            name: getattr(now, name) for name in ("value", "fresh", "scale", "squares", "rows_summed", "rounds", "done")
+        }
         arrays = {"w": now.w, "half": now.half, **_rows(points)}
         if now.slope is not None:
             arrays["slope"] = now.slope

@@ -4,12 +4,14 @@ A pass that sums the information as well costs as much as dozens that sum the sl
 of L-BFGS with ``lam I + H`` as the initial Hessian, where ``H`` comes from a sample of the rows or from an earlier
 pass. If the predicted decrease of a step is below the tolerance, ``H`` is summed at that function, and if the predicted
 decrease then still is, the descent has converged. The squared error needs one such pass, and its step is exact.
+
+Descents run side by side, one for each kernel and region: a pass over the rows answers what all of them ask.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,35 +40,39 @@ class DescentState:
     fresh: bool = False  # whether the information was summed at w
     scale: float = 1.0  # of the next step
     squares: float = 0.0  # Sums.squares at w
+    rows_summed: int = 0  # over which the value is a sum
     rounds: int = 0
     done: bool = False
+
+
+Asked = tuple[Floats, bool]  # a function, and whether the information is to be summed at it
+Step = Generator[Asked, Sums, DescentState]
 
 
 @dataclass
 class Descent:
     """The rules of a descent.
 
-    ``total(w, informed)`` returns the sums of all rows at a function, slopes in coordinates.
+    A step asks at most once for the sums of all rows at a function, slopes in coordinates, and is sent them.
     """
 
-    total: Callable[[Floats, bool], Sums]
     lam: float
     tolerance: float
     quadratic: bool
     _metric: tuple[Floats, Any] | None = field(default=None, repr=False)
 
-    def next(self, now: DescentState) -> DescentState:
-        """Carry out one round."""
+    def step(self, now: DescentState) -> Step:
+        """Carry out one round, or find that there is nothing left to do."""
         if now.slope is None:
-            return self._at(now, now.w, informed=self.quadratic or not len(now.half))
+            return (yield from self._at(now, now.w, informed=self.quadratic or not len(now.half)))
         direction = self._direction(now)
         promise = -dot(now.slope, direction)  # twice the decrease that the quadratic model predicts
         if self.quadratic:
             return self._exact(now, direction)
         if promise / 2 <= self.tolerance * now.value or now.scale < 0.5**MAX_HALVINGS:
-            return replace(now, done=True) if now.fresh else self._at(now, now.w, informed=True)
+            return replace(now, done=True) if now.fresh else (yield from self._at(now, now.w, informed=True))
         trial = now.w + now.scale * direction
-        reached = self._at(now, trial, informed=False)
+        reached = yield from self._at(now, trial, informed=False)
         if not reached.value <= now.value - SUFFICIENT * now.scale * promise:
             return replace(now, scale=_shorter(now, reached.value, promise), rounds=reached.rounds)
         assert reached.slope is not None
@@ -74,19 +80,8 @@ class Descent:
         kept = (*now.pairs, pair)[-MAX_PAIRS:] if dot(*pair) > 0 else now.pairs
         return replace(reached, pairs=kept)
 
-    def run(
-        self, now: DescentState, rounds: int, after: Callable[[DescentState], None] = lambda now: None
-    ) -> DescentState:
-        """Descend until convergence, or for this many rounds in all; ``after`` is called after each round."""
-        while not now.done and now.rounds < rounds:
-            before = now.rounds
-            now = self.next(now)
-            if now.rounds > before:
-                after(now)
-        return now
-
-    def _at(self, now: DescentState, w: Floats, informed: bool) -> DescentState:
-        sums = self.total(w, informed)
+    def _at(self, now: DescentState, w: Floats, informed: bool) -> Step:
+        sums = yield w, informed
         return DescentState(
             w,
             half=sums.half if informed else now.half,
@@ -95,6 +90,7 @@ class Descent:
             pairs=now.pairs,
             fresh=informed,
             squares=sums.squares,
+            rows_summed=sums.rows,
             rounds=now.rounds + 1,
         )
 
@@ -129,6 +125,51 @@ class Descent:
             self._metric = now.half, _core.Precision(now.half, q.shape[1], self.lam)
         solution: Floats = self._metric[1].solve(np.ascontiguousarray(q))
         return solution
+
+
+Totals = Callable[[Mapping[int, Asked]], Mapping[int, Sums]]
+After = Callable[[int, DescentState], None]
+
+
+def run(
+    descents: Sequence[Descent],
+    begin: Sequence[DescentState],
+    total: Totals,
+    rounds: int,
+    after: After = lambda number, now: None,
+) -> list[DescentState]:
+    """Descend side by side until all have converged, or for this many rounds of each in all.
+
+    ``total`` answers what the descents with these numbers ask; ``after`` is called with the number and the state of
+    each that has done a round. What one of them does is the same whatever the others do.
+    """
+    states = list(begin)
+    while True:
+        steps: dict[int, Step] = {}
+        asked: dict[int, Asked] = {}
+        for number, descent in enumerate(descents):
+            while number not in asked and not states[number].done and states[number].rounds < rounds:
+                step = descent.step(states[number])
+                try:
+                    asked[number], steps[number] = next(step), step
+                except StopIteration as ended:  # it needed no rows
+                    states[number] = ended.value
+        if not asked:
+            return states
+        answers = total(asked)
+        for number, step in steps.items():
+            states[number] = _ended(step, answers[number])
+            after(number, states[number])
+
+
+def _ended(step: Step, sums: Sums) -> DescentState:
+    """The state at the end of a step that has been told what it asked for."""
+    try:
+        step.send(sums)
+    except StopIteration as ended:
+        state: DescentState = ended.value
+        return state
+    raise AssertionError("a step asks once")
 
 
 def _shorter(now: DescentState, value: float, promise: float) -> float:

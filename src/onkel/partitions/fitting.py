@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.utils import check_random_state
 
-from onkel.choice.growth import budget_of_one
+from onkel.choice.growth import budget_of_one, least_budget
 from onkel.estimators.base import KernelEstimator
 from onkel.estimators.generic import recipe_of
 from onkel.inside import fitted_learner
@@ -105,7 +105,8 @@ def fit(
     workers = Workers(engine or engine_of(n_jobs), partitions, tell or (lambda phase, done, of: None))
     seed = _seed(estimator)
     n_sampled = newton.sample_rows_for(budget_of_one(estimator.budget) or 0)
-    survey = Survey(seed, n_sampled, bool(is_regressor(estimator)), transformer)
+    of_regions = newton.sample_rows_of_regions(estimator.budget or 0) if _may_have_regions(estimator) else 0
+    survey = Survey(seed, n_sampled, bool(is_regressor(estimator)), transformer, of_regions)
     counted: Census = workers.total("census", census, survey, joined_census)
     counted = counted.of_all()
     encoding = encoding_of(estimator, counted)
@@ -154,6 +155,12 @@ def _check_loss(estimator: Any) -> None:
         )
 
 
+def _may_have_regions(estimator: Any) -> bool:
+    """Whether an estimator divides its rows where that is better and there are enough of them."""
+    wanted = getattr(estimator, "regions", None) is not None
+    return wanted and estimator.budget is not None and estimator.budget >= least_budget()
+
+
 def _memory(estimator: object) -> Memory:
     """The memory that the model has for later rows."""
     recipe = _recipe(estimator)
@@ -190,10 +197,6 @@ def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEnc
     changes: dict[str, Any] = {"random_state": seed}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # the order of the rows has no meaning
-    if hasattr(model, "regions"):
-        changes["regions"] = None
-    if isinstance(getattr(model, "relevances", None), str) and encoding.classes is not None:
-        changes["relevances"] = None  # for classes a sum was measured to be worse than one kernel (docs/scale.md)
     if isinstance(recipe := _recipe(model), SecondOrder):
         changes["recipe"] = replace(recipe, memory=FadingMemory())
     if encoding.class_weights is not None:

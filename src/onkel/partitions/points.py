@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from onkel import _core
 from onkel.partitions.agreement import POINTS, RowEncoding, draws, stacked
+from onkel.partitions.routes import Routes, taken
 from onkel.partitions.sources import Partition
 from onkel.partitions.spans import Subspace
 
@@ -52,32 +53,56 @@ class Proposals:
 class Wanted:
     """What every partition needs to propose points."""
 
+    region: int  # whose rows may be proposed
     sampled: Subspace  # that of all points of the function fitted to the sample
     coefficients: Floats  # of that function
     first: Subspace  # that of its first points
-    encoding: RowEncoding
     limit: int  # of rows
     easy_slope: float
 
+    def among(self, X: Any, y: Floats, weight: Floats, u: Floats) -> Proposals:
+        """Return the best of these rows, each with a random number of its own."""
+        learner = self.first.learner
+        scores = self.sampled.core.scores(self.sampled.as_rows(X), self.coefficients)
+        keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, self.easy_slope)
+        informative = np.flatnonzero(np.isfinite(keys))
+        novelty = self.first.core.novelty(self.first.as_rows(X[informative]))
+        new = novelty > 0
+        informative, novelty = informative[new], novelty[new]
+        ranks = keys[informative] / np.sqrt(novelty)
+        return Proposals(self.limit, ranks, keys[informative], X[informative])
 
-def propose(number: int, partition: Partition, wanted: Wanted) -> Proposals:
-    """Return the best rows of a partition."""
-    learner = wanted.first.learner
-    rng = draws(learner.seed, number, POINTS)
-    best = Proposals(wanted.limit, np.empty(0), np.empty(0), wanted.first.points[:0])
+
+@dataclass(frozen=True)
+class AllWanted:
+    """What every partition needs to propose points for all terms."""
+
+    terms: dict[int, Wanted]
+    seed: int
+    encoding: RowEncoding
+    routes: Routes
+
+
+def propose(number: int, partition: Partition, wanted: AllWanted) -> dict[int, Proposals]:
+    """Return the best rows of a partition for each term."""
+    rng = draws(wanted.seed, number, POINTS)
+    best = {
+        term: Proposals(own.limit, np.empty(0), np.empty(0), own.first.points[:0]) for term, own in wanted.terms.items()
+    }
     for chunk in partition.chunks():
         X, y, weight = wanted.encoding.encode(chunk)
         u = rng.random(len(y))
         weight = np.ones(len(y)) if weight is None else weight
-        scores = wanted.sampled.core.scores(wanted.sampled.as_rows(X), wanted.coefficients)
-        keys = _core.slope_keys(learner.recipe.loss.spec, learner.task, scores, y, weight, u, wanted.easy_slope)
-        informative = np.flatnonzero(np.isfinite(keys))
-        novelty = wanted.first.core.novelty(wanted.first.as_rows(X[informative]))
-        new = novelty > 0
-        informative, novelty = informative[new], novelty[new]
-        ranks = keys[informative] / np.sqrt(novelty)
-        best = best.with_others(Proposals(wanted.limit, ranks, keys[informative], X[informative]))
+        places = wanted.routes.of(X)
+        for term, own in wanted.terms.items():
+            found = own.among(*(taken(each, places[own.region]) for each in (X, y, weight, u)))
+            best[term] = best[term].with_others(found)
     return best
+
+
+def best_of_both(left: dict[int, Proposals], right: dict[int, Proposals]) -> dict[int, Proposals]:
+    """Return the best of two partitions' proposals for each term."""
+    return {term: left[term].with_others(right[term]) for term in left}
 
 
 def chosen(first: Subspace, proposals: Proposals, others: Any, budget: int) -> Any:

@@ -7,7 +7,7 @@ A function is a matrix of coordinates, one row per output, in the orthonormal ba
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,13 @@ from scipy.sparse import issparse
 from onkel import _core
 from onkel.learner import Learner, core_rows
 from onkel.partitions.agreement import RowEncoding
+from onkel.partitions.routes import ROOT, Routes, taken
 from onkel.partitions.sources import Partition
 
 Floats = NDArray[np.float64]
 
-MAX_KEPT = 2
-_kept: dict[str, _core.Span] = {}  # the spans that this process used last, by their digests
+MAX_NUMBERS = 2**24  # of the factors of the spans that are kept
+_kept: dict[str, tuple[int, _core.Span]] = {}  # the spans that this process used last with their sizes, by digest
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,13 @@ class Subspace:
     @property
     def core(self) -> _core.Span:
         """The object of the core, which a process keeps as long as it uses few others."""
-        span = _kept.pop(self.digest, None)
+        _, span = _kept.pop(self.digest, (0, None))
         if span is None:
             rows, width = self.as_rows(self.points), int(self.points.shape[1])
             span = _core.Span(self.learner.kernel.formula_spec, rows, width, self.learner.fit_intercept)
-            while len(_kept) >= MAX_KEPT:
-                _kept.pop(next(iter(_kept)), None)
-        _kept[self.digest] = span
+        _kept[self.digest] = self.size, span
+        while len(_kept) > 2 and sum(size**2 for size, _ in list(_kept.values())) > MAX_NUMBERS:
+            _kept.pop(next(iter(_kept)), None)
         return span
 
     def as_rows(self, X: object) -> Any:
@@ -106,7 +107,7 @@ class Question:
     subspace: Subspace
     function: Floats
     informed: bool
-    encoding: RowEncoding | None = field(default=None)  # of the chunks of a partition
+    region: int = ROOT  # whose rows are summed over
 
     def start(self) -> _core.RowSums:
         """Return empty sums."""
@@ -121,14 +122,30 @@ class Question:
         return Sums(*sums.result())
 
 
-def row_sums(number: int, partition: Partition, question: Question) -> Sums:
-    """Return the sums of a partition, read as a stream."""
-    sums = question.start()
-    assert question.encoding is not None
+@dataclass(frozen=True)
+class Questions:
+    """The questions of all terms that have one, which one pass answers."""
+
+    terms: dict[int, Question]
+    encoding: RowEncoding
+    routes: Routes
+
+
+def row_sums(number: int, partition: Partition, questions: Questions) -> dict[int, Sums]:
+    """Return the sums of a partition, read as a stream, for each term that asks."""
+    sums = {term: question.start() for term, question in questions.terms.items()}
     for chunk in partition.chunks():
-        X, y, weight = question.encoding.encode(chunk)
-        sums.add(question.subspace.as_rows(X), y, weight)
-    return Sums(*sums.result())
+        X, y, weight = questions.encoding.encode(chunk)
+        places = questions.routes.of(X)
+        for term, question in questions.terms.items():
+            own = places[question.region]
+            sums[term].add(question.subspace.as_rows(taken(X, own)), taken(y, own), taken(weight, own))
+    return {term: Sums(*each.result()) for term, each in sums.items()}
+
+
+def sums_of_both(left: dict[int, Sums], right: dict[int, Sums]) -> dict[int, Sums]:
+    """Return the sums of two partitions' rows for each term."""
+    return {term: left[term] + right[term] for term in left}
 
 
 def square(half: Floats, n: int) -> Floats:
