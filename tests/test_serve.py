@@ -358,6 +358,18 @@ def test_versions_are_kept_and_rolled_back_to(tmp_path):
         assert served.snapshot.rows == 300
 
 
+def test_a_model_uses_as_many_threads_as_the_service_was_told(tmp_path):
+    with serve(tmp_path, versions=4) as served:
+        served.learn(batch(0, 200)).result()
+    with serve(tmp_path, jobs=2) as served:
+        assert served.snapshot.model.n_jobs == 2
+        served.learn(batch(200, 260)).result()
+        served.roll_back(0).result()
+        assert served.snapshot.model.n_jobs == 2
+    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+        serve(tmp_path, jobs=0)
+
+
 def test_a_state_that_began_otherwise_is_refused(tmp_path):
     serve(tmp_path).close()
     with pytest.raises(ValueError, match="was started with learner a test, and now with sha256 abc"):

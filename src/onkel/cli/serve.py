@@ -48,6 +48,10 @@ def serve(
     ] = None,
     set: Annotated[list[str] | None, Option(metavar="NAME=VALUE", help="Any other parameter.")] = None,
     seed: Annotated[int, Option(min=0, help="Seed of the learner's random draws.")] = 0,
+    jobs: Annotated[
+        int | None,
+        Option(metavar="N", help="Threads of a model, which experts of regions share; else as its file says."),
+    ] = None,
     every: Annotated[int, Option(min=1, metavar="ROWS", help="Rows between two versions.")] = 100_000,
     keep: Annotated[int, Option(min=1, metavar="N", help="Versions to keep.")] = 10,
     most_bytes: Annotated[int, Option(min=1024, metavar="N", help="The largest body of a request, in bytes.")] = 2**24,
@@ -104,7 +108,7 @@ def serve(
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma, schema=schema)
         fresh = _fresh(learner, task, options, classes)
     kept = Kept(versions=keep, held_seconds=label_seconds, history_bytes=history_bytes)
-    settings = ServiceSettings(every=every, kept=kept, read_only=read_only)
+    settings = ServiceSettings(every=every, kept=kept, read_only=read_only, jobs=jobs)
     log_to_standard_error()
     if restore is not None:
         unpack(Path(restore), Path(dir))

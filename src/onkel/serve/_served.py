@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
+from onkel.evaluate import learner_of
 from onkel.inside import inside
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_batch, check_classes
@@ -195,6 +196,7 @@ class Served:
             self._model, self._version = opened.model, opened.version
             take_names(self._model)
             self._take_notes(notes)
+        self._share_among_threads()
         self._rows_at_version = self._rows
         self._is_regressor = is_regressor(self._model)
         self._publish()
@@ -419,6 +421,11 @@ class Served:
         self._rows_at_version = notes["rows"]
         logger.info("wrote a checkpoint", extra=self._log_fields(version=self._version, rows=notes["rows"]))
 
+    def _share_among_threads(self) -> None:
+        """Let the model use as many threads as the service was told; they change no bit."""
+        if self.settings.jobs is not None:
+            learner_of(self._model).n_jobs = self.settings.jobs
+
     def _roll_back(self, task: Rollback) -> None:
         try:
             model, notes = self._store.load(task.version)
@@ -434,6 +441,7 @@ class Served:
             task.done.set_exception(Refusal(507, f"the version cannot be written ({error.strerror or error})"))
         else:
             self._model = model
+            self._share_among_threads()
             self._take_notes(notes)
             self._publish()
             task.done.set_result({"version": self._version, "rows_learned": self._rows})

@@ -20,6 +20,7 @@ from onkel.serve._checks import check_rows, check_size, refused_by_row
 from onkel.serve._refusal import Refusal
 from onkel.serve._store import Kept
 from onkel.streams.table import Table
+from onkel.utils.validation import n_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,10 @@ class ServiceSettings:
     queue_rows: int = 200_000
     group_rows: int = 20_000  # the largest number of rows that share one fsync and one snapshot
     read_only: bool = False
+    jobs: int | None = None  # threads of the model; None leaves what it says itself
+
+    def __post_init__(self) -> None:
+        n_threads(self.jobs)  # refuses what is no number of threads
 
 
 @dataclass(frozen=True)
