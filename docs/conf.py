@@ -63,9 +63,9 @@ html_context = {"default_mode": "auto"}
 html_sidebars = {"index": [], "start": [], "choose": [], "howto": []}
 
 GALLERY = [
-    "surfaces_over_time", "learning_curves", "budget_and_accuracy", "drift", "newton_variance",
-    "regression_with_uncertainty", "calibration", "relevances", "regions", "evictions", "ages", "polk_dictionary",
-    "merge_and_compress", "kernel_weights", "text_rows", "own_part",
+    "surfaces_over_time", "race", "learning_curves", "budget_and_accuracy", "accuracy_and_seconds", "drift",
+    "newton_variance", "regression_with_uncertainty", "intervals_over_a_stream", "calibration", "relevances",
+    "regions", "evictions", "ages", "polk_dictionary", "merge_and_compress", "kernel_weights", "text_rows", "own_part",
 ]  # fmt: skip
 
 

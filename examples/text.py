@@ -1,4 +1,4 @@
-"""Words, hashed into a million columns: a weight for each, learned in one pass, and the words that count most."""
+"""Words, hashed into a million columns: a weight for each column, learned in five passes."""
 
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import runpy
 import subprocess
@@ -39,6 +40,14 @@ def test_examples_are_short_and_shown(path):
     assert len(text.splitlines()) < SHORT
     pages = [page.read_text() for page in (EXAMPLES.parent / "docs").glob("*.md")]
     assert any(text.partition('"""\n')[2].strip() in page for page in pages), "a page of docs/ shows the example"
+
+
+def test_stories_are_notebooks_too():
+    notebooks = sorted(EXAMPLES.glob("*.ipynb"))
+    assert {path.stem for path in notebooks} == {path.stem for path in EXAMPLES.glob("*.py")} - {"messy_table"}
+    for path in notebooks:
+        about, program = ("".join(cell["source"]) for cell in json.loads(path.read_text())["cells"])
+        assert f'"""{about}"""\n\n{program}\n' == path.with_suffix(".py").read_text()  # which is run below
 
 
 def test_a_table_with_everything_wrong_in_it(tmp_path):
