@@ -1287,9 +1287,16 @@ MUTANTS = [
     Mutant(
         "an expert that learned beyond a row that failed goes back",
         "native/experts/experts.cpp",
-        "if (shown[e].before) experts_[e].learner = std::move(shown[e].before);",
-        "(void)shown;",
+        "  experts_ = begun;",
+        "",
         "test_experts.py -k one_expert_fails",
+    ),
+    Mutant(
+        "who changes an expert that others hold too changes a copy",
+        "native/experts/shared.hpp",
+        "if (held_->holders.load(std::memory_order_acquire) > 1)",
+        "if (held_->holders.load(std::memory_order_acquire) > 99)",
+        "test_experts.py -k own_ways",
     ),
     Mutant(
         "a class that is new is known to all experts from its row on",

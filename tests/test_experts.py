@@ -135,6 +135,22 @@ def test_cuts_threads_files_and_copies_change_no_bit(task, dtype, tmp_path):
     assert_array_equal(made.score_rows(X)[5], np.atleast_1d(made.score(X[5])))
 
 
+@pytest.mark.parametrize("n", [1, 30, 600])
+def test_a_copy_and_what_it_was_copied_from_go_their_own_ways(n):
+    X, y = data("binary")
+    made = grown("binary", X, y)
+    copied, before, rest = made.clone(), made.fingerprint(), slice(300, 300 + n)
+    made.learn_rows(X[rest], y[rest])
+    assert copied.fingerprint() == before
+    scores = copied.score_rows(X)
+    again = copied.clone()
+    copied.learn_rows(X[rest], y[rest])
+    assert copied.fingerprint() == made.fingerprint()
+    assert_array_equal(again.score_rows(X), scores)
+    made.learn_rows(X[rest], 1 - y[rest])
+    assert copied.fingerprint() != made.fingerprint()
+
+
 def test_a_row_on_the_threshold_belongs_to_the_lower_side():
     X, y = data("regression", 300)
     made = grown("regression", X, y)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import onkel
 from looping import WHOLE, loop
 from onkel import checks, recipes
 from states import state_of
@@ -81,3 +82,15 @@ def test_nbytes_counts_the_model(case):
     learner.learn_rows(X, y)
     assert learner.nbytes == sum(values.nbytes for values in state_of(learner).values())
     assert learner.nbytes >= learner.n_support * (X.shape[1] * X.itemsize + 8)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc (Linux)")
+def test_copies_share_the_experts_that_neither_has_changed_since():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    expert = onkel.Learner(recipes.Newton(), gamma=1.0, budget=200)
+    expert.learn_rows(X, (X[:, 0] > 0).astype(float))
+    made = onkel.Learner.of_experts([expert] * 8)
+    before = resident_bytes()
+    copies = [made.clone() for _ in range(60)]
+    assert len(copies) * made.nbytes > 10 * (resident_bytes() - before)

@@ -214,6 +214,20 @@ def test_a_model_with_regions_goes_on_from_a_file_and_a_pickle(early, tmp_path, 
         assert model.predict(X).tobytes() == whole.predict(X).tobytes()
 
 
+def test_the_width_is_that_of_the_main_kernel_whenever_one_looks(early, tmp_path):
+    X, y = by_place(1500)
+    model = onkel.NewtonRegressor(budget=200, random_state=0)
+    for begin in range(0, 1500, 100):
+        model.partial_fit(X[begin : begin + 100], y[begin : begin + 100])
+        assert model.gamma_ == model.kernel_.gamma
+    assert len(model.regions_) > 1
+    onkel.save(model, tmp_path / "model")
+    for same in (onkel.load(tmp_path / "model"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert same.gamma_ == model.gamma_
+    with pytest.raises(AttributeError, match="no gamma_ before"):
+        _ = onkel.NewtonRegressor().gamma_
+
+
 def test_an_interrupted_division_is_made_again(early, monkeypatch):
     X, y = by_place(900)
     whole = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(X, y)

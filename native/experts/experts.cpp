@@ -132,10 +132,10 @@ Experts::Routed Experts::routed_to_learn(const Batch& batch) const {
   return found;
 }
 
-// Each expert learns its rows, and `shown` gets their scores from before and a copy of the expert from before, which a
-// task makes itself: copies take a sixth of the time of a stream with many regions, and threads share it. Where some
-// fail, the first row at which one did is returned: others have learned beyond it.
-std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool in_order, std::vector<Shown>* shown,
+// Each expert learns its rows, and `each` gets their scores from before. An expert that others hold too is copied by
+// its task: copies take a sixth of the time of a stream with many regions, and threads share it. Where some fail, the
+// first row at which one did is returned: others have learned beyond it.
+std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool in_order, std::vector<Scores>* each,
                                                      const Execution& execution) {
   struct Share {
     std::size_t expert, place;
@@ -156,15 +156,14 @@ std::optional<Experts::Failure> Experts::learn_parts(const Routed& routed, bool 
   team.run([&](std::size_t) {
     for (std::size_t i; (i = next.fetch_add(1)) < tasks.size();) {
       const Part& part = routed.parts[tasks[i].place];
-      Learner& learner = *experts_[tasks[i].expert].learner;
-      const std::int64_t before = learner.t();
+      Shared& learner = experts_[tasks[i].expert].learner;
+      const std::int64_t before = learner->t();
       const Batch batch{part.view, part.y.data(), part.weight.data(), in_order, part.positions.data()};
       try {
-        if (shown != nullptr) (*shown)[tasks[i].expert].before = learner.clone();
-        learner.learn(batch, shown == nullptr ? nullptr : &(*shown)[tasks[i].expert].scores,
-                      {threads, execution.block_rows}, always);
+        learner.own().learn(batch, each == nullptr ? nullptr : &(*each)[tasks[i].expert],
+                            {threads, execution.block_rows}, always);
       } catch (...) {
-        std::int64_t learned = learner.t() - before;
+        std::int64_t learned = learner->t() - before;
         std::size_t row = 0;
         while (part.weight[row] == 0 || learned-- > 0) ++row;
         failures[tasks[i].expert] = {part.rows[row], std::current_exception()};
@@ -182,7 +181,7 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
                           const Execution& execution) {
   const std::size_t count = chunk_of.rows.count, before = width(), outputs = outputs_after(chunk_of);
   if (outputs > before)
-    for (Expert& expert : experts_) expert.learner->widen(outputs);
+    for (Expert& expert : experts_) expert.learner.own().widen(outputs);
   if (count <= few && !is_foreign()) {
     for (std::size_t row = 0; row < count; ++row)
       learn_one(between(chunk_of, row, row + 1, type()),
@@ -190,10 +189,11 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
     return;
   }
   const Routed routed = routed_to_learn(chunk_of);
-  std::vector<Shown> shown(experts_.size());
-  for (std::size_t e = 0; e < shown.size(); ++e)
-    shown[e].scores.deviations.resize(routed.parts[tree_.place_of(experts_[e].region)].rows.size());
-  std::optional<Failure> failure = learn_parts(routed, chunk_of.in_order, &shown, execution);
+  const std::vector<Expert> begun = experts_;  // whoever learns leaves these as they are
+  std::vector<Scores> each(experts_.size());
+  for (std::size_t e = 0; e < each.size(); ++e)
+    each[e].deviations.resize(routed.parts[tree_.place_of(experts_[e].region)].rows.size());
+  std::optional<Failure> failure = learn_parts(routed, chunk_of.in_order, &each, execution);
 
   std::vector<std::size_t> next(experts_.size());  // the row of each expert that is next
   std::vector<double> scores, deviations;
@@ -204,7 +204,7 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
     scores.clear();
     deviations.clear();
     for (const std::size_t e : leaf.path) {
-      const Scores& own = shown[e].scores;
+      const Scores& own = each[e];
       deviations.push_back(own.deviations[next[e]]);
       const auto first = own.values.begin() + static_cast<std::ptrdiff_t>(next[e]++ * outputs);
       scores.insert(scores.end(), first, first + static_cast<std::ptrdiff_t>(outputs));
@@ -225,8 +225,7 @@ void Experts::learn_chunk(const Batch& chunk_of, std::span<double> predicted, st
   std::int64_t learned = 0;
   for (std::size_t row = 0; row < failure->row; ++row)
     learned += chunk_of.weight == nullptr || chunk_of.weight[row] != 0 ? 1 : 0;
-  for (std::size_t e = 0; e < experts_.size(); ++e)
-    if (shown[e].before) experts_[e].learner = std::move(shown[e].before);
+  experts_ = begun;
   t_ -= learned;  // the weights have moved already; positions are counted from here once more
   const Routed again = routed_to_learn(between(chunk_of, 0, failure->row, type()));
   t_ += learned;
@@ -243,12 +242,12 @@ void Experts::learn_one(const Batch& one, std::span<double> predicted) {
   Batch shown = one;
   shown.positions = &t_;
   for (std::size_t i = 0; i < leaf.path.size(); ++i) {
-    Learner& learner = *experts_[leaf.path[i]].learner;
+    Shared& learner = experts_[leaf.path[i]].learner;
     const std::span<double> own(scores.data() + i * outputs, outputs);
     if (weight != 0)
-      learner.prepare(shown, own);
+      learner.own().prepare(shown, own);
     else if (!predicted.empty())
-      std::ranges::copy(learner.score(one.rows, false, {}, always).values, own.begin());
+      std::ranges::copy(learner->score(one.rows, false, {}, always).values, own.begin());
   }
   if (!predicted.empty()) leaf.sum.add_up(scores, predicted);
   if (weight == 0) return;
@@ -257,7 +256,7 @@ void Experts::learn_one(const Batch& one, std::span<double> predicted) {
   judge(leaf, scores, one.y[0], weight, scored, judged);
   std::vector<double> deviations;
   for (const std::size_t e : leaf.path) {
-    experts_[e].learner->commit();
+    experts_[e].learner.own().commit();
     deviations.push_back(experts_[e].learner->measured());
   }
   count_row(place, judged, deviations, weight);

@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "experts/shared.hpp"
 #include "experts/tree.hpp"
 #include "experts/weights.hpp"
 #include "loop/learner.hpp"
@@ -101,7 +102,7 @@ class Experts final : public Model {
  private:
   struct Expert {
     std::int64_t number = 0, region = 0;
-    std::unique_ptr<Learner> learner;
+    Shared learner;
   };
   struct Leaf {
     SumWeights sum;
@@ -124,11 +125,6 @@ class Experts final : public Model {
   struct Routed {
     std::vector<std::size_t> leaves;  // of each row, by place
     std::vector<Part> parts;          // of each region with experts, by place
-  };
-  // What a task hands back: the scores of its rows and the expert, both from before it learned from them.
-  struct Shown {
-    Scores scores;
-    std::unique_ptr<Learner> before;
   };
   struct Failure {
     std::size_t row;
@@ -155,7 +151,7 @@ class Experts final : public Model {
   void learn_one(const Batch& one, std::span<double> predicted);
   void learn_chunk(const Batch& chunk, std::span<double> predicted, std::size_t stride, const Execution& execution);
   Routed routed_to_learn(const Batch& chunk) const;
-  std::optional<Failure> learn_parts(const Routed& routed, bool in_order, std::vector<Shown>* shown,
+  std::optional<Failure> learn_parts(const Routed& routed, bool in_order, std::vector<Scores>* each,
                                      const Execution& execution);
   void judge(const Leaf& leaf, std::span<const double> each, double y, double weight, Scored& row,
              SumWeights::Judged& judged) const;

@@ -19,12 +19,12 @@ constexpr std::int64_t known = 64;  // rows that a region's noise counts for whe
 
 Experts::Experts(std::vector<std::unique_ptr<Learner>> learners, std::int64_t t)
     : loss_(learners.at(0)->config().recipe.part("loss"), learners[0]->config().task), tree_(t), t_(t) {
-  for (std::unique_ptr<Learner>& learner : learners) experts_.push_back({next_++, 0, std::move(learner)});
+  for (std::unique_ptr<Learner>& learner : learners) experts_.push_back({next_++, 0, Shared(std::move(learner))});
   std::size_t outputs = 0;
   for (const Expert& expert : experts_) outputs = std::max(outputs, expert.learner->outputs());
   for (Expert& expert : experts_) {
-    expert.learner = fitting(*expert.learner);
-    expert.learner->widen(outputs);
+    expert.learner = Shared(fitting(*expert.learner));
+    expert.learner.own().widen(outputs);
     if (expert.learner->next_position() > t)
       throw std::invalid_argument("experts cannot have seen rows that come after those of the stream so far");
   }
@@ -33,9 +33,12 @@ Experts::Experts(std::vector<std::unique_ptr<Learner>> learners, std::int64_t t)
 }
 
 Experts::Experts(const Experts& other)
-    : loss_(other.loss_), tree_(other.tree_), next_(other.next_), leaves_(other.leaves_), t_(other.t_) {
-  for (const Expert& expert : other.experts_)
-    experts_.push_back({expert.number, expert.region, expert.learner->clone()});
+    : loss_(other.loss_),
+      tree_(other.tree_),
+      experts_(other.experts_),
+      next_(other.next_),
+      leaves_(other.leaves_),
+      t_(other.t_) {
   link();
 }
 
@@ -127,7 +130,7 @@ std::unique_ptr<Experts> Experts::divided(std::int64_t region, const Condition& 
       own->widen(width());
       if (own->next_position() > t_ || own->outputs() > width())
         throw std::invalid_argument("an expert cannot have seen rows that come after those of the stream so far");
-      after.experts_.push_back({after.next_++, after.tree_[side].number, std::move(own)});
+      after.experts_.push_back({after.next_++, after.tree_[side].number, Shared(std::move(own))});
     }
   }
   after.link();
@@ -153,7 +156,7 @@ std::unique_ptr<Experts> Experts::with_expert(std::int64_t region, const Learner
   own->widen(width());
   if (own->next_position() > t_ || own->outputs() > width())
     throw std::invalid_argument("an expert cannot have seen rows that come after those of the stream so far");
-  after.experts_.push_back({after.next_++, region, std::move(own)});
+  after.experts_.push_back({after.next_++, region, Shared(std::move(own))});
   after.link();
   for (std::size_t p = place; p < tree_.end_of(place); ++p) {
     if (!tree_[p].is_leaf()) continue;
@@ -198,8 +201,8 @@ std::unique_ptr<Experts> Experts::with_experts(std::span<const Learner* const> e
     for (auto& [region, leaf] : result->leaves_) leaf.sum.set_noise(0.0, 0);  // that of the new ones, until it is known
   }
   for (std::size_t e = 0; e < experts.size(); ++e) {
-    result->experts_[e].learner = fitting(*experts[e]);
-    result->experts_[e].learner->widen(width());
+    result->experts_[e].learner = Shared(fitting(*experts[e]));
+    result->experts_[e].learner.own().widen(width());
     if (result->experts_[e].learner->next_position() > result->t_ || result->width() != width())
       throw std::invalid_argument("an expert cannot have seen rows that come after those of the stream so far");
   }
@@ -304,19 +307,19 @@ std::pair<std::vector<std::int64_t>, std::vector<double>> Experts::weight_histor
 void Experts::widen(std::size_t outputs) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  for (Expert& expert : experts_) expert.learner->widen(outputs);
+  for (Expert& expert : experts_) expert.learner.own().widen(outputs);
 }
 
 void Experts::reach(std::size_t features) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  for (Expert& expert : experts_) expert.learner->reach(features);
+  for (Expert& expert : experts_) expert.learner.own().reach(features);
 }
 
 void Experts::flush() {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  for (Expert& expert : experts_) expert.learner->flush();
+  for (Expert& expert : experts_) expert.learner.own().flush();
 }
 
 std::int64_t Experts::t() const {
@@ -465,7 +468,8 @@ void Experts::visit(Archive& archive) {
     }
   }
   for (auto& [region, leaf] : leaves_) archive.part("leaf" + std::to_string(region), leaf);
-  for (Expert& expert : experts_) archive.part("expert" + std::to_string(expert.number), *expert.learner);
+  for (Expert& expert : experts_)
+    archive.part("expert" + std::to_string(expert.number), const_cast<Learner&>(*expert.learner));
 }
 
 void Experts::check_rows() const {

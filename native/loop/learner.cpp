@@ -275,7 +275,6 @@ std::size_t Learner::size() const {
 }
 
 std::size_t Learner::bytes() const {
-  const std::lock_guard turn(state_lock_);
   ByteCounter counter;
   const_cast<Learner*>(this)->visit(counter);
   return counter.bytes;
@@ -288,13 +287,11 @@ const Uncertain& Learner::uncertain() const {
 }
 
 void Learner::show(const Display::Viewer& viewer) const {
-  const std::lock_guard turn(state_lock_);
   Display display(viewer);
   const_cast<Learner*>(this)->visit(display);
 }
 
 State Learner::save() const {
-  const std::lock_guard turn(state_lock_);
   Saver saver;
   const_cast<Learner*>(this)->visit(saver);
   return std::move(saver.state);
@@ -338,6 +335,7 @@ void Learner::check_rows() const {
 }
 
 void Learner::visit(Archive& archive) {
+  const std::lock_guard turn(state_lock_);
   archive.scalar("t", t_);
   archive.scalar_if_any("origin", origin_);
   archive.scalar_if_any("skipped", skipped_);

@@ -76,14 +76,20 @@ const char* error(const Config& config, const Fresh& fresh) {
     learn(*beside, stream, 0, n_rows, 20, two);
     learning = false;
   });
+  bool copies_stay = true;
   do {
+    const auto copy = beside->copy();
+    const State copied = copy->save();
     beside->score(rows, config.hedge.has_value(), two, always);
     beside->save();
     beside->points();
     beside->bytes();
     look_at(*beside);
+    copy->score(rows, config.hedge.has_value(), two, always);
+    copies_stay = copies_stay && copy->save() == copied;
   } while (learning);
   other.join();
+  if (!copies_stay) return "learning changes a copy";
   if (beside->save() != expected) return "predicting beside learning changes it";
   return nullptr;
 }

@@ -464,9 +464,6 @@ class KernelEstimator(
         """Called after rows were learned from, all of them or up to an interruption."""
         if hasattr(self, "_coverage"):
             self._count_shown()
-        if self._choice is not None:
-            learner = self._learner
-            self.gamma_ = float(getattr(learner.kernels[learner.main_kernel], "gamma", self.gamma_))
 
     def _fingerprint(self) -> str:
         kept = ""
@@ -495,6 +492,8 @@ class KernelEstimator(
         if hasattr(self, "_learner"):
             self._learned()
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
+        if "gamma_" in fitted:
+            fitted["gamma_"] = self.gamma_
         choice = self._settled
         if choice is not None:
             fitted["_choice"] = choice.saved()
@@ -524,7 +523,7 @@ class KernelEstimator(
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
         learner = self._learner
-        check_number("gamma", self.gamma_, above=0)
+        check_number("gamma", vars(self).get("gamma_"), above=0)
         check_number("n_features", self.n_features_in_, at_least=1, below=2**31, integer=True)
         if learner.n_features not in (None, self.n_features_in_):
             raise ValueError(f"the learner has {learner.n_features} features, not {self.n_features_in_}")
@@ -546,12 +545,30 @@ class KernelEstimator(
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
+        other.gamma_ = self.gamma_
         other._learner = learner
         other.__dict__.pop("_choice", None)
         other.budget = learner.budget
         return other
 
     # -- the model ----------------------------------------------------------------------------------------------------
+
+    @property
+    def gamma_(self) -> float:
+        """The width of the kernel, or of the first of several; where the stream chooses it, the present one of
+        `kernel_`, asked for only when somebody looks."""
+        try:
+            given = float(vars(self)["gamma_"])
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no gamma_ before it is fitted") from None
+        if self._choice is None or not hasattr(self, "_learner"):
+            return given
+        learner = self._learner
+        return float(getattr(learner.kernels[learner.main_kernel], "gamma", given))
+
+    @gamma_.setter
+    def gamma_(self, gamma: float) -> None:
+        self.__dict__["gamma_"] = gamma
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
