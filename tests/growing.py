@@ -15,7 +15,7 @@ def growing_early(rows: int = 256, largest: int = 30, points: int = 10) -> Itera
     constants = {"ROWS": rows, "RIPE": rows, "PERIOD": rows // 4, "SOONEST": rows // 4}
     first = tuple(stage for stage in (4, 16, 64) if stage < rows)
     with (
-        patch.multiple(growth, **constants, LARGEST=largest, POINTS=points),
+        patch.multiple(growth, **constants, LARGEST=largest, LEFT=largest // 2, POINTS=points),
         patch.multiple(stages, KEPT=rows, AGAIN=min(rows, stages.AGAIN), LATEST=4 * rows, FIRST=(*first, rows)),
         patch.multiple(division, GAIN=-1.0),
     ):

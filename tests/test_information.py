@@ -1,5 +1,7 @@
 """What a second-order learner knows of its function: information adds up, fades, moves to other points, and lasts."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -537,6 +539,29 @@ def test_points_in_the_span_of_others_count_for_the_distance():
         after[learner.support()[1]] = learner.coefficients[0]
         moved = after - a[0]
         np.testing.assert_allclose(rkhs, np.sqrt(moved @ kernel(points, points) @ moved), rtol=1e-3, atol=1e-7)
+
+
+@pytest.mark.parametrize("forget", [1.0, 0.999, "stream"])
+def test_with_a_smaller_budget_points_leave_and_memories_go_on(forget):
+    X, y = waves(1500)
+    y[1200:] = -y[1200:]
+    learner = regression(forget)
+    learner.learn_rows(X[:1000], y[:1000])
+    before, small = learner.fingerprint(), learner.with_budget(20)
+    assert learner.fingerprint() == before and learner.n_support == 30
+    assert small.n_support == small.budget == small._core.budget == 20
+    assert small.memory_weights == learner.memory_weights
+    if forget != "stream":
+        other = learner.clone()
+        other.compress(0.0, 20)
+        assert small.score_rows(X).tobytes() == other.score_rows(X).tobytes()
+    assert np.std(small.score_rows(X) - learner.score_rows(X)) < 0.5 * np.std(learner.score_rows(X))
+    assert regression(forget, budget=30).with_budget(20).budget == 20
+    copy = pickle.loads(pickle.dumps(small))
+    for each in (small, copy):
+        each.learn_rows(X[1000:], y[1000:])
+        assert each.n_support == 20
+    assert copy.fingerprint() == small.fingerprint()
 
 
 def test_eliminated_points_cost_less_than_points_never_had():

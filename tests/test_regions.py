@@ -14,6 +14,7 @@ from growing import growing_early
 from onkel import recipes
 from onkel.choice import division, growth, stages
 from onkel.choice.growth import Growth
+from onkel.parts import RBF, Hedge
 from onkel.regions import Condition
 
 
@@ -54,6 +55,7 @@ def test_where_other_features_matter_in_other_places_regions_are_better():
     assert rmse[1] < 0.85 * rmse[0]
     assert len(leaves(several)) >= 3 and len(leaves(one)) == 1
     assert several.regions_[0].condition.features[0] in (0, 1, 5, 7)
+    assert several.nbytes_ < 4 * one.nbytes_
 
 
 @pytest.mark.parametrize("task", ["binary", "regression"])
@@ -109,6 +111,21 @@ def test_a_budget_is_what_it_says(early):
         assert model._learner.expert(0).budget <= first and model.n_support_ <= budget
         assert (len(model.regions_) > 1) == (budget >= 80)
     assert onkel.NewtonRegressor(regions=None, random_state=0).fit(X, y)._learner.budget == 30
+
+
+@pytest.mark.parametrize("kernel", ["rbf", Hedge([RBF(1.0), RBF(0.1)], "sum")])
+def test_the_experts_of_all_rows_give_points_away_where_these_are_divided(early, kernel):
+    X, y = by_place(400)
+    recipe = recipes.Newton(loss="squared_error", forget="stream")
+    learner = onkel.Learner(recipe, task="regression", kernel=kernel, budget=30)
+    scores = learner.learn_rows(X, y, scores=True)
+    kept = Growth(200, ["rbf"]).extended_by(learner, growth.Rows(X, y, np.ones(400)), scores, 0)
+    assert learner.n_support == 30
+    after, _ = kept.act(learner)
+    assert len(after.regions) > 1
+    first = [after.expert(number) for number in after.regions[0].experts]
+    assert len(first) == len(learner.kernels)
+    assert all(1 <= expert.n_support <= expert.budget == expert._core.budget == 15 // len(first) for expert in first)
 
 
 def test_another_word_is_refused():

@@ -357,8 +357,7 @@ NB_MODULE(_core, m) {
           "n_features"_a)
       .def_prop_ro("budget", [](const PyLearner& self) { return unlocked([&] { return self.plain().budget(); }); })
       .def(
-          "limit_memories",
-          [](PyLearner& self, std::size_t budget) { unlocked([&] { self.plain().limit_memories(budget); }); },
+          "limit", [](PyLearner& self, std::size_t budget) { unlocked([&] { self.plain().limit(budget); }); },
           "budget"_a)
       .def("split",
            [](const PyLearner& self) {

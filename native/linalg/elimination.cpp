@@ -11,20 +11,23 @@ namespace {
 
 constexpr double least_variance = std::numeric_limits<double>::min();
 
+// The values of row i of a lower triangle, with their padding.
+constexpr std::size_t up_to(std::size_t i) { return (i / isa::score_lanes + 1) * isa::score_lanes; }
+
 }  // namespace
 
-Elimination::Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& kernel,
+Elimination::Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& rows,
                          std::size_t n_fixed)
     : covariance_(std::move(covariance)),
       sizes_(std::move(sizes)),
       coefficients_(std::move(coefficients)),
-      kernel_(&kernel),
-      kernel_moves_(coefficients_.rows(), coefficients_.columns()),
+      rows_(&rows),
+      moves_(coefficients_.rows(), coefficients_.columns()),
       n_fixed_(n_fixed),
       remaining_(coefficients_.columns() - n_fixed),
       removed_(coefficients_.columns(), false),
-      step_(kernel.stride(), 0.0),
-      kernel_step_(kernel.stride(), 0.0) {}
+      step_(rows.stride(), 0.0),
+      move_(rows.stride(), 0.0) {}
 
 std::size_t Elimination::cheapest(double& cost) const {
   std::size_t found = removed_.size();
@@ -40,22 +43,25 @@ std::size_t Elimination::cheapest(double& cost) const {
   return found;
 }
 
-// With the displacement e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the kernel's inner
-// product.
+// With the displacement e so far, |e - a_j step|^2 = |e|^2 + a_j (a_j |step|^2 - 2 step . e), in the coordinates of the
+// rows.
 void Elimination::project() {
   const auto dot = isa::routines<double>().dot;
+  const auto axpy = isa::routines<double>().axpy;
   double cost = 0.0;
   leaver_ = cheapest(cost);
   variance_ = std::max(covariance_.at(leaver_, leaver_), least_variance);
   for (std::size_t i = 0; i < removed_.size(); ++i) step_[i] = covariance_.at(leaver_, i) / variance_;
   step_[leaver_] = 1.0;
-  for (std::size_t i = 0; i < removed_.size(); ++i) kernel_step_[i] = dot(kernel_->row(i), step_.data(), step_.size());
-  const double length = dot(step_.data(), kernel_step_.data(), step_.size());
+  std::fill(move_.begin(), move_.end(), 0.0);
+  for (std::size_t i = 0; i < removed_.size(); ++i)
+    if (step_[i] != 0) axpy(step_[i], rows_->row(i), move_.data(), up_to(i));
+  const double length = dot(move_.data(), move_.data(), move_.size());
   next_data_ = data_ + cost;
   next_rkhs_ = rkhs_;
   for (std::size_t o = 0; o < coefficients_.rows(); ++o) {
     const double a = coefficients_.at(o, leaver_);
-    next_rkhs_ += a * (a * length - 2 * dot(step_.data(), kernel_moves_.row(o), step_.size()));
+    next_rkhs_ += a * (a * length - 2 * dot(move_.data(), moves_.row(o), move_.size()));
   }
   next_rkhs_ = std::max(0.0, next_rkhs_);
 }
@@ -76,11 +82,11 @@ void Elimination::remove() {
   for (std::size_t o = 0; o < coefficients_.rows(); ++o) {
     const double a = coefficients_.at(o, leaver_);
     axpy(-a, step_.data(), coefficients_.row(o), step_.size());
-    axpy(-a, kernel_step_.data(), kernel_moves_.row(o), step_.size());
+    axpy(-a, move_.data(), moves_.row(o), move_.size());
     coefficients_.at(o, leaver_) = 0.0;
   }
   for (std::size_t i = 0; i < removed_.size(); ++i)
-    axpy(-step_[i] * variance_, step_.data(), covariance_.row(i), step_.size());
+    if (step_[i] != 0) axpy(-step_[i] * variance_, step_.data(), covariance_.row(i), step_.size());
   for (std::size_t i = 0; i < removed_.size(); ++i) covariance_.at(i, leaver_) = covariance_.at(leaver_, i) = 0.0;
   removed_[leaver_] = true;
   --remaining_;

@@ -17,8 +17,9 @@ namespace onkel {
 class Elimination {
  public:
   // `sizes`: those of the variances' terms (see Covariance), if rounding is to be watched; `coefficients`:
-  // [output][column]; `kernel`: the inner products of the columns, of which the first `n_fixed` stay.
-  Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& kernel,
+  // [output][column]; `rows`: the columns in orthonormal coordinates, column i in the first i + 1 of them. The first
+  // `n_fixed` columns stay.
+  Elimination(Matrix covariance, std::vector<double> sizes, Matrix coefficients, const Matrix& rows,
               std::size_t n_fixed);
 
   std::size_t left() const { return remaining_; }  // columns that may still be removed
@@ -41,14 +42,14 @@ class Elimination {
   Matrix covariance_;
   std::vector<double> sizes_;
   Matrix coefficients_;
-  const Matrix* kernel_;
-  Matrix kernel_moves_;  // the kernel matrix times what the coefficients have moved
+  const Matrix* rows_;
+  Matrix moves_;  // how the function of each output has moved, in the coordinates of the rows
   std::size_t n_fixed_, remaining_;
   std::vector<bool> removed_;
   double data_ = 0.0, rkhs_ = 0.0, next_data_ = 0.0, next_rkhs_ = 0.0;
   std::size_t leaver_ = 0;
   double variance_ = 0.0;
-  Buffer<double> step_, kernel_step_;  // A_:j / A_jj, and the kernel matrix times that
+  Buffer<double> step_, move_;  // A_:j / A_jj, and the function with these coefficients, in those coordinates
 };
 
 }  // namespace onkel

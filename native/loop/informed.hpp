@@ -39,6 +39,9 @@ class Informed : public Uncertain {
   virtual void take(const Informed& other) = 0;
   // Memories that use a part of the points use as many from now on as if it had been made with this budget.
   virtual void limit_memories(std::size_t budget) = 0;
+  // Goes on as if it had been made with this budget: of points that are too many those leave that the others can best
+  // compensate for.
+  virtual void limit(std::size_t budget) = 0;
 
   // The memories in rows, the longest first; the weight of each; and the weights after some rows ([row][memory]).
   virtual std::vector<double> memories() const = 0;

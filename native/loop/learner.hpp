@@ -125,8 +125,9 @@ class Learner final : public Model {
             const Learner* like);
   // The largest number of points.
   std::size_t budget() const;
-  // For a sum of second-order learners: from now on it counts as made with this budget of each (see Informed).
-  void limit_memories(std::size_t budget);
+  // For second-order learners: from now on it counts as made with this budget (see Informed). That of a sum is the
+  // budget of each, and its points stay.
+  void limit(std::size_t budget);
 
   void show(const Display::Viewer& viewer) const override;
   State save() const override;

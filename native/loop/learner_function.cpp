@@ -97,10 +97,15 @@ std::size_t Learner::budget() const {
   return update_->budget();
 }
 
-void Learner::limit_memories(std::size_t budget) {
+void Learner::limit(std::size_t budget) {
   const std::lock_guard call(call_lock_);
   const std::lock_guard turn(state_lock_);
-  sum().limit_memories(budget);
+  all_or_nothing([&] {
+    if (faces_.sum != nullptr)
+      faces_.sum->limit_memories(budget);
+    else
+      informed().limit(budget);
+  });
   config_.budget = budget;
 }
 

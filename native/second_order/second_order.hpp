@@ -80,6 +80,7 @@ class SecondOrder final : public Update, public Informed {
   Knowledge information() const override;
   void take(const Informed& other) override;
   void limit_memories(std::size_t budget) override;
+  void limit(std::size_t budget) override;
   void set_information(std::span<const double> half, double noise, std::int64_t steps,
                        std::span<const double> deviation) override;
   void add_information(const Informed& other, std::span<const double> kernel, double weight) override;
@@ -166,6 +167,7 @@ class SecondOrder final : public Update, public Informed {
   void visit_members(Archive& archive, Posterior& posterior, const std::vector<std::int64_t>& others);
   void drop_candidates();
   double project(const std::vector<std::size_t>& slots, double max_distance);
+  Displacement lose_points(double projected, double max_distance, std::size_t max_points);
   double kernel_with_itself(Block& block, std::size_t row) const;
   Buffer<double> values_of(std::size_t slot) const;
   Placement place(std::span<const double> values, double kappa) const;

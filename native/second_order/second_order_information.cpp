@@ -217,8 +217,6 @@ double SecondOrder::project(const std::vector<std::size_t>& slots, double max_di
   return moved;
 }
 
-// In the coordinates of the points that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in
-// the coefficients the rows and columns of the others are dropped.
 SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_t max_points) {
   drop_candidates();
   find_dependent_points();
@@ -227,24 +225,43 @@ SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_
   const double projected = project(dependent_points_, must ? std::numeric_limits<double>::infinity() : room);
   if (!must && projected > room) return {0.0, 0.0};
   dependent_points_.clear();
+  start_from_function();
+  return lose_points(projected, room, max_points);
+}
+
+// All memories go on, but where points lie in the span of others.
+void SecondOrder::limit(std::size_t budget) {
+  budget_ = budget;
+  limit_memories(budget);
+  if (basis_.size() <= budget) return;
+  if (!dependent_points_.empty()) {
+    eliminate(0.0, budget);
+    return;
+  }
+  drop_candidates();
+  lose_points(0.0, 0.0, budget);
+}
+
+// The first posterior loses points until there are no more than `max_points`, and further ones as long as its function
+// moves by no more than `max_distance`, squared, with what was `projected` before. In the coordinates of the points
+// that stay, with L_S their rows of L, the information is M H M', M = L'^-1 L_S: in the coefficients the rows and
+// columns of the others are dropped. The other posteriors, which have few points, lose the same ones one by one.
+SecondOrder::Displacement SecondOrder::lose_points(double projected, double max_distance, std::size_t max_points) {
   const std::size_t n = first().columns();
   const Triangle lower = first().coordinates();
   Matrix rows(n, n), a(outputs(), n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) rows.at(i, j) = lower.at(i, j);
-  for (std::size_t o = 0; o < outputs(); ++o) {
-    const std::vector<double> own = last(o);
-    std::copy(own.begin(), own.end(), a.row(o));
-  }
-  const Matrix kernel = multiply_transposed(rows, rows);
+  for (std::size_t o = 0; o < outputs(); ++o)
+    for (std::size_t i = 0; i < n; ++i) a.at(o, i) = first().coefficients(o)[first().basis_column(i)];
   const Displacement start{0.0, projected};  // what is projected moves at right angles to all that follows
   Displacement moved = start;
-  Elimination elimination(first().covariance(), first().sizes_of_variances(), a, kernel, n_fixed());
+  Elimination elimination(first().covariance(), first().sizes_of_variances(), a, rows, n_fixed());
   const auto run = [&] {
     while (elimination.left() > 0) {
       elimination.project();
       const double reached = projected + elimination.rkhs_distance();
-      if (elimination.left() <= max_points && reached > room) break;
+      if (elimination.left() <= max_points && reached > max_distance) break;
       if (!elimination.is_above_rounding()) return false;
       elimination.remove();
       moved = {elimination.data_distance(), reached};
@@ -254,19 +271,28 @@ SecondOrder::Displacement SecondOrder::eliminate(double max_distance, std::size_
   // Where A has no digits left to tell who is needed, the kernel says it (KOMP), which always has.
   if (!run()) {
     moved = start;
-    elimination = Elimination(first().even_covariance(even_information()), {}, std::move(a), kernel, n_fixed());
+    elimination = Elimination(first().even_covariance(even_information()), {}, std::move(a), rows, n_fixed());
     run();
   }
-  for (std::size_t o = 0; o < outputs(); ++o) move(o, {elimination.coefficients().row(o), n});
-
   const std::vector<std::size_t> staying = elimination.staying();
+  std::vector<std::size_t> leaving;
   for (std::size_t i = n_fixed(); i < n; ++i)
-    if (!std::binary_search(staying.begin(), staying.end(), i)) erase(first().basis_column(i));
+    if (!std::binary_search(staying.begin(), staying.end(), i)) leaving.push_back(first().basis_column(i));
   Triangle half(staying.size());
   for (std::size_t i = 0; i < staying.size(); ++i)
     for (std::size_t j = 0; j <= i; ++j) half.at(i, j) = elimination.covariance().at(staying[i], staying[j]);
   first().restrict_to(staying, rows, half);
-  start_from_function();
+  for (std::size_t o = 0; o < outputs(); ++o)
+    for (std::size_t i = 0; i < staying.size(); ++i)
+      first().set_coefficient(i, o, elimination.coefficients().at(o, staying[i]));
+  for (std::size_t e = 1; e < n_active(); ++e) {
+    Posterior& own = posteriors_[e];
+    for (const std::size_t slot : leaving)
+      if (own.holds(slot)) own.leave(slot, even_information());
+    while (own.size() > own.max_points()) own.leave(own.least_needed(), even_information());
+  }
+  publish();
+  for (const std::size_t slot : leaving) erase(slot);
   return moved;
 }
 

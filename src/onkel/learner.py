@@ -462,12 +462,15 @@ class Learner:
         return summed
 
     def with_budget(self, budget: int | None) -> Self:
-        """Return a copy of a sum of second-order learners, as if it had been made with another budget; of several
-        experts, each of which has its own, a copy that says so."""
+        """Return a copy of a second-order learner as if it had been made with another budget.
+
+        Of points that are too many those leave that the others can best compensate for. A sum of such learners keeps
+        its points; several experts have budgets of their own, and the copy has another total.
+        """
         learner = self.clone()
         learner.settings = replace(self.settings, budget=budget)
         if learner._core is not None and not self._own:
-            learner._core.limit_memories(learner.settings.budget_of_a_function)
+            learner._core.limit(learner.settings.budget_of_a_function)
         return learner
 
     # -- regions and experts -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -165,12 +166,11 @@ def _sets(X: Floats, g: Floats, h: Floats, groups: NDArray[np.intp], scale: floa
 def _by_spread(kernel: Radial, kept: Scored) -> list[Condition]:
     """The medians of the features that spread most in the metric of the kernel."""
     X, spread = kept.rows.rows, kernel.metric.of(kept.rows.rows).var(axis=0)
-    found: list[Condition] = []
-    for j in np.argsort(-spread, kind="stable"):
-        cut = float(np.float32(np.quantile(X[:, j], 0.5, method="lower")))
-        if len(found) < BY_SPREAD and SIDE <= np.mean(X[:, j] <= cut) <= 1 - SIDE:
-            found.append(Condition((int(j),), (cut,)))
-    return found
+    cuts = (
+        (j, float(np.float32(np.quantile(X[:, j], 0.5, method="lower")))) for j in np.argsort(-spread, kind="stable")
+    )
+    even = (Condition((int(j),), (cut,)) for j, cut in cuts if SIDE <= np.mean(X[:, j] <= cut) <= 1 - SIDE)
+    return list(itertools.islice(even, BY_SPREAD))
 
 
 def _loss_of_trial(learner: Learner, kept: Scored, condition: Condition, kernel: Radial) -> float:

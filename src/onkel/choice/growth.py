@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 
 MOST_POINTS = 16_000  # of all experts by default
 LARGEST = 800  # points of an expert, where there may be several
+LEFT = 400  # to the experts of all rows together, when these are divided for the first time: what they weigh falls
 POINTS = 266  # of the expert of a region
 ROWS = 4096  # kept of a leaf
 PERIOD = 1024  # rows of the stream after which leaves may be divided
@@ -88,7 +89,8 @@ class Growth:
     def has_room(self, learner: Learner) -> bool:
         """Whether there are points for two more experts, whatever those of the root share."""
         n_root = len(learner.kernels) if len(learner.experts) == 1 else len(learner.regions[0].experts)
-        points = n_root * LARGEST + (max(0, len(learner.experts) - n_root) + 2) * POINTS
+        root = n_root * LARGEST if len(learner.regions) == 1 else max(n_root, LEFT)
+        points = root + (max(0, len(learner.experts) - n_root) + 2) * POINTS
         return points <= self.budget
 
     @staticmethod
@@ -138,6 +140,8 @@ class Growth:
         if found is None:
             return learner
         after, *sides = found
+        if leaf.parent is None:
+            after = with_fewer_points(after, region_of(after, leaf.number))
         after.settings = replace(after.settings, budget=self.budget)
         del self.leaves[leaf.number]
         children = region_of(after, leaf.number).children
@@ -187,6 +191,17 @@ def as_experts(learner: Learner) -> Learner:
     sum_as_experts = Learner.of_experts(learner.split(), learner.kernel_weights)
     sum_as_experts.settings = replace(sum_as_experts.settings, budget=learner.budget)
     return sum_as_experts
+
+
+def with_fewer_points(learner: Learner, region: Region) -> Learner:
+    """Return a learner of which the experts of a region have given points away."""
+    most = max(1, LEFT // len(region.experts))
+    experts = [learner.expert(number) for number in learner.experts]
+    smaller = [
+        expert.with_budget(most) if number in region.experts else expert
+        for number, expert in zip(learner.experts, experts, strict=True)
+    ]
+    return learner.with_experts(smaller)
 
 
 def region_of(learner: Learner, number: int) -> Region:

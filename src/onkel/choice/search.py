@@ -224,22 +224,23 @@ def categories(rows: Floats) -> NDArray[np.intp]:
     >>> categories(np.array([[3.0, 1.0, 0.0, 0.0], [2.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]])).tolist()
     [0, 1, 1, 1]
     """
-    high = rows.max(axis=0)
-    on = (rows == high) & (high > rows.min(axis=0))
-    two_valued = (on | (rows == rows.min(axis=0))).all(axis=0)
+    high, low = rows.max(axis=0), rows.min(axis=0)
+    on = (rows == high) & (high > low)
+    begins = np.concatenate([[0], np.cumsum(on.sum(axis=0))])  # how often columns before each have the larger value
+    others = np.concatenate([[0], np.cumsum(~(on | (rows == low)).all(axis=0))])  # of them that have not two values
     groups = np.arange(rows.shape[1])
     first = 0
     while first < rows.shape[1]:
-        last, covered = first, on[:, first]
-        while two_valued[last] and not covered.all() and last + 1 < rows.shape[1] and on[:, first].any():
-            last += 1
-            if not two_valued[last] or (covered & on[:, last]).any():
-                break
-            covered = covered | on[:, last]
-        else:
-            if last > first and covered.all():
-                groups[first : last + 1] = first
-                first = last
+        end = int(np.searchsorted(begins, begins[first] + len(rows)))  # where each row could have had it once
+        if (
+            begins[first + 1] > begins[first]
+            and end <= rows.shape[1]
+            and begins[end] == begins[first] + len(rows)
+            and others[end] == others[first]
+            and on[:, first:end].any(axis=1).all()
+        ):
+            groups[first:end] = first
+            first = end - 1
         first += 1
     return groups
 

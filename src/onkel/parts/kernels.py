@@ -308,7 +308,8 @@ class ExponentialKernel(PlainKernel):
     @property
     def metric(self) -> Metric:
         """Ranks, and scales: a feature's share grows by the power of the base quantity."""
-        scales = tuple(float(relevance ** (1 / self.base.power)) for relevance in self.relevances)
+        root = 1 / self.base.power
+        scales = tuple(float(relevance**root) for relevance in self.relevances)
         return Metric(scales, tuple(curve_of(quantiles) for quantiles in self.ranks))
 
     def relevances_of(self, n_features: int) -> NDArray[np.float64]:
