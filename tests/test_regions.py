@@ -270,6 +270,17 @@ def test_points_keep_their_positions(early):
     np.testing.assert_array_equal(points, X[positions])
 
 
+def test_learning_a_row_asks_for_nothing_about_regions_that_only_people_read(early, monkeypatch):
+    X, y = by_place(905)
+    model = onkel.NewtonRegressor(budget=200, random_state=0).partial_fit(X[:900], y[:900])
+    assert len(model.regions_) > 1
+    with monkeypatch.context() as closed:
+        closed.setattr(onkel.Learner, "regions", property(lambda learner: pytest.fail("it was asked for")))
+        for i in range(900, 905):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert model.gamma_ == model.kernel_.gamma
+
+
 def test_another_learner_that_takes_over_has_one_region_and_grows_anew(early, monkeypatch):
     X, y = by_place(700)
     learner = new("regression", "stream")
