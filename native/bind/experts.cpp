@@ -77,7 +77,6 @@ void bind_experts(nb::class_<PyLearner>& learner) {
   take_rows(double{});
   take_rows(float{});
   learner.def_static("of_experts", &of_experts, "learners"_a, "t"_a)
-      .def_prop_ro("has_experts", [](const PyLearner& self) { return self.experts() != nullptr; })
       .def("regions", &regions)
       .def_prop_ro("experts",
                    [](const PyLearner& self) { return unlocked([&] { return experts_of(self).numbers(); }); })

@@ -378,7 +378,7 @@ class StreamChoice:
     def from_saved(cls, learner: Learner, values: Any) -> Self:
         """Restore the choice about a learner from `saved`; refuse values that it cannot have returned."""
         names = {"chosen", "complete", "due", "rows", "again", "trial", "regions"}
-        if not isinstance(values, dict) or not {"chosen", "complete", "rows"} <= set(values) <= names:
+        if not isinstance(values, dict) or set(values) != names:
             raise ValueError(f"a choice has {', '.join(sorted(names))}")
         chosen, complete, kept = values["chosen"], values["complete"], values["rows"]
         if not isinstance(chosen, list):
@@ -386,7 +386,7 @@ class StreamChoice:
         choice = cls(learner, chosen)
         check_flag("complete", complete)
         choice.complete = complete
-        choice._go_on_from(values.get("again"), learner.t)
+        choice._go_on_from(values["again"], learner.t)
         if (kept is None) != (complete or learner.n_features is None or choice.begun >= learner.t):
             raise ValueError("the rows that are kept must be there from the first row on, until the last choice")
         if kept is not None:
@@ -395,23 +395,21 @@ class StreamChoice:
             most = learner.t - choice.begun
             if (choice._is_first(learner.t) and len(rows) != learner.t) or len(rows) > min(most, stages.KEPT):
                 raise ValueError(f"{len(rows)} rows are kept after {learner.t} rows")
-        if values.get("trial") is not None:
+        if values["trial"] is not None:
             choice.trial = Trial.from_saved(values["trial"], learner, len(choice._rows()))
-        regions = values.get("regions")
+        regions = values["regions"]
         choice.growth = None if regions is None else Growth.from_saved(learner, regions)
-        choice.due = choice._checked_due(values.get("due"), learner.t)
+        choice.due = choice._checked_due(values["due"], learner.t)
         return choice
 
     def _checked_due(self, due: Any, t: int) -> int:
-        if self.complete or due is None:  # nothing is, or a file of an earlier version
+        if self.complete:  # nothing is
             return self._next_due(t)
         latest = self._stage(t) if self.trial is None else min(self._stage(t), self.trial.end)
         check_number("the row after which something is due", due, at_least=t, at_most=latest, integer=True)
         return int(due)
 
     def _go_on_from(self, again: Any, t: int) -> None:
-        if again is None:  # a file of an earlier version
-            return
         if not isinstance(again, dict):
             raise ValueError("what another choice needs must be arrays")
         arrays = dict(again)
