@@ -350,8 +350,8 @@ MUTANTS = [
     Mutant(
         "a challenger takes over only if it is better",
         "src/onkel/choice/again.py",
-        "gains.sum() > SURE *",
-        "gains.sum() > -SURE *",
+        "gains.sum() > errors *",
+        "gains.sum() > -errors *",
         "test_choosing_again.py -k takes_over",
     ),
     Mutant(

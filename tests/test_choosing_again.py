@@ -12,8 +12,9 @@ from onkel import recipes
 from onkel.choice import stages
 from onkel.choice.again import CHALLENGER, INCUMBENT, PERIOD, Trial
 from onkel.choice.change import BLOCK, RisingLoss
+from onkel.choice.competition import Competition
 from onkel.choice.rows import Rows, Window, losses_of
-from onkel.parts import LogLoss
+from onkel.parts import RBF, LogLoss
 
 N = 4000
 
@@ -71,7 +72,7 @@ def test_the_same_for_any_cuts(followed, kind):
         whole = new()
         expected = whole.learn_rows(X, y, weight, scores=True)
     trial = whole.choice.changes[0] - 10  # the challenger is learning beside the learner
-    cuts = [1000, 1025, CHANGE + 7, CHANGE + 300, trial, trial + 20, 3900]
+    cuts = sorted([1000, 1025, CHANGE + 7, CHANGE + 300, trial, trial + 20, 3900])
     parts = new(n_jobs=2 if kind == "threads" else 1)
     scores, parts = in_pieces(parts, X, y, cuts, lambda learner: pickle.loads(pickle.dumps(learner)), weight)
     assert scores.tobytes() == expected.tobytes()
@@ -84,7 +85,7 @@ def test_a_file_of_any_moment_goes_on(followed, tmp_path):
     X, y, expected, whole = followed
     settings = {"budget": 60, "kernel": "rbf", "relevances": None, "ranks": None, "random_state": 1}
     model, seen, scores = onkel.NewtonClassifier(**settings), [], []
-    for piece in np.split(np.arange(len(y)), [1500, CHANGE + 500, whole.choice.changes[0] - 10, 3900]):
+    for piece in np.split(np.arange(len(y)), sorted([1500, CHANGE + 500, whole.choice.changes[0] - 10, 3900])):
         scores.append(model.predict_then_learn(X[piece], y[piece], classes=[0, 1]))
         seen.append(model._choice.trial is not None)
         onkel.save(model, tmp_path / "model")
@@ -118,6 +119,44 @@ def test_a_challenger_takes_over_only_if_it_is_better():
         assert trial.is_won is won, gain
 
 
+def test_a_challenger_that_is_far_better_takes_over_before_the_end():
+    rng = np.random.default_rng(0)
+    incumbent, challenger = rng.exponential(size=600) + 2, rng.exponential(size=600)
+    for gain, far_better in ((2.0, True), (0.1, False)):
+        for n in (31, 32, 33, 64, 500, 512):
+            losses = [challenger[:n] + gain, challenger[:n] + 0.5 * (incumbent[:n] - 2) * (gain < 1)]
+            assert Trial(None, 1024, losses).is_won_early is (far_better and n in (32, 64, 512)), (gain, n)
+    trial = Trial(None, 1024, [incumbent[:40], challenger[:40]])
+    assert (trial.next_due(900), trial.next_due(1010), Trial(None, 1024).next_due(900)) == (924, 1024, 932)
+
+
+def moving_stripes(n, rows_a_turn):
+    """Stripes that move on by their width in so many rows."""
+    X = np.random.default_rng(0).uniform(0, 4, size=(n, 1))
+    return X, ((X[:, 0] + np.arange(n) / rows_a_turn) % 2 < 1).astype(float)
+
+
+def test_a_kernel_that_a_search_finds_gives_way_to_one_that_follows():
+    own = onkel.Learner(recipes.Newton(), budget=60, fit_intercept=True, seed=1)
+    wide, narrow = RBF(2.0), RBF(1e5)
+    for rows_a_turn, found, used in ((100, narrow, wide), (1e9, wide, narrow), (100, wide, wide)):
+        X, y = moving_stripes(800, rows_a_turn)
+        assert Competition(own, Rows(X, y, np.ones(len(y))), 1).best_kernel(found, used, 0.01) == wide, rows_a_turn
+    X, y = moving_stripes(800, 100)
+    wider = Competition(own, Rows(X, y, np.ones(len(y))), 1).best_kernel(narrow, RBF(32.0), 0.01)
+    assert wider.gamma in (2.0, 8.0)
+
+
+def test_what_moves_is_followed_though_all_rows_together_say_nothing():
+    X, y = moving_stripes(3000, 100)
+    learner = new(budget=60, chosen=("gamma", "lam", "relevances", "ranks", "kernel"))
+    scores = learner.learn_rows(X, y, scores=True)
+    given = onkel.Learner(recipes.Newton(), budget=60, fit_intercept=True, seed=1, kernel=RBF(2.0))
+    theirs = given.learn_rows(X, y, scores=True)
+    mistakes, least = (np.mean((each[:, 0] > 0) != y) for each in (scores, theirs))
+    assert mistakes < 1.2 * least
+
+
 def test_losses_are_those_of_the_classes_known_at_the_row():
     scores = np.random.default_rng(0).normal(size=(6, 4))
     y, known = np.array([0.0, 0.0, 2.0, 1.0, 3.0, 0.0]), [2, 2, 3, 3, 4, 4]
@@ -143,25 +182,25 @@ def test_where_nothing_changes_nobody_begins_anew():
 @pytest.mark.parametrize("chance", [0.002, 0.05, 0.5])
 def test_false_alarms_are_as_rare_as_stated(chance):
     rng = np.random.default_rng(0)
-    alarms, blocks = 0, 40 * 1500
-    for losses in rng.binomial(BLOCK, chance, size=(40, 1500)) / BLOCK:
+    alarms, blocks = 0, 40 * 3000
+    for losses in rng.binomial(BLOCK, chance, size=(40, 3000)) / BLOCK:
         test = RisingLoss()
         for loss in losses.tolist():
             if test.add(loss):
                 alarms, test = alarms + 1, RisingLoss()
-    assert alarms <= 2 * max(1, blocks / 10_000)
+    assert alarms <= 2 * max(1, blocks / 30_000)
 
 
 def test_a_loss_that_rises_is_noticed_and_dated():
     rng = np.random.default_rng(0)
     test, rises = RisingLoss(), []
-    for i, chance in enumerate([0.05] * 100 + [0.3] * 20):
+    for i, chance in enumerate([0.05] * 300 + [0.3] * 40):
         if test.add(rng.binomial(BLOCK, chance) / BLOCK):
             rises.append((i, test.blocks))
             break
     ((when, since),) = rises
-    assert 100 <= when < 115
-    assert abs(when + 1 - since - 100) <= 3
+    assert 300 <= when < 312
+    assert abs(when + 1 - since - 300) <= 6
 
 
 def test_no_more_rows_are_kept_than_stated():
@@ -183,7 +222,7 @@ def test_stages():
 
 def test_an_estimator_says_when_another_kernel_took_over(followed):
     X, y, _, learner = followed
-    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "random_state": 1}
+    settings = {"budget": 60, "kernel": "rbf", "relevances": None, "ranks": None, "random_state": 1}
     model = onkel.NewtonClassifier(**settings).partial_fit(X, y, classes=[0, 1])
     assert model.changes_ == learner.choice.changes
     assert onkel.NewtonClassifier(**settings, gamma=1.0, lam=0.1).fit(X[:50], y[:50]).changes_ == []

@@ -15,9 +15,11 @@ from onkel.utils.validation import check_number
 
 Floats = NDArray[np.float64]
 
-PERIOD = 5 * BLOCK  # rows of the stream between two checks of the loss
+PERIOD = 15 * BLOCK  # rows of the stream between two checks of the loss
 MAX_LOSS = 1e100  # whose square is finite
 SURE = 2.0  # standard errors by which a challenger must be better
+SURE_EARLY = 4.0  # the same before the end of its trial
+FIRST_LOOK = 32  # rows after which that is looked at, and then whenever they have doubled
 
 
 class Watch:
@@ -82,7 +84,21 @@ class Trial:
     @property
     def is_won(self) -> bool:
         """Whether the challenger was significantly better."""
-        return surely_better(*self.losses)
+        return self._is_better(SURE)
+
+    @property
+    def is_won_early(self) -> bool:
+        """Whether it was so much better, at a row at which that is looked at, that the trial need not go on."""
+        n = len(self.losses[INCUMBENT])
+        return n == next_look(n - 1) and self._is_better(SURE_EARLY)
+
+    def _is_better(self, errors: float) -> bool:
+        return surely_better(self.losses[INCUMBENT], self.losses[CHALLENGER], errors)
+
+    def next_due(self, t: int) -> int:
+        """Return the next row after which the trial may be decided."""
+        n = len(self.losses[INCUMBENT])
+        return min(self.end, t + next_look(n) - n)
 
     def arrays(self) -> dict[str, Floats]:
         """Return the losses as named arrays."""
@@ -114,14 +130,19 @@ class Trial:
         return cls(challenger, int(end), both)
 
 
-def surely_better(incumbent: Floats, challenger: Floats) -> bool:
-    """Whether the losses of the challenger on the same rows are significantly smaller."""
+def next_look(n: int) -> int:
+    """Return the first number of rows above this one after which a trial is looked at."""
+    return max(FIRST_LOOK, 1 << n.bit_length())
+
+
+def surely_better(incumbent: Floats, challenger: Floats, errors: float) -> bool:
+    """Whether the losses of the challenger on the same rows are smaller, by more than so many standard errors."""
     gains = incumbent - challenger
     largest = np.abs(gains).max(initial=0.0)
     if not largest > 0:
         return False
     gains = gains / largest  # whose squares are finite
-    return bool(gains.sum() > SURE * np.sqrt(((gains - gains.mean()) ** 2).sum()))
+    return bool(gains.sum() > errors * np.sqrt(((gains - gains.mean()) ** 2).sum()))
 
 
 def check_losses(losses: Any, shape: tuple[int, ...]) -> Floats:

@@ -35,8 +35,13 @@ def chosen_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner
             kernel = RBF(1.0 / median_distance(rows.rows))
         else:
             kernel = _together(own, _question(own, rows, chosen).answer())
-    if "lam" in chosen and len(rows) >= stages.COMPETE:
-        lam = Competition(own, rows[-MOST_ROWS:], n_classes_in(own, rows)).best_lam(kernel, GaussianPrior().lam)
+    if len(rows) >= stages.COMPETE and isinstance(own.recipe, SecondOrder):
+        competition = Competition(own, rows[-MOST_ROWS:], n_classes_in(own, rows))
+        lam = GaussianPrior().lam if "lam" in chosen else lam
+        if "gamma" in chosen and own.in_order:
+            kernel = competition.best_kernel(kernel, own.kernel, lam)
+        if "lam" in chosen:
+            lam = competition.best_lam(kernel, lam)
     return _with(own, rows, kernel, lam)
 
 
@@ -48,9 +53,11 @@ def better_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner
         used = [each for each in own.kernels if isinstance(each, RBF | Laplacian)]
         found = _question(own, rows, chosen).better_than(used)
         kernel = kernel if found is None else _together(own, found)
+    competition = Competition(own, rows[-stages.LATEST :], n_classes_in(own, rows))
+    if "gamma" in chosen:
+        kernel = competition.best_kernel(kernel, own.kernel, lam)
     if "lam" in chosen:
-        latest = rows[-stages.LATEST :]
-        lam = Competition(own, latest, n_classes_in(own, rows)).best_lam(kernel, lam)
+        lam = competition.best_lam(kernel, lam)
     challenger = _with(own, rows, kernel, lam)
     if (challenger.kernel, challenger.recipe) == (own.kernel, own.recipe):
         return None

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-BLOCK = 48  # rows
-LEAST = 8  # reference blocks before the first block that is tested
-ALARM = 10_000.0
+BLOCK = 16  # rows: a bet wins little with one block, so that a test of long ones would be slow
+LEAST = 24  # reference blocks before the first block that is tested
+LATEST = 12  # blocks that the loss is near to after a change
+ALARM = 30_000.0
 BETS = (1 / 16, 1 / 4, 1 / 2)
-LONGEST = 1000  # blocks for which a bet may win without an alarm; then they become reference blocks
+LONGEST = 3000  # blocks for which a bet may win without an alarm; then they become reference blocks
 
 
 class RisingLoss:
@@ -36,7 +37,7 @@ class RisingLoss:
     @property
     def blocks(self) -> int:
         """The number of blocks for which the loss has been nearer to the latest blocks than to the reference."""
-        level = (self.mean + float(np.mean(self.since[-4:]))) / 2
+        level = (self.mean + float(np.mean(self.since[-LATEST:]))) / 2
         below = np.cumsum([0.0, *(loss - level for loss in self.since)])
         return len(self.since) - int(np.argmin(below))
 

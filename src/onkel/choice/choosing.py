@@ -252,7 +252,7 @@ class StreamChoice:
         if self.growth is not None:
             due.append(self.growth.next_due(t))
         if self.trial is not None:
-            due.append(self.trial.end)
+            due.append(self.trial.next_due(t))
         return min(due)
 
     def act(self, learner: Learner) -> tuple[Learner, Self]:
@@ -267,7 +267,7 @@ class StreamChoice:
 
     def _acted(self, learner: Learner) -> Learner:
         t = learner.t
-        if self.trial is not None and t == self.trial.end:
+        if self.trial is not None and (t == self.trial.end or self.trial.is_won_early):
             if self.trial.is_won:
                 learner = copy.deepcopy(self.trial.challenger)
                 self.changes = [*self.changes, t][-256:]

@@ -1,4 +1,4 @@
-"""The competition over λ on some rows: second-order learners, compared by their loss on the later half."""
+"""The competition over kernels and λ on some rows: second-order learners, compared by their loss on the later half."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from onkel.choice.judging import competing
 from onkel.choice.rows import Rows, loss_of
 from onkel.learner import Learner
-from onkel.parts import GaussianPrior, Kernel, LogLoss, SecondOrder
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, LogLoss, SecondOrder
 
 Floats = NDArray[np.float64]
 
 FARTHEST = 2  # half decades on either side of the default λ
 BUDGET = 2000  # of a competitor, at most
+CLEAR = 0.1  # of the loss, by which a learner tells more about a kernel than the search that found it
+WIDER = 4.0  # ratio of the γ of kernels that compete
 SLACK = 0.01  # differences of less than this fraction of the loss decide nothing
 
 
@@ -25,6 +27,7 @@ class Competition:
 
     def __init__(self, own: Learner, rows: Rows, n_classes: int) -> None:
         self.own, self.rows, self.n_classes = own, rows, n_classes
+        self._losses: dict[tuple[Kernel, float], float] = {}
 
     def best_lam(self, kernel: Kernel, lam: float) -> float:
         """Return the λ that is best for the rows, looking from the one given upwards, or else downwards, as long as
@@ -44,8 +47,31 @@ class Competition:
         nearest = min(near, key=lambda each: abs(each - start))
         return lam if nearest == start else lam_at(nearest)
 
+    def best_kernel(self, found: Kernel, used: Kernel, lam: float) -> Kernel:
+        """Return the kernel that a search has found or, where a learner with it is clearly better, that in use, or one
+        wider or narrower than that.
+
+        A search takes all its rows for draws of one function. Where that moves, they contradict each other, and what it
+        finds may be useless to a learner that forgets.
+        """
+        least = self.loss_of(found, lam)
+        if used == found or not self.loss_of(used, lam) < (1 - CLEAR) * least:
+            return found
+        for factor in (WIDER, 1 / WIDER):
+            best = used
+            while self.loss_of(scaled(best, factor), lam) < (1 - SLACK) * self.loss_of(best, lam):
+                best = scaled(best, factor)
+            if best != used:
+                return best
+        return used
+
     def loss_of(self, kernel: Kernel, lam: float) -> float:
         """Return the sum of the losses on the later half of the rows, each predicted before it is learned from."""
+        if (kernel, lam) not in self._losses:
+            self._losses[kernel, lam] = self._measured(kernel, lam)
+        return self._losses[kernel, lam]
+
+    def _measured(self, kernel: Kernel, lam: float) -> float:
         own, half = self.own, len(self.rows) // 2
         assert isinstance(own.recipe, SecondOrder)  # others have no λ
         recipe = replace(own.recipe, loss=competing(own.recipe.loss) if own.task == "regression" else LogLoss())
@@ -71,3 +97,11 @@ def lam_at(step: int) -> float:
 def step_of(lam: float) -> int:
     """Return by how many half decades a chosen λ differs from the default."""
     return round(2 * math.log10(lam / GaussianPrior().lam))
+
+
+def scaled(kernel: Kernel, factor: float) -> Kernel:
+    """Return a kernel, or a sum of them, with γ times a factor."""
+    if isinstance(kernel, Hedge):
+        return replace(kernel, kernels=tuple(scaled(each, factor) for each in kernel.kernels))
+    assert isinstance(kernel, RBF | Laplacian)
+    return replace(kernel, gamma=kernel.gamma * factor)
