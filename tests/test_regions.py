@@ -14,6 +14,7 @@ from growing import growing_early
 from onkel import recipes
 from onkel.choice import division, growth, stages
 from onkel.choice.growth import Growth
+from onkel.choice.kept import Kept
 from onkel.parts import RBF, Hedge
 from onkel.regions import Condition
 
@@ -181,6 +182,26 @@ def test_each_side_has_enough_rows():
     learner = onkel.Learner(recipes.Newton(loss="squared_error"), task="regression")
     for condition in division._by_slopes(learner, growth.Scored(rows, np.zeros((2000, 1)), np.arange(2000))):
         assert 0.2 <= condition.lower(X).mean() <= 0.8
+
+
+@pytest.mark.parametrize("cuts", [[], [100, 101, 250]])
+def test_rows_of_zeros_are_kept_in_fewer_bytes(cuts):
+    rng = np.random.default_rng(0)
+    y, scores, positions = rng.normal(size=300), rng.normal(size=(300, 1)), np.arange(300)
+    encoded = np.hstack([np.eye(20)[rng.integers(0, 20, 300)], rng.normal(size=(300, 1))])
+    encoded[encoded == 0] = -0.0
+    for X, most in ((encoded, 0.5), (rng.normal(size=(300, 21)), 1.0)):
+        whole, kept = growth.Scored(growth.Rows(X, y, np.ones(300)), scores, positions), Kept([], 0, 7)
+        for piece in np.split(positions, cuts):
+            kept = kept.extended_by(whole.of(piece), 200)
+        assert kept.all.rows.rows.tobytes() == (X[100:] + 0.0).tobytes()
+        arrays = kept.arrays()
+        assert sum(values.nbytes for values in arrays.values()) < most * X[100:].nbytes + 33 * 201
+        again = Kept.from_arrays(arrays, 21, "float64", 200, 300)
+        assert again.all.rows.rows.tobytes() == kept.all.rows.rows.tobytes()
+        expected = Kept([], 0, 7).extended_by(whole.of(slice(100, None)), 200).arrays()
+        assert arrays.keys() == expected.keys()
+        assert all(values.tobytes() == expected[name].tobytes() for name, values in arrays.items())
 
 
 # -- exactness ---------------------------------------------------------------------------------------------------------

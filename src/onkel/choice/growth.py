@@ -147,7 +147,7 @@ class Growth:
         children = region_of(after, leaf.number).children
         for child, rows in zip(children, sides, strict=True):
             n = len(rows.positions)
-            self.leaves[child] = Kept([rows], n, max(SOONEST, RIPE - n))
+            self.leaves[child] = Kept([], 0, max(SOONEST, RIPE - n)).extended_by(rows, n)
         return after
 
     # -- state ---------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from onkel.choice.rows import Rows, as_wide_as_one_another
 
@@ -30,6 +31,8 @@ class Scored(NamedTuple):
 class Kept:
     """The latest rows of a leaf, in pieces that are joined on demand, and when it is divided. Nothing changes in place.
 
+    Rows that are mostly zeros, as those of encoded categories, are kept as sparse ones where these take less.
+
     Parameters
     ----------
     pieces : sequence of Scored
@@ -44,10 +47,10 @@ class Kept:
 
     def extended_by(self, piece: Scored, most: int) -> Kept:
         """Return what is kept with further rows, and only the last ``most`` of all."""
-        pieces = [*self._pieces, piece]
+        pieces = [*self._pieces, packed(piece)]
         more = Kept(pieces, min(self._count + len(piece.positions), most), self.due)
         if sum(len(each.positions) for each in pieces) > 2 * most:
-            return Kept([more.all], more._count, self.due)
+            return Kept([packed(more.all)], more._count, self.due)
         return more
 
     def due_at(self, rows: int) -> Kept:
@@ -57,15 +60,15 @@ class Kept:
     @property
     def all(self) -> Scored:
         """All rows that are kept."""
-        if len(self._pieces) > 1 or len(self._pieces[0].positions) > self._count:
-            self._pieces = [_joined(self._pieces).of(slice(-self._count, None) if self._count else slice(0))]
-        return self._pieces[0]
+        return _joined(self._pieces).of(slice(-self._count, None) if self._count else slice(0))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the state as named arrays."""
         if not self._pieces:
             return {"due": np.array([self.due])}
-        rows, scores, positions = self.all
+        if len(self._pieces) > 1 or len(self._pieces[0].positions) > self._count:
+            self._pieces = [packed(self.all)]
+        rows, scores, positions = self._pieces[0]
         return rows.arrays() | {"scores": scores, "positions": positions, "due": np.array([self.due])}
 
     @classmethod
@@ -79,7 +82,7 @@ class Kept:
             arrays = arrays | rows.arrays() | {"scores": np.empty((0, 1)), "positions": np.empty(0, np.int64)}
         arrays = dict(arrays)
         scores, positions, due = (arrays.pop(name) for name in ("scores", "positions", "due"))
-        rows = Rows.from_arrays(arrays, n_features, dtype, sparse=False)
+        rows = Rows.from_arrays(arrays, n_features, dtype, sparse="values" in arrays)
         for name, values, kind in (("positions", positions, np.int64), ("due", due, np.int64)):
             if not isinstance(values, np.ndarray) or values.dtype != kind or values.ndim != 1:
                 raise ValueError(f"the {name} of a leaf must be whole numbers")
@@ -93,8 +96,18 @@ class Kept:
         return cls([Scored(rows, scores, positions)] if len(rows) else [], len(rows), int(due[0]))
 
 
+def packed(piece: Scored) -> Scored:
+    """Return dense rows as sparse ones, where these are kept in fewer bytes."""
+    rows, y, weight = piece.rows.rows + 0, piece.rows.y, piece.rows.weight  # no 0 is negative: it would be lost
+    saved = rows.nbytes - np.count_nonzero(rows) * (rows.itemsize + 8) - 8 * len(rows)
+    return piece._replace(rows=Rows(csr_array(rows) if saved > 0 else rows, y, weight))
+
+
 def _joined(pieces: Sequence[Scored]) -> Scored:
-    parts = [piece.rows for piece in pieces]
+    parts = [
+        Rows(each.rows.toarray(), each.y, each.weight) if issparse(each.rows) else each
+        for each in (piece.rows for piece in pieces)
+    ]
     rows = Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "y", "weight")))
     scores = as_wide_as_one_another([piece.scores for piece in pieces])
     return Scored(rows, scores, np.concatenate([piece.positions for piece in pieces]))
