@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import sys
 from collections import deque
 
@@ -10,7 +11,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import onkel
-from interrupting import interrupted_at
+from interrupting import interrupted_at, interrupted_at_check
 from onkel.coverage import Coverage
 
 N = 20_000
@@ -131,6 +132,20 @@ def test_rows_of_an_interrupted_call_are_counted_once(make):
     model.partial_fit(X[model.t_ :], y[model.t_ :])
     assert whole._fingerprint() == model._fingerprint()
     assert whole.coverage_ == model.coverage_
+
+
+def test_what_an_interrupted_choice_has_left_is_done_before_the_next_row_is_predicted():
+    X, y = drifting(65)
+    new = functools.partial(onkel.NewtonRegressor, budget=40, lam=1.0, relevances=None, coverage=(0.9,), random_state=0)
+    whole, interrupted = new().partial_fit(X, y), 0
+    for check in range(1, 12):  # where the core looks for Ctrl-C: the choice after row 64 is among them
+        model = new()
+        with contextlib.suppress(KeyboardInterrupt), interrupted_at_check(check):
+            model.partial_fit(X[:64], y[:64])
+        interrupted += model.t_ == 64 and model._choice.due == 64
+        model.partial_fit(X[model.t_ :], y[model.t_ :])
+        assert model._fingerprint() == whole._fingerprint(), check
+    assert interrupted
 
 
 @pytest.mark.parametrize("make", REGRESSORS)

@@ -94,6 +94,12 @@ class LearnerHolder:
             self.__dict__.update(_learner=learner, _choice=choice)  # at once, whatever interrupts
         return self._choice
 
+    def _choose_what_is_left(self) -> None:
+        """Do what an interrupted call has left to be done."""
+        if self._choice is not None:
+            with turn_of(self):
+                self._choose()
+
     def _learn_piece(
         self,
         choice: StreamChoice,

@@ -180,6 +180,7 @@ class KernelEstimator(
         if coverage is None or not first:
             return self._learn_rows(rows, targets, weight, scores=scores)
         self._learner.started_for(rows)  # before which it does not know how many scores a row has
+        self._choose_what_is_left()  # the first row is predicted by the learner that learns from it
         before = self._learner.room_for_scores(targets, weight)
         for i in range(len(targets)):
             own = None if weight is None else weight[i : i + 1]
