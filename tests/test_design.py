@@ -13,7 +13,8 @@ import onkel
 from looping import loop
 
 ROOT = Path(__file__).parents[1]
-PAGE = re.sub(r"^```.*?^```$", "", (ROOT / "docs" / "design.md").read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+WHOLE = (ROOT / "docs" / "design.md").read_text("utf-8")
+PAGE = re.sub(r"^```.*?^```$", "", WHOLE, flags=re.DOTALL | re.MULTILINE)
 PYTHON = sorted([*ROOT.glob("src/onkel/**/*.py"), *ROOT.glob("src/onkel_papers/**/*.py")])
 NATIVE = sorted(ROOT.glob("native/**/*.?pp"))
 # Where a path of the page may begin.
@@ -110,6 +111,18 @@ def test_a_function_is_in_the_file_that_is_said_to_have_it(name, path):
     text, word = file.read_text("utf-8"), re.findall(r"\w+", name)[-1]
     definition = rf"^ *(?:async )?(?:def|class) {word}\b" if file.suffix == ".py" else rf"\b{word}\b"
     assert re.search(definition, text, re.MULTILINE)
+
+
+def test_the_code_that_is_shown_is_that_of_the_sources():
+    shown = [
+        line
+        for block in re.findall(r"^```py\n(.*?)^```$", WHOLE, re.DOTALL | re.MULTILINE)
+        for line in block.split("\n")
+    ]
+    lines = {line.rstrip() for path in PYTHON for line in path.read_text("utf-8").splitlines()}
+    plain = [re.sub(r"  # .*| \.\.\.$", "", line) for line in shown]
+    assert len(plain) > 10
+    assert [line for line in plain if line and line not in lines] == []
 
 
 def part(headline):
