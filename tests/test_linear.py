@@ -125,3 +125,41 @@ def test_text_is_learned_as_well_as_by_sgd():
     rival = SGDClassifier(random_state=0).fit(X[:4500], y[:4500]).score(X[4500:], y[4500:])
     for name in ("OGD", "Newton"):
         assert LEARNERS[name](n_epochs=5).fit(X[:4500], y[:4500]).score(X[4500:], y[4500:]) > rival - 0.02
+
+
+def test_where_text_has_a_linear_function_the_default_finds_it(tmp_path):
+    X, y = text(1600, 2500, seed=1)
+    X, held = csr_array(X[:1200]), csr_array(X[1200:])
+    made = onkel.NewtonClassifier(random_state=0)
+    linear = onkel.NewtonClassifier(kernel="linear", random_state=0).fit(X, y[:1200])
+    gaussian = onkel.NewtonClassifier(kernel="rbf", random_state=0).fit(X, y[:1200])
+    fitted = made.fit(X, y[:1200])
+    assert isinstance(fitted.kernel_, Linear) and fitted.coef_.shape == (1, 2500)
+    assert fitted.score(held, y[1200:]) > linear.score(held, y[1200:]) - 0.02
+    assert fitted.score(held, y[1200:]) > gaussian.score(held, y[1200:]) + 0.05
+    onkel.save(fitted, tmp_path / "model")
+    for same in (onkel.load(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        fitted_again = same.partial_fit(held, y[1200:])
+        assert (
+            fitted_again._fingerprint() == pickle.loads(pickle.dumps(fitted)).partial_fit(held, y[1200:])._fingerprint()
+        )
+
+
+def test_the_choice_of_the_linear_kernel_does_not_depend_on_cuts():
+    X, y = text(1200, 2500, seed=1)
+    X = csr_array(X)
+    whole = onkel.NewtonClassifier(random_state=0).partial_fit(X, y, classes=[False, True])
+    cut = onkel.NewtonClassifier(random_state=0)
+    for begin, end in itertools.pairwise([0, 1, 63, 65, 700, 1023, 1200]):
+        cut.partial_fit(X[begin:end], y[begin:end], classes=[False, True])
+    assert isinstance(whole.kernel_, Linear) and cut._fingerprint() == whole._fingerprint()
+    near = csr_array(np.pad(np.random.default_rng(0).normal(size=(400, 2)), [(0, 0), (0, 2500)]))
+    ring = np.asarray((near.power(2)).sum(axis=1)).ravel() > 1.4
+    assert not isinstance(onkel.NewtonClassifier(random_state=0).fit(near, ring).kernel_, Linear)
+
+
+def test_diagonals_are_not_merged():
+    X, y = text(60)
+    model = LEARNERS["Newton"]().fit(X, y)
+    with pytest.raises(ValueError, match="keeps a diagonal of what it knows"):
+        onkel.merge([model, model])

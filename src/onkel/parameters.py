@@ -119,7 +119,7 @@ class KernelParameters:
             "A Kernel is a part, or a weighted sum of products of them (`onkel.parts`); a callable is called as "
             "``kernel(x[None], S)`` for each row with the support vectors S.",
             kind="{kernels} or Kernel or callable",
-            stream='between "rbf" and, in regression with relevances, "laplacian"',
+            stream='"rbf", "laplacian" or a sum of both; "linear" among thousands of sparse features',
         ),
     ] = "rbf"
     relevances: Annotated[

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import issparse
 
 from onkel.choice import stages
 from onkel.choice.competition import Competition
@@ -14,7 +15,7 @@ from onkel.choice.rows import Rows, median_distance
 from onkel.choice.search import MOST_ROWS
 from onkel.choice.targets import searched
 from onkel.learner import Learner
-from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, SecondOrder
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, Linear, SecondOrder
 
 
 def first_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
@@ -29,19 +30,23 @@ def first_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
 
 def chosen_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner:
     """Return a learner that has learned nothing, with the kernel and the λ that are best for the rows."""
-    kernel, lam = own.kernel, lam_of(own)
+    kernel, lam, may_be_linear = own.kernel, lam_of(own), False
     if "gamma" in chosen and len(rows) >= stages.FIRST[0]:
         if len(rows) < stages.COMPETE:
             kernel = RBF(1.0 / median_distance(rows.rows))
         else:
-            kernel = _together(own, _question(own, rows, chosen).answer())
+            question = _question(own, rows, chosen)
+            kernel = _together(own, question.answer())
+            may_be_linear = "kernel" in chosen and question.is_wide and issparse(rows.rows)
     if len(rows) >= stages.COMPETE and isinstance(own.recipe, SecondOrder):
         competition = Competition(own, rows[-MOST_ROWS:], n_classes_in(own, rows))
         lam = GaussianPrior().lam if "lam" in chosen else lam
-        if "gamma" in chosen and own.in_order:
+        if "gamma" in chosen and own.in_order and not isinstance(own.kernel, Linear):
             kernel = competition.best_kernel(kernel, own.kernel, lam)
         if "lam" in chosen:
             lam = competition.best_lam(kernel, lam)
+            if may_be_linear:
+                kernel, lam = Competition(own, rows, n_classes_in(own, rows)).or_linear(kernel, lam)
     return _with(own, rows, kernel, lam)
 
 
@@ -49,7 +54,7 @@ def better_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner
     """Return a learner that has learned from the rows kept with another kernel or λ that is better for them, if there
     is one."""
     kernel, lam = own.kernel, lam_of(own)
-    if "gamma" in chosen:
+    if "gamma" in chosen and not isinstance(kernel, Linear):  # which is chosen among the first rows, or never
         used = [each for each in own.kernels if isinstance(each, RBF | Laplacian)]
         found = _question(own, rows, chosen).better_than(used)
         kernel = kernel if found is None else _together(own, found)

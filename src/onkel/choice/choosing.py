@@ -4,9 +4,9 @@ A choice holds no learner. It takes in the rows that a learner has learned from,
 due, and then hands back the learner that goes on (:mod:`onkel.choice.holder` has the loop).
 
 The latest rows are kept. After 4 and 16 rows the width is ``1 / median |x - x'|^2``. After 64, 256, 1024 and 4096
-kernels are searched for (:mod:`onkel.choice.kernels`), and several λ compete (:mod:`onkel.choice.competition`). Each
-time the learner starts anew and learns from the rows so far again. A `fit` in random order chooses once, before it
-learns, on as many of its rows.
+kernels are searched for (:mod:`onkel.choice.kernels`), and several λ compete (:mod:`onkel.choice.competition`), among
+thousands of sparse features also with the linear kernel. Each time the learner starts anew and learns from the rows so
+far again. A `fit` in random order chooses once, before it learns, on as many of its rows.
 
 A second-order learner with ``forget="stream"`` goes on choosing: whenever the number of rows has doubled, and when the
 loss has risen (:mod:`onkel.choice.change`), from then on counting rows from the change, and so it does after a `fit`.
@@ -36,7 +36,7 @@ from onkel.choice.growth import Growth, as_one
 from onkel.choice.judging import unit
 from onkel.choice.rows import Rows, Taken, Window, as_wide_as_one_another, learned_from, losses_of, rows_of
 from onkel.learner import Learner
-from onkel.parts import RBF, Hedge, Laplacian, SecondOrder, StreamMemory
+from onkel.parts import RBF, Hedge, Laplacian, Linear, SecondOrder, StreamMemory
 from onkel.utils.digest import Digest
 from onkel.utils.validation import check_choice, check_flag, check_number
 
@@ -73,7 +73,9 @@ class StreamChoice:
         for name in chosen:
             check_choice("what is chosen", name, ("gamma", "lam", "relevances", "ranks", "kernel", "regions"))
         started = learner.t > 0 and "relevances" in chosen
-        has_width = isinstance(learner.kernel, RBF | Laplacian | Hedge) if started else isinstance(learner.kernel, RBF)
+        has_width = (
+            isinstance(learner.kernel, RBF | Laplacian | Linear | Hedge) if started else isinstance(learner.kernel, RBF)
+        )
         if "gamma" in chosen and not has_width:
             raise ValueError(f"gamma='stream' chooses the width of kernel 'rbf', and the kernel is {learner.kernel!r}")
         for name in ("relevances", "ranks"):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from onkel.choice.judging import competing
 from onkel.choice.rows import Rows, loss_of
 from onkel.learner import Learner
-from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, LogLoss, SecondOrder
+from onkel.parts import RBF, GaussianPrior, Hedge, Kernel, Laplacian, Linear, LogLoss, SecondOrder
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +64,14 @@ class Competition:
             if best != used:
                 return best
         return used
+
+    def or_linear(self, kernel: Kernel, lam: float) -> tuple[Kernel, float]:
+        """Return the linear kernel and the λ that is best for it if they are clearly better than those given; else
+        these. Among thousands of sparse features no two rows are near, and what a row is like is a sum over words."""
+        linear = Linear()
+        own = self.best_lam(linear, GaussianPrior().lam)
+        is_better = self.loss_of(linear, own) < (1 - SLACK) * self.loss_of(kernel, lam)
+        return (linear, own) if is_better else (kernel, lam)
 
     def loss_of(self, kernel: Kernel, lam: float) -> float:
         """Return the sum of the losses on the later half of the rows, each predicted before it is learned from."""

@@ -119,6 +119,11 @@ def _merged_of_one_kernel(
     """
     functions = [learner.expansion(informed=True) for learner in learners] if functions is None else functions
     of_second_order = isinstance(learners[0].recipe, SecondOrder)
+    if of_second_order and learners[0].has_weights and any(each.information is None for each in functions):
+        raise ValueError(
+            "merge adds up what Newton knows of each pair of features, and beyond 1,000 columns it keeps a diagonal of "
+            "what it knows: learn from all rows with one model"
+        )
     distance, change = 0.0, None
     if len(functions) == 1 and factors[0] == 1:
         function = functions[0]
