@@ -262,6 +262,11 @@ def test_the_width_is_that_of_the_main_kernel_whenever_one_looks(early, tmp_path
     onkel.save(model, tmp_path / "model")
     for same in (onkel.load(tmp_path / "model"), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert same.gamma_ == model.gamma_
+    model.gamma = -1.0
+    with pytest.raises(ValueError, match="gamma"):  # a fit that is refused leaves what there was
+        model.fit(X, y)
+    model.gamma = "stream"
+    assert model.gamma_ == same.gamma_
     with pytest.raises(AttributeError, match="no gamma_ before"):
         _ = onkel.NewtonRegressor().gamma_
 

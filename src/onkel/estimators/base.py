@@ -571,6 +571,10 @@ class KernelEstimator(
     def gamma_(self, gamma: float) -> None:
         self.__dict__["gamma_"] = gamma
 
+    @gamma_.deleter
+    def gamma_(self) -> None:
+        del self.__dict__["gamma_"]
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
