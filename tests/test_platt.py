@@ -7,10 +7,12 @@ import pytest
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_moons
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import brier_score_loss, log_loss
 
 import onkel
+from interrupting import interrupted_at_check
 from looping import loop
 from onkel.estimators.sigmoids import Sigmoids, margins
 from reference import platt as reference
@@ -242,3 +244,24 @@ def test_weights_of_a_table_are_those_of_its_rows():
     one_column = {"x": X["x"]}
     model = clone(model).partial_fit(one_column, y, classes=[0, 1])
     assert model.partial_fit(one_column, y).t_ == 120
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_choice_that_was_interrupted_is_made_before_the_next_row_is_predicted(scaled):
+    X, y = make_moons(80, noise=0.3, random_state=0)
+
+    def new():
+        model = onkel.NewtonClassifier(budget=30, lam=1.0, relevances=None, random_state=0)
+        model = onkel.StreamPipeline(onkel.StreamStandardScaler(), model) if scaled else model
+        return onkel.PlattClassifier(model).partial_fit(X[:40], y[:40], [0, 1])
+
+    def one_by_one(model, begin, end):
+        for i in range(begin, end):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+        return model
+
+    whole, model = one_by_one(new(), 40, 80), one_by_one(new(), 40, 63)
+    with pytest.raises(KeyboardInterrupt), interrupted_at_check(1):  # in the choice after row 64
+        one_by_one(model, 63, 64)
+    assert model.t_ == 64
+    assert one_by_one(model, 64, 80).predict_proba(X).tobytes() == whole.predict_proba(X).tobytes()

@@ -126,7 +126,8 @@ class ClassifierBase(ClassifierParameters, ClassifierMixin, KernelEstimator):  #
         return self._shaped(self._scores(X))
 
     def _scores_of_next(self, X: ArrayLike) -> Floats:
-        """What `predict_then_learn` would return for one row."""
+        """What `predict_then_learn` would return for one row, once what an interruption has left is done."""
+        self._choose_what_is_left()
         return self.decision_function(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

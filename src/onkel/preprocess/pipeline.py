@@ -380,7 +380,7 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
             if changes:
                 model = copy.copy(self)
                 model._start_anew(*changes[0][1:])
-        return np.asarray(model.estimator_.decision_function(_through(model.transformers_, X, None)[0]))
+        return np.asarray(model.estimator_._scores_of_next(_through(model.transformers_, X, None)[0]))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the estimator's own score: accuracy, or R² for a regression."""
