@@ -5,6 +5,7 @@ import io
 import json
 import re
 import runpy
+import socket
 import subprocess
 import sys
 import warnings
@@ -99,3 +100,20 @@ def test_the_statistician(tmp_path):
 def test_text(tmp_path):
     accuracy, words = re.search(r"accuracy ([\d.]+), ([\d,]+) words", run("text", tmp_path)).groups()
     assert float(accuracy) > 0.75 and 1000 < int(words.replace(",", "")) <= 5000
+
+
+def test_the_researcher(tmp_path):
+    own, forgetron, spa = (float(line.split()[1]) for line in run("researcher", tmp_path).splitlines())
+    assert own < 0.6 * spa and own < 0.4 * forgetron
+
+
+def test_operations(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    said = run("operations", tmp_path, port).splitlines()
+    assert said == ["500 rows, of (1, 1) yes", "1000 rows, of (1, 1) yes"]
+
+
+def test_the_contributor(tmp_path):
+    assert "the budget holds" in run("contributor", tmp_path)
