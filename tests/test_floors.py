@@ -152,7 +152,7 @@ def test_state_leaves_the_core_only_to_become_a_file(path):
 def documented():
     """The names of each module that the reference documents."""
     site = runpy.run_path(str(ROOT / "scripts" / "site"))
-    modules = {name: importlib.import_module(name) for name in site["SECTIONS"]}
+    modules = {name: importlib.import_module(name) for _, name, _ in site["SECTIONS"]}
     return {name: {*site["public"](module)} for name, module in modules.items()}
 
 

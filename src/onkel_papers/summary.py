@@ -8,6 +8,7 @@ from dataclasses import replace
 from onkel_papers import claims as claims_
 from onkel_papers._lines import lines_of
 from onkel_papers.claims import Judged
+from onkel_papers.pictures import PICTURED, link_to
 from onkel_papers.reasons import CAUSES, Reason, reason
 from onkel_papers.tables import UNEXPLAINED, ResultTable, markdown, tables, written, written_ours, written_paper
 from onkel_papers.verdict import APART, METRICS, VERDICTS, WIDE, Findings, TableEntry, tolerance
@@ -167,7 +168,9 @@ def pieces(findings: Sequence[Findings]) -> dict[str, str]:
         of = [one for one in findings if one.experiment.partition("-")[0] == paper]
         if of:
             own = markdown(one.only(lambda entry: not is_of_newton(entry)) for one in of)
-            made[paper] = f"## Claims\n\n{written(all_claims(of))}\n## Tables\n\n{own}"
+            drawn = [link_to(one.experiment) for one in of if one.experiment in PICTURED]
+            pictures = "\n\n".join(["\n## Pictures", *drawn, ""]) if drawn else ""
+            made[paper] = f"## Claims\n\n{written(all_claims(of))}{pictures}\n## Tables\n\n{own}"
     return {f"papers: {name}": f"\n\n{piece}\n" for name, piece in made.items() if piece}
 
 

@@ -40,6 +40,7 @@ from onkel_papers._protocol import enough_runs
 from onkel_papers.claims import judged
 from onkel_papers.lab import Lab
 from onkel_papers.page import page_of
+from onkel_papers.pictures import PICTURED, lines_of_sets, link_to
 from onkel_papers.reasons import CAUSES, reason
 from onkel_papers.recorded import record, recorded
 from onkel_papers.summary import PAPERS, by_paper, failing, pieces
@@ -216,7 +217,7 @@ def test_the_pages_are_made_from_the_record():
     found = [recorded(name) for name in reproduce.names()]
     made = pieces(found)
     marked = []
-    for page in (docs / "reproduction.md", *sorted((docs / "reproduction").iterdir())):
+    for page in (docs / "reproduction.md", *sorted((docs / "reproduction").glob("*.md"))):
         text = page.read_text("utf-8")
         assert filled_in(text, made) == text, "onkel reproduce all --recorded --markdown docs"
         assert UNEXPLAINED not in text
@@ -228,6 +229,15 @@ def test_the_pages_are_made_from_the_record():
     assert all(line["reproduced"] and line["not reproduced, and why"] for line in headlines)
     for name in reproduce.names():
         assert choices(name).lines, name
+
+
+def test_pages_show_pictures_of_what_was_measured():
+    docs = Path(__file__).parents[2] / "docs" / "reproduction"
+    for experiment in PICTURED:
+        _, sets = lines_of_sets(recorded(experiment))
+        assert link_to(experiment) in (docs / f"{experiment.partition('-')[0]}.md").read_text("utf-8")
+        said = (docs / f"{experiment}.svg").read_text("utf-8")
+        assert all(f">{name}<" in said for name in [*sets, *(who for lines in sets.values() for who in lines)])
 
 
 def test_two_thirds_of_what_is_worse_has_a_measured_cause():

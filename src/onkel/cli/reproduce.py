@@ -157,7 +157,10 @@ def _write(found: list[Any], report: str | None, markdown: str | None) -> None:
         from onkel_papers.tables import fill_in, filled_in
 
         if os.path.isdir(markdown):
+            from onkel_papers.pictures import draw
+
             pages = fill_in(Path(markdown), pieces(found))
+            draw(found, pages)
             say(f"the tables are in {', '.join(map(str, pages))}" if pages else f"no page in {markdown} has marks")
         else:
             page = Path(markdown).read_text("utf-8") if os.path.exists(markdown) else ""
