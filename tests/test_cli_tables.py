@@ -87,10 +87,13 @@ def test_columns_are_found_by_name(run):
     assert first == {"id": "c0", "prediction": lines[0][1]}
     code, out, err = run("predict", "customers.onkel", "customers.csv", "--drop", "customer,importance")
     assert code == 0 and re.fullmatch(r"onkel: 400 rows, [89]\d[.]\d+ % right\n", err)
+    scored = out
     code, _, err = run("predict", "customers.onkel", "customers.csv", "--drop", "customer,importance,town")
     assert code == 1 and "has no column 'town': the model's columns are 'age', 'town'" in err
     code, _, err = run("predict", "customers.onkel", "customers.csv")
-    assert code == 1 and "has a column 'customer' too many" in err
+    assert code == 1 and "has a column 'customer' too many" in err and "(--drop customer,importance,churn leaves" in err
+    again = run("predict", "customers.onkel", "customers.csv", "--drop", "customer", "--drop", "importance")
+    assert again[0] == 0 and again[1] == scored
 
 
 def test_weights_and_classes_that_are_rare(run):

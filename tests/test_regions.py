@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -269,6 +270,15 @@ def test_the_width_is_that_of_the_main_kernel_whenever_one_looks(early, tmp_path
     assert model.gamma_ == same.gamma_
     with pytest.raises(AttributeError, match="no gamma_ before"):
         _ = onkel.NewtonRegressor().gamma_
+
+
+def test_regions_of_a_table_have_the_names_of_its_columns(early):
+    X, y = by_place(1500)
+    table = {"height": X[:, 0], "weight": X[:, 1], "town": np.where(X[:, 2] > 0, "Bern", "Basel")}
+    model = onkel.make_stream_pipeline(onkel.NewtonRegressor(budget=200, random_state=0)).fit(table, y)
+    regions = onkel.inside.facts(model)["regions"]
+    assert len(regions) > 1
+    assert all(re.match(r"(scaled (height|weight)|town)", region) for region in regions)
 
 
 def test_an_interrupted_division_is_made_again(early, monkeypatch):

@@ -155,12 +155,17 @@ def takes(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., N
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "options"]
         shared = {field.name: field.default for field in fields(options)}
 
+        hints = get_type_hints(command, include_extras=True) | get_type_hints(options, include_extras=True)
+        lists = [name for name in shared if hints[name].__metadata__[0].metavar in ("A,B,...", "A=KIND,...")]
+
         @functools.wraps(command)
         def run(**given: Any) -> None:
             picked = {name: given.pop(name) for name in shared}
+            picked |= {name: ",".join(picked[name]) if picked[name] else None for name in lists}
             command(**given, options=options(**picked))
 
-        hints = get_type_hints(command, include_extras=True) | get_type_hints(options, include_extras=True)
+        for name in lists:  # which may be given more than once, too: --drop A --drop B is --drop A,B
+            hints[name] = Annotated[list[str] | None, hints[name].__metadata__[0]]
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters = [p.replace(annotation=hints[p.name], kind=keyword) for p in own]
         parameters += [

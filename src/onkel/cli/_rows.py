@@ -54,11 +54,13 @@ class PreviewedRows:
         if found is None or found == names:
             return
         for what, some, others in (("has no column", names, found), ("has a column", found, names)):
-            unknown = next((name for name in some if some.count(name) != others.count(name)), None)
-            if unknown is not None:
+            unknown = [name for name in some if some.count(name) != others.count(name)]
+            if unknown:
                 more = "" if what == "has no column" else " too many"
+                remedy = f" (--drop {','.join(unknown)} leaves out what is no feature)" if more else ""
                 raise ValueError(
-                    f"{self.name} {what} {unknown!r}{more}: the model's columns are {', '.join(map(repr, names))}"
+                    f"{self.name} {what} {unknown[0]!r}{more}: the model's columns are "
+                    f"{', '.join(map(repr, names))}{remedy}"
                 )
         if len(set(names)) < len(names):
             raise ValueError(f"{self.name} has its columns in another order than the model, and some names occur twice")

@@ -24,6 +24,7 @@ from onkel.preprocess import foreign
 from onkel.preprocess.encoder import StreamEncoder
 from onkel.preprocess.scalers import StreamScaler
 from onkel.preprocess.targets import Targets
+from onkel.regions import described
 from onkel.utils.chunks import cut
 from onkel.utils.labels import joined
 from onkel.utils.turns import in_turn
@@ -434,6 +435,11 @@ class StreamPipeline(NotebookView, BaseEstimator):  # type: ignore[misc]
         importances = self.importances_ if "importances" in found else np.zeros(0)
         if len(importances) == len(getattr(chain[0], "feature_names_in_", ())) > 0:
             found["importances"] = most_important(importances, chain[0].feature_names_in_)
+        learner = inside(estimator).learner
+        if "regions" in found and learner is not None and len(chain) == 1 and isinstance(chain[0], StreamEncoder):
+            columns = chain[0].get_feature_names_out().tolist()  # a number keeps its name, and is scaled
+            names = [f"scaled {name}" if name in chain[0].feature_names_in_ else name for name in columns]
+            found["regions"] = described(learner.regions, names)
         return found
 
     @property
