@@ -108,7 +108,7 @@ def table(monkeypatch):
 
 
 def test_names_in_files_are_those_of_the_table(table, tmp_path):
-    table["Stochastic"] = names.SavedClass("OGDClassifier", names.ESTIMATOR | {"gamma_": "width"})
+    table["Stochastic"] = names.SavedClass("OGDClassifier", names.ESTIMATOR | {"_gamma": "width"})
     table["Gaussian"] = names.SavedClass("RBF", {"gamma": "width"})
     model = onkel.OGDClassifier(gamma=0.5, random_state=0).fit(X, Y)
     onkel.save(model, tmp_path / "model")

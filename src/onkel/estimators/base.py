@@ -58,6 +58,7 @@ _OF_A_FIT = (
     "_progress",
     "_coverage",
     "_shown",
+    "_gamma",
 )  # beside the attributes that end in "_"
 
 
@@ -286,12 +287,12 @@ class KernelEstimator(
 
     def _start(self, rows: NDArray[Any], horizon: int | None) -> None:
         """Create the learner: parameters are checked here, as scikit-learn requires."""
-        self.gamma_ = self._gamma_of(rows)
+        self._gamma = self._gamma_of(rows)
         learner = Learner(
             self._recipe(horizon),
             task=self._task(),
             kernel=self._chosen_kernel(),
-            gamma=self.gamma_,
+            gamma=self._gamma,
             degree=self.degree,
             coef0=self.coef0,
             budget=budget_of_one(self.budget),
@@ -493,8 +494,8 @@ class KernelEstimator(
         if hasattr(self, "_learner"):
             self._learned()
         fitted = {name: value for name, value in sorted(vars(self).items()) if _is_fitted_name(name)}
-        if "gamma_" in fitted:
-            fitted["gamma_"] = self.gamma_
+        if "_gamma" in fitted:
+            fitted["_gamma"] = self.gamma_
         choice = self._settled
         if choice is not None:
             fitted["_choice"] = choice.saved()
@@ -524,7 +525,7 @@ class KernelEstimator(
     def _check_loaded(self) -> None:
         """Refuse fitted attributes that contradict each other."""
         learner = self._learner
-        check_number("gamma", vars(self).get("gamma_"), above=0)
+        check_number("gamma", self._gamma, above=0)
         check_number("n_features", self.n_features_in_, at_least=1, below=2**31, integer=True)
         if learner.n_features not in (None, self.n_features_in_):
             raise ValueError(f"the learner has {learner.n_features} features, not {self.n_features_in_}")
@@ -546,7 +547,8 @@ class KernelEstimator(
 
     def __onkel_with_learner__(self, learner: Learner) -> Self:
         other = copy.copy(self)
-        other.gamma_ = self.gamma_
+        if hasattr(self, "_gamma"):
+            other._gamma = self.gamma_
         other._learner = learner
         other.__dict__.pop("_choice", None)
         other.budget = learner.budget
@@ -558,22 +560,10 @@ class KernelEstimator(
     def gamma_(self) -> float:
         """The width of the kernel, or of the first of several; where the stream chooses it, the present one of
         `kernel_`, asked for only when somebody looks."""
-        try:
-            given = float(vars(self)["gamma_"])
-        except KeyError:
-            raise AttributeError(f"{type(self).__name__} has no gamma_ before it is fitted") from None
-        if self._choice is None or not hasattr(self, "_learner"):
-            return given
-        learner = self._learner
-        return float(getattr(learner.kernels[learner.main_kernel], "gamma", given))
-
-    @gamma_.setter
-    def gamma_(self, gamma: float) -> None:
-        self.__dict__["gamma_"] = gamma
-
-    @gamma_.deleter
-    def gamma_(self) -> None:
-        del self.__dict__["gamma_"]
+        learner = self._fitted()
+        if self._choice is None:
+            return self._gamma
+        return float(getattr(learner.kernels[learner.main_kernel], "gamma", self._gamma))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -654,7 +644,7 @@ class KernelEstimator(
 
 
 def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") or name in ("_learner", "_choice", "_open", "_coverage")
+    return name.endswith("_") or name in ("_learner", "_choice", "_open", "_coverage", "_gamma")
 
 
 def gamma_from_rows(rule: str, rows: Any) -> float:

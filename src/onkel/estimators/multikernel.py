@@ -94,7 +94,7 @@ class SeveralKernels(RecipeParameter, KernelEstimator):
         if self.kernels is not None:
             if isinstance(self.kernels, str) or not isinstance(self.kernels, Sequence):
                 raise ValueError(f"kernels must be a sequence of kernels, got {self.kernels!r}")
-            numbers = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+            numbers = {"gamma": self._gamma, "degree": self.degree, "coef0": self.coef0}
             kernels = tuple(kernel_named(kernel, **numbers) for kernel in self.kernels)
         return Hedge(kernels, self.combination, self.discount, self.smoothing, share=self.share, at_zero=self.at_zero)
 

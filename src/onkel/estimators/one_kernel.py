@@ -21,14 +21,14 @@ class OneKernel(KernelParameters, KernelEstimator):
 
     def _chosen_kernel(self) -> Kernel:
         given = "rbf" if self._stream_chooses("kernel") else self.kernel
-        kernel = kernel_named(given, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        kernel = kernel_named(given, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
         if self._has_numbers_of_its_own():
             self._check_not_overridden(kernel)
-            self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
+            self._gamma = float(getattr(kernel, "gamma", self._gamma))
         relevances = self._one_for_each_feature("relevances", "one number per feature", "one number")
         if relevances is not None:
             kernel = kernel.with_relevances(relevances)
-            self.gamma_ = float(getattr(kernel, "gamma", self.gamma_))
+            self._gamma = float(getattr(kernel, "gamma", self._gamma))
         ranks = self._one_for_each_feature("ranks", "the knots of each feature", "an array of knots or None")
         return kernel if ranks is None else kernel.with_ranks(ranks)
 

@@ -46,7 +46,7 @@ ESTIMATOR = {
     "parameters": "parameters",
     "classes_": "classes",
     "class_counts_": "class_counts",
-    "gamma_": "gamma",
+    "_gamma": "gamma",
     "n_features_in_": "n_features",
     "feature_names_in_": "feature_names",
     "_open": "open_labels",
