@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 MOST_POINTS = 16_000  # of all experts by default
 LARGEST = 800  # points of an expert, where there may be several
-LEFT = 400  # to the experts of all rows together, when these are divided for the first time: what they weigh falls
+LEFT = 560  # to the experts of all rows together, when these are divided for the first time: what they weigh falls
 POINTS = 266  # of the expert of a region
 ROWS = 4096  # kept of a leaf
 PERIOD = 1024  # rows of the stream after which leaves may be divided
