@@ -10,15 +10,15 @@ import time
 
 from onkel.serve._served import Served
 from onkel.serve._server import Server, config_of
-from onkel.serve._store import Kept, Store
+from onkel.serve._store import Retention, Store
 from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Service
 
 
 def settings_of(**settings):
     """Settings from their names and those of what is kept."""
-    kept = {each.name: settings.pop(each.name) for each in dataclasses.fields(Kept) if each.name in settings}
-    return ServiceSettings(**settings, kept=Kept(**kept))
+    kept = {each.name: settings.pop(each.name) for each in dataclasses.fields(Retention) if each.name in settings}
+    return ServiceSettings(**settings, kept=Retention(**kept))
 
 
 @contextlib.contextmanager

@@ -125,6 +125,16 @@ def test_no_package_reaches_into_anothers_private_names(path):
         assert not private, f"{own} takes {private[0]} of onkel.{words[0]}"
 
 
+def test_no_two_classes_have_one_name():
+    """Classes for River and Dask are called as those that they stand for."""
+    rooms = {}
+    for path in PYTHON_FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and room(path) not in ("river", "dask"):
+                rooms.setdefault(node.name, []).append(path.relative_to(SOURCE).as_posix())
+    assert {name: paths for name, paths in rooms.items() if len(paths) > 1} == {}
+
+
 SAVING = {"_state", "_load", "save", "load", "_saved_fields", "_from_saved_fields"}
 
 

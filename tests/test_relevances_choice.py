@@ -13,7 +13,7 @@ import onkel
 from looping import loop
 from onkel import _core
 from onkel.choice.competition import FARTHEST, lam_at
-from onkel.choice.kernels import Question
+from onkel.choice.kernels import KernelQuestion
 from onkel.choice.rows import Rows
 from onkel.choice.screen import feature_columns, selected
 from onkel.choice.search import Problem, categories
@@ -223,7 +223,7 @@ def test_few_of_many_features_are_found(task):
     for seed in range(10):
         rows, y, matter = two_of_many(1200, 24, seed)
         y = y if task == "regression" else np.float64(y > 0)
-        kernel = Question(Rows(rows, y, np.ones(len(y))), task, 1, ["gamma", "relevances"], 1).answer().kernels[0]
+        kernel = KernelQuestion(Rows(rows, y, np.ones(len(y))), task, 1, ["gamma", "relevances"], 1).answer().kernels[0]
         found += set(np.argsort(-kernel.relevances_of(24))[:2]) == matter
     assert found >= 9
 
@@ -233,7 +233,7 @@ def test_relevances_that_gain_nothing_are_no_kernel_of_their_own():
         rng = np.random.default_rng(seed)
         rows = rng.normal(size=(2000, 4))
         y = np.sin(rows).sum(axis=1) + 0.5 * rng.normal(size=2000)
-        chosen = Question(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
+        chosen = KernelQuestion(Rows(rows, y, np.ones(2000)), "regression", 1, ["gamma", "relevances"], 1).answer()
         assert len(chosen.kernels) == 1 and chosen.kernels[0].relevances == ()
 
 
@@ -244,7 +244,7 @@ def test_ranks_are_left_out_where_they_do_harm():
     given = {"task": "regression", "n_classes": 1, "chosen": ["gamma", "relevances", "ranks"], "n_threads": 1}
     smooth, ranked = np.sin(2 * rows[:, 1:]).sum(axis=1), np.sin(2 * np.log(rows[:, 0]))
     for y, with_ranks in ((smooth + 0.01 * rows[:, 0] ** 0.3, None), (ranked, True)):
-        kernel = Question(Rows(rows, y, np.ones(2000)), **given).answer().kernels[0]
+        kernel = KernelQuestion(Rows(rows, y, np.ones(2000)), **given).answer().kernels[0]
         assert with_ranks is None or bool(kernel.ranks) is with_ranks
 
 
@@ -268,4 +268,4 @@ def test_the_laplacian_kernel_starts_as_wide_as_the_gaussian():
 def test_threads_change_nothing():
     rows, y, _ = two_of_many(600, 12, 3)
     given = Rows(rows, y, np.ones(600)), "regression", 1, ["gamma", "relevances", "ranks", "kernel"]
-    assert Question(*given, 1).answer() == Question(*given, 2).answer()
+    assert KernelQuestion(*given, 1).answer() == KernelQuestion(*given, 2).answer()

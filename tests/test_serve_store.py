@@ -16,7 +16,7 @@ from looping import loop
 from onkel.serve import _database, _store
 from onkel.serve._batch import Batch
 from onkel.serve._database import Damaged
-from onkel.serve._store import Kept, Request, Store, restore
+from onkel.serve._store import Request, Retention, Store, restore
 
 
 def model():
@@ -28,7 +28,7 @@ def request(record, n_rows=1, **others):
 
 
 def opened(folder, **kept):
-    return Store(folder, Kept(**{"history_bytes": 0, **kept}))
+    return Store(folder, Retention(**{"history_bytes": 0, **kept}))
 
 
 def log_of(store):

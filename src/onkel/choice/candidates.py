@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from onkel.choice import stages
 from onkel.choice.competition import Competition
-from onkel.choice.kernels import Chosen, Question
+from onkel.choice.kernels import Chosen, KernelQuestion
 from onkel.choice.rows import Rows, median_distance
 from onkel.choice.search import MOST_ROWS
 from onkel.choice.targets import searched
@@ -71,8 +71,8 @@ def better_learner(own: Learner, rows: Rows, chosen: Collection[str]) -> Learner
     return challenger
 
 
-def _question(own: Learner, rows: Rows, chosen: Collection[str]) -> Question:
-    return Question(searched(own, rows), own.task, n_classes_in(own, rows), chosen, own.n_jobs)
+def _question(own: Learner, rows: Rows, chosen: Collection[str]) -> KernelQuestion:
+    return KernelQuestion(searched(own, rows), own.task, n_classes_in(own, rows), chosen, own.n_jobs)
 
 
 def _together(own: Learner, found: Chosen) -> Kernel:

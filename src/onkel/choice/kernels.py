@@ -59,7 +59,7 @@ class Side(NamedTuple):
     gaussian: Found
 
 
-class Question:
+class KernelQuestion:
     """Some rows, and what is to be chosen for them: "gamma", "relevances", "ranks", "kernel"."""
 
     def __init__(self, rows: Rows, task: str, n_classes: int, chosen: Collection[str], n_threads: int) -> None:

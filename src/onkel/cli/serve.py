@@ -84,8 +84,8 @@ def serve(
     """
     _check_extra()
     from onkel.serve.start import (
-        Kept,
         Limits,
+        Retention,
         Service,
         ServiceSettings,
         is_loopback,
@@ -107,7 +107,7 @@ def serve(
             raise Misused("--learner starts a new learner: it takes no MODEL")
         options = Learning(budget=budget, set=set, seed=seed, raw=raw, scale=scale, gamma=gamma, schema=schema)
         fresh = _fresh(learner, task, options, classes)
-    kept = Kept(versions=keep, held_seconds=label_seconds, history_bytes=history_bytes)
+    kept = Retention(versions=keep, held_seconds=label_seconds, history_bytes=history_bytes)
     settings = ServiceSettings(every=every, kept=kept, read_only=read_only, jobs=jobs)
     log_to_standard_error()
     if restore is not None:

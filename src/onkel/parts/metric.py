@@ -27,7 +27,7 @@ TINY = 1e-150  # of their range: knots that are nearer to each other might have 
 AT_ONCE = 2**20  # numbers that are sorted together
 
 
-class Curve(NamedTuple):
+class PiecewiseLinear(NamedTuple):
     """A piecewise linear function, which goes on beyond its ends as it does between the last knots there."""
 
     at: tuple[float, ...] = ()  # ascending; none for the identity
@@ -47,7 +47,7 @@ class Metric(NamedTuple):
     """What each feature of a row becomes; features beyond the last stay as they are."""
 
     scales: tuple[float, ...] = ()
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[PiecewiseLinear, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -84,12 +84,16 @@ class Metric(NamedTuple):
     def only(self, features: Sequence[int]) -> Metric:
         """Return the metric of rows of these features."""
         scales = tuple(self.scales[j] if j < len(self.scales) else 1.0 for j in features) if self.scales else ()
-        curves = tuple(self.curves[j] if j < len(self.curves) else Curve() for j in features) if self.curves else ()
+        curves = (
+            tuple(self.curves[j] if j < len(self.curves) else PiecewiseLinear() for j in features)
+            if self.curves
+            else ()
+        )
         return Metric(scales, curves)
 
 
 @lru_cache(maxsize=2**14)
-def curve_of(quantiles: Quantiles) -> Curve:
+def curve_of(quantiles: Quantiles) -> PiecewiseLinear:
     """Return a number plus its rank among these, as a function of the number; where they have fewer than three values,
     the number alone. It is 0 at 0, so that what a sparse row does not hold stays 0.
 
@@ -102,7 +106,7 @@ def curve_of(quantiles: Quantiles) -> Curve:
     q = np.array(quantiles)
     points, first, ties = np.unique(q, return_index=True, return_counts=True)
     if len(points) < 3:
-        return Curve()
+        return PiecewiseLinear()
     ranks = first + (ties - 1) / 2
     n = len(q) - 1
     low, middle, high = q[round((1 - CENTRAL) / 2 * n)], q[round(n / 2)], q[round((1 + CENTRAL) / 2 * n)]
@@ -121,7 +125,7 @@ def curve_of(quantiles: Quantiles) -> Curve:
     unit = np.std(number(q)) / np.std(np.repeat(ranks, ties))
     values = number(at) + unit * np.interp(at, points, ranks)
     values -= values[np.searchsorted(at, 0.0)]
-    return Curve(tuple(at.tolist()), tuple(values.tolist()))
+    return PiecewiseLinear(tuple(at.tolist()), tuple(values.tolist()))
 
 
 def quantiles_of(rows: Any) -> tuple[Quantiles, ...]:

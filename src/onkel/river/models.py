@@ -52,7 +52,7 @@ def model(cls: type[T]) -> type[T]:
 
 
 @parameter_class
-class Model(KernelParameters, FunctionParameters, LearnerHolder):
+class RiverModel(KernelParameters, FunctionParameters, LearnerHolder):
     """What classifiers and regressors share: records become rows of a learner."""
 
     # Records are sparse, which a callable is not given, and there are no rows to take a width from before the first.
@@ -188,7 +188,7 @@ class Model(KernelParameters, FunctionParameters, LearnerHolder):
 
 
 @parameter_class
-class Classifier(Model, base.MiniBatchClassifier):  # type: ignore[misc]
+class Classifier(RiverModel, base.MiniBatchClassifier):  # type: ignore[misc]
     """Labels and class scores."""
 
     _task = "multiclass"
@@ -277,7 +277,7 @@ class Classifier(Model, base.MiniBatchClassifier):  # type: ignore[misc]
 
 
 @parameter_class
-class Regressor(Model, base.MiniBatchRegressor):  # type: ignore[misc]
+class Regressor(RiverModel, base.MiniBatchRegressor):  # type: ignore[misc]
     """Targets that are numbers."""
 
     _task = "regression"

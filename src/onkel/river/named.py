@@ -18,7 +18,7 @@ from onkel.estimators.parameters import (
     TubeParameters,
 )
 from onkel.parameters import is_stream, parameter_class
-from onkel.river.models import Classifier, Model, Regressor, model
+from onkel.river.models import Classifier, Regressor, RiverModel, model
 
 __all__ = [
     "BOGDClassifier",
@@ -57,7 +57,7 @@ __all__ = [
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @parameter_class
-class Named(Model):
+class Named(RiverModel):
     """What the named learners have otherwise than a model over any recipe."""
 
     gamma: float | str = "stream"

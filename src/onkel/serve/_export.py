@@ -7,17 +7,17 @@ import json
 
 from onkel.serve._batch import Batch, rows_as_json
 from onkel.serve._refusal import Refusal
-from onkel.serve._store import Found
+from onkel.serve._store import StoredRequest
 
 
-def line_of(found: Found) -> bytes:
+def line_of(found: StoredRequest) -> bytes:
     """Return a request of the log as a line.
 
     Examples
     --------
     >>> import numpy as np
     >>> record = Batch(np.array([[1.0, 2.0]]), np.array(["yes"]), names=("x", "y")).record
-    >>> print(line_of(Found(7, 0.0, record, None)).decode(), end="")
+    >>> print(line_of(StoredRequest(7, 0.0, record, None)).decode(), end="")
     {"number": 7, "time": "1970-01-01T00:00:00+00:00", "rows": [{"x": 1.0, "y": 2.0}], "labels": ["yes"]}
     """
     batch = Batch.of_record(found.record)

@@ -22,14 +22,14 @@ from onkel.serve._names import names_put_back, take_names
 from onkel.serve._progress import LiveProgress
 from onkel.serve._queue import TaskQueue
 from onkel.serve._refusal import Refusal
-from onkel.serve._store import Found, Known, Request, Store, groups_of
+from onkel.serve._store import Known, Request, Store, StoredRequest, groups_of
 from onkel.serve._tasks import Backup, Learn, Logged, Rollback, ServiceSettings, Snapshot
 from onkel.streams.table import Table
 
 logger = logging.getLogger("onkel.serve")
 
 
-def _logged(found: Found) -> Logged:
+def _logged(found: StoredRequest) -> Logged:
     """A request of the log."""
     refusal = None if found.refused is None else Refusal(422, found.refused)
     return Logged(Learn(), Batch.of_record(found.record), found.number, refusal)
@@ -123,7 +123,7 @@ class Served:
         self._queue.put(task)
         return task.done
 
-    def learned(self, begin: float, end: float) -> Iterator[Found]:
+    def learned(self, begin: float, end: float) -> Iterator[StoredRequest]:
         """Yield the requests of a range of time (seconds since 1970) that the store still has."""
         return self._store.learned(begin, end)
 

@@ -42,7 +42,7 @@ _AT_ONCE, _BYTES_AT_ONCE = 1000, 2**24  # requests that are read from the file a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class Retention:
     """How much a store keeps."""
 
     versions: int = 10
@@ -73,7 +73,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredRequest:
     """A request of the log."""
 
     number: int
@@ -110,7 +110,7 @@ class Store:
     ----------
     folder : path
         Created if it does not exist.
-    kept : Kept, default=None
+    kept : Retention, default=None
 
     Examples
     --------
@@ -126,9 +126,9 @@ class Store:
     ([b'a record'], 1)
     """
 
-    def __init__(self, folder: Path, kept: Kept | None = None) -> None:
+    def __init__(self, folder: Path, kept: Retention | None = None) -> None:
         self.folder = folder
-        self.kept = kept or Kept()
+        self.kept = kept or Retention()
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / _NAME
         if not path.exists() and self._files():
@@ -165,7 +165,7 @@ class Store:
                 f"{error}; the newest version is needed, since the log follows it: restore it from a backup"
             ) from None
 
-    def waiting(self) -> Iterator[Found]:
+    def waiting(self) -> Iterator[StoredRequest]:
         """Yield the requests after the newest version, in order; refuse gaps and damage."""
         n_found = 0
         for found in self._found(self._sequence, "number < ?", self._next):
@@ -174,11 +174,11 @@ class Store:
         if n_found != self._next - 1 - self._sequence:
             raise Damaged(f"{self._database.path} holds {n_found} requests of {self._sequence + 1} to {self._next - 1}")
 
-    def learned(self, begin: float, end: float) -> Iterator[Found]:
+    def learned(self, begin: float, end: float) -> Iterator[StoredRequest]:
         """Yield what is kept of the requests that came in a range of time (seconds since 1970), in order."""
         yield from self._found(0, "time >= ? AND time < ?", begin, end)
 
-    def _found(self, number: int, condition: str, *values: float) -> Iterator[Found]:
+    def _found(self, number: int, condition: str, *values: float) -> Iterator[StoredRequest]:
         asked = f"FROM requests WHERE number > ? AND {condition} ORDER BY number LIMIT ?"
         while sizes := self._database.rows(f"SELECT length(record) {asked}", number, *values, _AT_ONCE):
             totals = itertools.accumulate(size for (size,) in sizes)
@@ -187,7 +187,7 @@ class Store:
             for number, moment, record, checksum, refused in rows:
                 if zlib.crc32(record) != checksum:
                     raise Damaged(f"{self._database.path}: request {number} is damaged")
-                yield Found(number, moment, record, refused)
+                yield StoredRequest(number, moment, record, refused)
 
     def log(self, requests: Sequence[Request]) -> int:
         """Write requests; return the number of the first when all are on the disk; raise `OSError` if that fails."""
@@ -405,9 +405,9 @@ class Store:
         return [path for number, path in self._files().items() if number not in self._versions]
 
 
-def groups_of(found: Iterator[Found]) -> Iterator[list[Found]]:
+def groups_of(found: Iterator[StoredRequest]) -> Iterator[list[StoredRequest]]:
     """Yield requests in groups of bounded memory."""
-    group: list[Found] = []
+    group: list[StoredRequest] = []
     nbytes = 0
     for each in found:
         group.append(each)

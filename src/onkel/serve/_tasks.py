@@ -18,7 +18,7 @@ from onkel.inside import Inside, inside
 from onkel.serve._batch import Batch
 from onkel.serve._checks import check_rows, check_size, refused_by_row
 from onkel.serve._refusal import Refusal
-from onkel.serve._store import Kept
+from onkel.serve._store import Retention
 from onkel.streams.table import Table
 from onkel.utils.validation import n_threads
 
@@ -29,7 +29,7 @@ class ServiceSettings:
 
     every: int = 100_000  # rows between two checkpoints
     log_bytes: int = 2**26  # the size of the requests after the newest version at which a checkpoint is due
-    kept: Kept = field(default_factory=Kept)
+    kept: Retention = field(default_factory=Retention)
     queue_requests: int = 1_000
     queue_rows: int = 200_000
     group_rows: int = 20_000  # the largest number of rows that share one fsync and one snapshot

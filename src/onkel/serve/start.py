@@ -14,13 +14,13 @@ from onkel.files.tree import Writer
 from onkel.serve._database import is_on_network
 from onkel.serve._served import Served
 from onkel.serve._server import log_to_standard_error, serve
-from onkel.serve._store import NAME, Kept, Store, restore
+from onkel.serve._store import NAME, Retention, Store, restore
 from onkel.serve._tasks import ServiceSettings
 from onkel.serve._web import Limits, Service
 
 __all__ = [
-    "Kept",
     "Limits",
+    "Retention",
     "Service",
     "ServiceSettings",
     "is_loopback",

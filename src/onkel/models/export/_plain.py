@@ -19,7 +19,7 @@ from onkel.inside import inside, snapshot
 from onkel.learner import Learner
 from onkel.parts import CallableKernel, Kernel, Poisson
 from onkel.parts.losses import LARGEST_SCORE
-from onkel.parts.metric import Curve, Metric
+from onkel.parts.metric import Metric, PiecewiseLinear
 from onkel.preprocess.column_kinds import EncodedColumn
 from onkel.preprocess.encoder import StreamEncoder
 from onkel.regions import Condition
@@ -100,7 +100,7 @@ class Plain:
         return sorted({self.metric_of(function.kernel) for function in self.functions})
 
     @property
-    def curves(self) -> list[tuple[Curve, ...]]:
+    def curves(self) -> list[tuple[PiecewiseLinear, ...]]:
         """The different ways in which the kernels rank the features; first none, if a kernel ranks none."""
         return sorted({metric.curves for metric in self.metrics})
 

@@ -14,7 +14,7 @@ from onkel.models.export._c_columns import HeaderColumns
 from onkel.models.export._c_regions import regional_scores
 from onkel.models.export._plain import KernelFunction, Plain, largest_score, plain
 from onkel.parts.kernels import Base
-from onkel.parts.metric import Curve, Metric
+from onkel.parts.metric import Metric, PiecewiseLinear
 from onkel.utils.validation import check_choice, check_number
 
 FLOAT_MAX = 3.4028234e38
@@ -241,7 +241,7 @@ class _Header:
         """What a row is called as kernels see it that rank its features in one way."""
         return f"z{r or ''}"
 
-    def ranks(self, r: int, curves: tuple[Curve, ...]) -> list[str]:
+    def ranks(self, r: int, curves: tuple[PiecewiseLinear, ...]) -> list[str]:
         """The function that puts a feature and its rank together, and its knots."""
         p, suffix = self.p, r or ""
         first = np.cumsum([0, *(len(curve.at) for curve in curves)]).tolist()

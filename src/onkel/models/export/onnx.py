@@ -18,7 +18,7 @@ from onkel.estimators.targets import ClassifierBase
 from onkel.models.export._onnx_columns import GraphColumns, input_type
 from onkel.models.export._plain import KernelFunction, Plain, PlainRegion, largest_score, plain
 from onkel.parts.kernels import Arrays, Base
-from onkel.parts.metric import Curve, Metric
+from onkel.parts.metric import Metric, PiecewiseLinear
 from onkel.utils.extras import needed
 from onkel.utils.validation import check_choice
 
@@ -285,7 +285,7 @@ class _Graph:
             self.masks(side, rows, holds if within is None else self.node("And", within, holds), found)
 
     def ranked(
-        self, curves: tuple[Curve, ...], number: int, u: str, points: Floats, moved: Floats
+        self, curves: tuple[PiecewiseLinear, ...], number: int, u: str, points: Floats, moved: Floats
     ) -> tuple[str, Floats, Floats]:
         """Rows beyond the centre, points and the centre, their features with their ranks."""
         if not curves:
