@@ -332,6 +332,17 @@ def test_one_pass_answers_what_all_experts_ask(divided_sample, small_sample):
     assert len(passes) == 2 + most
 
 
+def test_targets_far_from_zero_are_learned_like_others():
+    X = np.random.default_rng(0).normal(size=(3000, 10))
+    y = 9 * X[:, 0] + np.random.default_rng(1).normal(size=3000)
+    errors = []
+    for offset in (0, 1998):  # years, as in one of the sets of docs/scale.md
+        model = partitions.fit(onkel.NewtonRegressor(random_state=0, budget=60), cut(X[:2500], y[:2500] + offset)).model
+        errors.append(np.sqrt(np.mean((model.predict(X[2500:]) - offset - y[2500:]) ** 2)))
+    assert errors[0] < 1.5
+    assert errors[1] < 2.5
+
+
 def test_rows_take_the_routes_that_the_core_takes():
     X = rows(300).astype(np.float32)
     root = onkel.Learner(onkel.recipes.Newton(), gamma=0.5, budget=5, dtype="float32")

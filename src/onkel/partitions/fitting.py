@@ -193,8 +193,12 @@ def _class_weights(model: object, counted: Census) -> Floats | None:
 
 
 def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEncoding) -> Any:
-    """Return a copy of the model that has learned from the common sample, in the random order of its keys."""
-    changes: dict[str, Any] = {"random_state": seed}
+    """Return a copy of the model that has learned from the common sample, in the random order of its keys.
+
+    Classes that the sample lacks are known from the start. For targets the kernel and λ are chosen before anything is
+    learned, as by a `fit`: what a stream chooses from few rows may shrink targets far from 0.
+    """
+    changes: dict[str, Any] = {"random_state": seed, "shuffle": True, "n_epochs": 1}
     if hasattr(model, "forget"):
         changes["forget"] = 1.0  # the order of the rows has no meaning
     if isinstance(recipe := _recipe(model), SecondOrder):
@@ -204,7 +208,7 @@ def fitted_to_sample(model: object, seed: int, counted: Census, encoding: RowEnc
     sampled = clone(model).set_params(**changes)
     X, y, weight = counted.encoded_sample(encoding)
     if counted.classes is None:
-        return sampled.partial_fit(X, y, sample_weight=weight)
+        return sampled.fit(X, y, sample_weight=weight)
     return sampled.partial_fit(X, counted.classes[y.astype(np.intp)], classes=counted.classes, sample_weight=weight)
 
 
